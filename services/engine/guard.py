@@ -74,8 +74,38 @@ class Silence:
         return self._silent > self._limit
 
 
+class RayWatch:
+    """Watches Ray's control service and one of its nodes.
+
+    Args:
+        node: Identity of the node.
+        limit: Seconds for which the control service may not answer.
+    """
+
+    def __init__(self, node: str, limit: float) -> None:
+        self._node, self._limit = node, limit
+        self._silence, self._troubles = Silence(limit), LogThrottle()
+
+    def ask(self) -> RayLost | None:
+        """Ask for the nodes, which may block. The problem, where the answer says that the node is dead."""
+        try:
+            nodes = ray.nodes()
+        except Exception as error:  # noqa: BLE001 - Ray raises whatever it likes; no answer is what counts
+            self._troubles.warn(log, "Ray's control service does not answer: %s", error)
+            return None
+        self._silence.heard()
+        if any(node["Alive"] and node["NodeID"] == self._node for node in nodes):
+            return None
+        alive = sum(node["Alive"] for node in nodes)
+        return RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)")
+
+    def silent(self) -> RayLost | None:
+        """The problem, where the control service has not answered for too long. Call it often."""
+        return RayLost(f"Ray's control service has not answered for {self._limit:g} s") if self._silence.too_long() else None
+
+
 class Guard:
-    """Watches Ray's control service, the node of this engine, and the control log until `stop`.
+    """Watches Ray and the control log until `stop`.
 
     Args:
         log_: Its own connection: the engine's may be in use by a call that blocks. It stays open until the process ends.
@@ -88,7 +118,7 @@ class Guard:
     def __init__(self, log_: Log, engine: int, limit: float, leave: Callable[[Exception], None]) -> None:
         self._log, self._engine, self._leave = log_, engine, leave
         self._control, self._partitions = ControlLog(log_.control), log_.outcomes.partitions
-        self._node, self._limit, self._silence = ray.get_runtime_context().get_node_id(), limit, Silence(limit)
+        self._ray = RayWatch(ray.get_runtime_context().get_node_id(), limit)
         self._stopping = threading.Event()
         self._troubles = LogThrottle()
         self._found_at: float | None = None
@@ -121,15 +151,8 @@ class Guard:
 
     def _ask_ray(self) -> None:
         while not self._stopping.wait(_ASK_SECONDS):
-            try:
-                nodes = ray.nodes()
-            except Exception as error:  # noqa: BLE001 - Ray raises whatever it likes; no answer is what counts
-                self._troubles.warn(log, "Ray's control service does not answer: %s", error)
-                continue
-            self._silence.heard()
-            if not any(node["Alive"] and node["NodeID"] == self._node for node in nodes):
-                alive = sum(node["Alive"] for node in nodes)
-                self.found(RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)"))
+            if (lost := self._ray.ask()) is not None:
+                self.found(lost)
 
     def _ask_log(self) -> None:
         while not self._stopping.wait(_ASK_SECONDS):
@@ -144,7 +167,7 @@ class Guard:
 
     def _judge(self) -> None:
         while not self._stopping.wait(_JUDGE_SECONDS):
-            if self._silence.too_long():
-                self.found(RayLost(f"Ray's control service has not answered for {self._limit:g} s"))
+            if (lost := self._ray.silent()) is not None:
+                self.found(lost)
             if self.problem is not None and self._found_at is not None and time.monotonic() - self._found_at > LEAVE_SECONDS:
                 self._leave(self.problem)

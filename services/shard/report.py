@@ -1,6 +1,7 @@
-"""What a shard reports: its health to the engine, heartbeats to readers. Any thread may ask."""
+"""What a shard reports: its health to the engine, heartbeats to readers."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from services.boards.folding import Heartbeat
 from services.runtime.durations import Durations
@@ -10,35 +11,43 @@ from services.shard.health import WorkerHealth
 from services.shard.owned import OwnedPartitions
 
 
-def health_of(owner: str, owned: OwnedPartitions, figures: ShardFigures, at: float, now: float) -> WorkerHealth:
-    """Progress so far. at: by the clock; now: by the timer."""
-    runtimes = owned.all()
-    return WorkerHealth(
-        owner=owner,
-        progress_at=figures.polled_at,
-        counters=figures.counts.copy(),
-        dead_letters=dict(figures.dead_letters),
-        odd_times=dict(sum((runtime.partition.counters.odd for runtime in runtimes), Counter())),
-        folds=Durations.together([figures.folds]),
-        pauses={"checkpoint": Durations.together([figures.freezes]), "publication": Durations.together([figures.copies])},
-        checkpoints=Durations.together([figures.checkpoints], CHECKPOINT_BUCKETS),
-        published_at=figures.published_at,
-        partitions=[runtime.health(at, now) for runtime in runtimes],
-    )
+class ShardReport:
+    """Reads the figures of a shard. Any thread may call it. clock: seconds since 1970; timer: seconds that never go back."""
 
+    def __init__(
+        self, owner: str, owned: OwnedPartitions, figures: ShardFigures, clock: Callable[[], float], timer: Callable[[], float]
+    ) -> None:
+        self._owner, self._owned, self._figures, self._clock, self._timer = owner, owned, figures, clock, timer
 
-def heartbeats_of(owner: str, owned: OwnedPartitions, figures: ShardFigures, at: float, now: float) -> list[Heartbeat]:
-    """One heartbeat per partition, for readers. at: by the clock; now: by the timer."""
-    return [
-        Heartbeat(
-            partition=runtime.partition.number,
-            epoch=runtime.epoch,
-            shard=owner,
-            position=runtime.partition.position,
-            lag=runtime.lag,
-            lag_seconds=runtime.lag_seconds(at, now),
-            idle_seconds=max(0.0, now - figures.measured_at),
-            stopped=runtime.stopped is not None,
+    def health(self) -> WorkerHealth:
+        """Progress so far."""
+        runtimes, figures = self._owned.all(), self._figures
+        return WorkerHealth(
+            owner=self._owner,
+            progress_at=figures.polled_at,
+            counters=figures.counts.copy(),
+            dead_letters=dict(figures.dead_letters),
+            odd_times=dict(sum((runtime.partition.counters.odd for runtime in runtimes), Counter())),
+            folds=Durations.together([figures.folds]),
+            pauses={"checkpoint": Durations.together([figures.freezes]), "publication": Durations.together([figures.copies])},
+            checkpoints=Durations.together([figures.checkpoints], CHECKPOINT_BUCKETS),
+            published_at=figures.published_at,
+            partitions=[runtime.health(self._clock(), self._timer()) for runtime in runtimes],
         )
-        for runtime in owned.all()
-    ]
+
+    def heartbeats(self) -> list[Heartbeat]:
+        """One heartbeat per partition, for readers."""
+        at, now = self._clock(), self._timer()
+        return [
+            Heartbeat(
+                partition=runtime.partition.number,
+                epoch=runtime.epoch,
+                shard=self._owner,
+                position=runtime.partition.position,
+                lag=runtime.lag,
+                lag_seconds=runtime.lag_seconds(at, now),
+                idle_seconds=max(0.0, now - self._figures.measured_at),
+                stopped=runtime.stopped is not None,
+            )
+            for runtime in self._owned.all()
+        ]

@@ -24,12 +24,13 @@ from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
 from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
+from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
 from services.shard.publishing.writing import Provenance
 from services.shard.readers import LogReaders
-from services.shard.report import health_of, heartbeats_of
+from services.shard.report import ShardReport
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
 
@@ -54,17 +55,20 @@ class ShardWorker:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
-        self._numbers, self._owner, self._clock, self._timer, self._stopping = list(partitions), owner, clock, timer, stopping
-        self._figures = figures = ShardFigures(polled_at=clock(), measured_at=timer())
+        self._numbers, self._stopping = list(partitions), stopping
+        figures = ShardFigures(polled_at=clock(), measured_at=timer())
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
         self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
-        self._folding = Folding(self._directory(settings), log_.dead_letters, stopping, figures)
-        self._generations = GenerationSteps(owned, self._folding, figures)
-        self._publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
-        self._checkpoints = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
-        self._watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
+        directory = _directory(settings, control, owned, clock)
+        self._folding = Folding(directory, log_.dead_letters, stopping, figures)
+        generations = GenerationSteps(owned, self._folding, figures)
+        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
+        turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
+        watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
+        self._maintenance = Maintenance(owned, generations, publisher, turns, watch, timer)
+        self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -76,7 +80,7 @@ class ShardWorker:
         try:
             while not self._stopping.is_set():
                 self._round()
-            self._drain()
+            self._maintenance.drain()
         finally:
             self._feed.close()
             for runtime in self._owned.all():
@@ -85,22 +89,11 @@ class ShardWorker:
 
     def health(self) -> WorkerHealth:
         """Progress so far. Any thread may call it."""
-        return health_of(self._owner, self._owned, self._figures, self._clock(), self._timer())
+        return self._report.health()
 
     def heartbeats(self) -> list[Heartbeat]:
         """What readers learn of each partition's folding. Any thread may call it."""
-        return heartbeats_of(self._owner, self._owned, self._figures, self._clock(), self._timer())
-
-    def _directory(self, settings: Settings) -> LiveDirectory:
-        """Where the partitions learn what their pools are."""
-        return LiveDirectory(
-            self._control,
-            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
-            settings.max_pools,
-            self._clock,
-            create=settings.creates_pools,
-            check=lambda state: self._owned.check_epochs(state.partitions.epochs),
-        )
+        return self._report.heartbeats()
 
     def _take_over(self) -> None:
         self._control.refresh()  # a control log that cannot be read is reported before anything is added to it
@@ -118,13 +111,13 @@ class ShardWorker:
         for number, position in poll.passed.items():
             self._owned.runtimes[number].pass_to(position, idle=number not in poll.records)
         if not poll.records:
-            self._maintain(_POLL_SECONDS, behind=False)
+            self._maintenance.step(_POLL_SECONDS, behind=False)
 
     def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
         """Fold what a poll brought of a partition, up to a record that isolates it."""
         for part in runtime.attempts.parts(records):
             self._folding.fold(runtime, part)
-            self._maintain(0.0, behind=behind)
+            self._maintenance.step(0.0, behind=behind)
         if runtime.attempts.blocked and runtime.attempts.isolated is not None:
             number = runtime.partition.number
             self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
@@ -133,19 +126,14 @@ class ShardWorker:
         """Whether there is work although no record waits in the log."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
 
-    def _maintain(self, patience: float, *, behind: bool) -> None:
-        """What goes on between two batches of the fold, a short piece of each.
 
-        patience: seconds to wait for old records; behind: whether more records are likely to wait. Raises `Fenced` and `LogError`.
-        """
-        now = self._timer()
-        self._generations.step(patience)
-        self._publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
-        self._checkpoints.step(now)
-        self._watch.step(now)
-
-    def _drain(self) -> None:
-        """Publish and checkpoint all that was folded. Raises `Fenced`."""
-        self._publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
-        for runtime in self._owned.running().values():
-            runtime.checkpointer.drain(runtime.partition)
+def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, clock: Callable[[], float]) -> LiveDirectory:
+    """Where the partitions learn what their pools are."""
+    return LiveDirectory(
+        control,
+        FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+        settings.max_pools,
+        clock,
+        create=settings.creates_pools,
+        check=lambda state: owned.check_epochs(state.partitions.epochs),
+    )

@@ -19,7 +19,7 @@ from services.runtime.settings import Settings
 from services.shard import slices
 from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
-from services.shard.worker import ShardWorker
+from services.shard.maintenance import Maintenance
 from services.state.pool import PoolState, Refused
 from services.wire import events
 from services.wire.pools import Kind
@@ -223,7 +223,7 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
     quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(past, "_RECORDS", 20)
-    monkeypatch.setattr(ShardWorker, "_drain", lambda _: None)
+    monkeypatch.setattr(Maintenance, "drain", lambda _: None)
     if where == "scanning":  # as after a checkpoint of an older release: the log is asked what was retracted
         monkeypatch.setattr(PoolState, "retracted_for", lambda *_: None)
     play(log, 0, 1000)

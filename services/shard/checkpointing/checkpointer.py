@@ -6,11 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
-from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
-from services.control.records import FOLD_VERSION
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointing.entries import PoolEntries
 from services.shard.checkpointing.freezing import Freezing
-from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter
+from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
 from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -21,6 +20,29 @@ _LOAD: Final = 5.0
 """A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
 _SLICE_SECONDS: Final = 0.01
 """For how long folding pauses at once while pools are listed and frozen."""
+
+
+class CheckpointSchedule:
+    """When the next checkpoint of a partition is due, by the `now` of its callers: seconds that never go back."""
+
+    def __init__(self) -> None:
+        self._due_at, self._soon, self._outcomes = float("-inf"), False, 0
+
+    def is_due(self, now: float, outcomes: int, most: float) -> bool:
+        """Whether the next one is due. outcomes: read by the partition; most: outcomes since the last one after which the next is due."""
+        return self._soon or now >= self._due_at or outcomes - self._outcomes >= most
+
+    def begin(self, outcomes: int) -> None:
+        """A checkpoint begins."""
+        self._soon, self._outcomes = False, outcomes
+
+    def end(self, now: float, interval: float, seconds: float) -> None:
+        """A checkpoint ended after `seconds` of writing. interval: least seconds from now to the next one."""
+        self._due_at = now + max(interval, _LOAD * seconds)
+
+    def hurry(self) -> None:
+        """The next one is due at once."""
+        self._soon = True
 
 
 class Checkpointer:
@@ -40,10 +62,10 @@ class Checkpointer:
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
     ) -> None:
-        self._log_identity, self._epoch, self._clock = log_identity, epoch, clock
+        self._manifests = Manifests(log_identity, epoch, clock)
         self.newest, self.figures = newest, figures or ShardFigures()
         self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
-        self._due_at, self._soon, self._outcomes = float("-inf"), False, 0
+        self._schedule = CheckpointSchedule()
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing] | None = None
         self._job: Future[Checkpoint] | None = None
@@ -65,13 +87,12 @@ class Checkpointer:
             if not self._job.done():
                 return False
             self._settle(self._job)
-            self._due_at = now + max(interval, _LOAD * self.writer.seconds)
-        due = self._soon or now >= self._due_at or partition.outcomes - self._outcomes >= most
-        if self._begun is None and not (due and self._moved(partition)):
+            self._schedule.end(now, interval, self.writer.seconds)
+        if self._begun is None and not (self._schedule.is_due(now, partition.outcomes, most) and self._moved(partition)):
             return False
         began = time.perf_counter()
         if self._begun is None:
-            self._soon, self._outcomes = False, partition.outcomes
+            self._schedule.begin(partition.outcomes)
             self._begun = self._begin(partition)
         checkpoint, freezing = self._begun
         if freezing.step(began + _SLICE_SECONDS):
@@ -103,7 +124,7 @@ class Checkpointer:
 
     def hurry(self) -> None:
         """Write a checkpoint as soon as the one under way has ended."""
-        self._soon = True
+        self._schedule.hurry()
 
     def _moved(self, partition: Partition) -> bool:
         position = None if self.newest is None else self.newest.position
@@ -117,28 +138,9 @@ class Checkpointer:
         entries = self.writer.entries
         freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.figures.freezes)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
+        manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
         erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
-        return Checkpoint(self._manifest(partition), len(partition.pools), caught_up, partition.edition, erasing), freezing
-
-    def _manifest(self, partition: Partition) -> Manifest:
-        """The manifest of a partition as it is now, without its pools."""
-        offset, sha256 = partition.last or (None, None)
-        sequence = 0
-        if self.newest is not None and partition.position == self.newest.position:  # the later of two manifests of a position counts
-            sequence = 1 if self._written is None else self._written.manifest.sequence + 1
-        return Manifest(
-            format=FORMAT,
-            partition=partition.number,
-            position=partition.position,
-            epoch=self._epoch,
-            log_identity=self._log_identity,
-            last_offset=offset,
-            last_sha256=sha256,
-            fold_version=FOLD_VERSION,
-            written_at=self._clock(),
-            pools=[],
-            sequence=sequence,
-        )
+        return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition, erasing), freezing
 
     def _submit(self, checkpoint: Checkpoint, freezing: Freezing) -> Future[Checkpoint]:
         self._begun = None

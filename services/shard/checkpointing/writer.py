@@ -1,14 +1,16 @@
 """Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from ratings_core.arrays.digest import digest
-from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
+from services.control.records import FOLD_VERSION
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
+from services.shard.partition import Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,39 @@ class Checkpoint:
     caught_up: frozenset[tuple[str, int]]
     edition: int
     erasing: Mapping[str, int]
+
+
+class Manifests:
+    """Makes manifests under one epoch. clock: seconds since 1970."""
+
+    def __init__(self, log_identity: str, epoch: int, clock: Callable[[], float]) -> None:
+        self._log_identity, self._epoch, self._clock = log_identity, epoch, clock
+
+    def make(self, partition: Partition, newest: Manifest | None, written: Manifest | None) -> Manifest:
+        """The manifest of a partition as it is now, without its pools.
+
+        Args:
+            partition: What to write.
+            newest: Manifest of the newest checkpoint, of this epoch or an earlier one.
+            written: Manifest of the newest checkpoint of this epoch.
+        """
+        offset, sha256 = partition.last or (None, None)
+        sequence = 0
+        if newest is not None and partition.position == newest.position:  # the later of two manifests of a position counts
+            sequence = 1 if written is None else written.sequence + 1
+        return Manifest(
+            format=FORMAT,
+            partition=partition.number,
+            position=partition.position,
+            epoch=self._epoch,
+            log_identity=self._log_identity,
+            last_offset=offset,
+            last_sha256=sha256,
+            fold_version=FOLD_VERSION,
+            written_at=self._clock(),
+            pools=[],
+            sequence=sequence,
+        )
 
 
 class CheckpointWriter:

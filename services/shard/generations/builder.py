@@ -51,7 +51,7 @@ class Builder:
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
     ) -> None:
-        self._partition, self._history, self._control, self._clock = partition, history, control, clock
+        self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
         self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number)
@@ -171,7 +171,7 @@ class Builder:
             lost = isinstance(error, OffsetLost) and error.forgotten
             for build in self._partition.builds.values():  # records that cannot be read are of the past: all that serves goes on
                 if build.behind(self._partition.position) and build.position == start:
-                    build.fail(forgotten(self._history, self._partition.number, start, build.generation.pool) if lost else str(error))
+                    build.fail(forgotten(self._past.topic, self._partition.number, start, build.generation.pool) if lost else str(error))
             return None
 
     def _report_failed(self, build: Build) -> None:

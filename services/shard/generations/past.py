@@ -17,10 +17,10 @@ _RECORDS: Final = 2000
 
 
 class PastReader:
-    """Reads one partition of a topic in slices that fold in a moment."""
+    """Reads one partition of `topic` in slices that fold in a moment."""
 
     def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
-        self._topic, self._partition, self._control = topic, partition, control
+        self.topic, self._partition, self._control = topic, partition, control
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
         """Slices that were read and not taken yet, each with the offset from which on it is complete."""
@@ -47,7 +47,7 @@ class PastReader:
     def _read(self, start: int, timeout: float) -> None:
         if self._reader is None or self._read_to != start:
             self.close()
-            self._reader = open_reader(self._topic, {self._partition: start}, self._control.known().partitions.skipped)
+            self._reader = open_reader(self.topic, {self._partition: start}, self._control.known().partitions.skipped)
             self._read_to = start
         for part in slices(self._reader.poll(timeout, _RECORDS).get(self._partition, [])):
             self._slices.append((self._read_to, part))

@@ -73,7 +73,7 @@ class Driven:
 
     def finish(self) -> None:
         """Wait for what the round began beside itself, so that rounds are of one length."""
-        for job in (self.worker._publisher._job, self.worker._owned.runtimes[0].checkpointer._job):
+        for job in (self.worker._maintenance.publisher._job, self.worker._owned.runtimes[0].checkpointer._job):
             if job is not None:
                 job.exception(60.0)
 
@@ -90,7 +90,7 @@ class Driven:
         owned = self.worker._owned.runtimes[0]
         owned.builder.close()
         owned.checkpointer._executor.shutdown()
-        self.worker._publisher._executor.shutdown()
+        self.worker._maintenance.publisher._executor.shutdown()
         self.worker._control.close()
 
 

@@ -15,7 +15,7 @@ from services.runtime.settings import Settings
 from services.shard.figures import ShardFigures
 from services.shard.health import WorkerHealth
 from services.shard.owned import OwnedPartitions
-from services.shard.report import health_of
+from services.shard.report import ShardReport
 from services.shard.takeover import Takeovers
 from services.wire import events
 
@@ -44,7 +44,7 @@ class Shard:
 
     @property
     def told(self) -> WorkerHealth:
-        return health_of("one/machine/1", self.owned, self.figures, 0.0, 0.0)
+        return ShardReport("one/machine/1", self.owned, self.figures, lambda: 0.0, lambda: 0.0).health()
 
 
 @pytest.fixture
