@@ -131,15 +131,15 @@ def pauses(folder: Path, state: PoolState, agents: int, pairs: int) -> Iterator[
     wanted = digest(state.arrays())
     PoolState.restore(*created(), drawn(1000, 1000, 1000), 0).freeze().arrays()  # kernels are there, as they are after a shard's first
     beside, held = [], 0.0
-    while not checkpointer.counters["checkpoints"]:
+    while not checkpointer.figures.counts["checkpoints"]:
         began = time.perf_counter()
         checkpointer.step(0.0, 1e9, partition)
         held = max(held, time.perf_counter() - began)
         beside.append(folding.one())
-    checkpointer.drain(1.0, partition)
+    checkpointer.drain(partition)
     if wanted not in _digests(store):
         raise ValueError("the checkpoint is not of the moment when it began")
-    spent = checkpointer.writer.durations.seconds
+    spent = checkpointer.figures.checkpoints.seconds
     print(f"{len(beside)} batches of {PER_BATCH} folded meanwhile, {spent:.1f} s of writing")
     print(f"CPU ms of the longest batches: {_longest(alone)} alone, {_longest(beside)} beside")
     yield Row("longest hold-up of the fold by a checkpoint", f"{agents:,} agents, {pairs:,} pairs", held, "goal", GOAL_PAUSE)
@@ -165,7 +165,7 @@ def prepared(data: Path, content: Arrays) -> None:
         partition = Partition(HOME, PARTITIONS, offset + 1)
         partition.pools[POOL] = PoolState.restore(*created(), content, offset + 1)
         partition.last = offset, hashlib.sha256(record).hexdigest()
-        Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 0, 3, None).drain(0.0, partition)
+        Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 0, 3, None).drain(partition)
         control.close()
 
 

@@ -45,8 +45,8 @@ class Shard:
     def longest(self) -> float:
         """Seconds, of a checkpoint's pauses."""
         self._now += 1e6
-        longest, written = 0.0, self._checkpointer.counters["checkpoints"]
-        while self._checkpointer.counters["checkpoints"] == written:
+        longest, written = 0.0, self._checkpointer.figures.counts["checkpoints"]
+        while self._checkpointer.figures.counts["checkpoints"] == written:
             began = time.perf_counter()
             self._checkpointer.step(self._now, 1.0, self._partition)
             longest = max(longest, time.perf_counter() - began)

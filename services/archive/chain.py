@@ -22,10 +22,9 @@ BLOCK_ROWS: Final = 8192
 
 
 class ChainBrokenError(Exception):
-    """The rows of a block are not those that were appended. first, end: the rows of the block."""
+    """The rows of a block, from `first` to before `end`, are not those that were appended."""
 
     def __init__(self, first: int, end: int, why: str) -> None:
-        self.first, self.end = first, end
         super().__init__(f"rows {first} to {end - 1} of the archive were changed: {why}; restore the table from a backup")
 
 

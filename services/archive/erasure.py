@@ -119,7 +119,7 @@ def _noted(table: DeltaTable, partition: int) -> ArchiveRewrite:
 def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int, int]:
     """Numbers of the segments that hold an erased name, each with how many rows do."""
     counts = {
-        number: int(np.count_nonzero(erased(table, names)[1])) for number, table in enumerate(reader.segments(0, ("row", *_SEARCHED)))
+        number: int(np.count_nonzero(erased(table, names)[1])) for number, table in enumerate(reader.rows_from(0, ("row", *_SEARCHED)))
     }
     return {number: count for number, count in counts.items() if count}
 
@@ -127,7 +127,7 @@ def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int
 def _rewritten(reader: ArchiveReader, first: int, head: ChainHead, names: Mapping[str, NameMatcher]) -> Iterator[pa.Table]:
     """Segments from number `first` on, without the names and with another chain. head: the link before them."""
     old = new = head
-    for table in reader.segments(first):
+    for table in reader.rows_from(first * SEGMENT_ROWS):
         old = verify(old, [table])
         rows, _ = erased(table, names)
         new, links = extended(new, rows)

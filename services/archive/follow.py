@@ -85,7 +85,8 @@ def follow(
             taken = _read(topic, reader, partition, end)
             if not taken:  # what is left below `end` is no record
                 return Followed(writer.position, writer.rows - before, commits, True)
-            _append(writer, taken, min(reader.position(partition), end), gap_to)
+            reached = max(min(reader.position(partition), end), taken[-1].offset + 1)
+            writer.append(rows(taken), writer.position, reached, gap_to=gap_to)
             commits, gap_to = commits + 1, None
     return Followed(writer.position, writer.rows - before, commits, writer.position >= end)
 
@@ -117,7 +118,3 @@ def _read(topic: Topic, reader: Reader, partition: int, end: int) -> list[Record
         if silent == _SILENT_POLLS:
             raise LogError(f"{topic.name}[{partition}] gave no record from offset {begin} in {_SILENT_POLLS} tries", retriable=True)
     return taken
-
-
-def _append(writer: ArchiveWriter, records: list[Record], reached: int, gap_to: int | None) -> None:
-    writer.append(rows(records), writer.position, max(reached, records[-1].offset + 1), gap_to=gap_to)

@@ -84,7 +84,7 @@ class History:
     def archive(self, partition: int, position: int) -> "ArchiveReader | None":
         """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
         found = self._archive(partition)
-        return found if found is not None and found.holds(position) else None
+        return found if found is not None and found.begin <= position < found.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False) -> Iterator[Part]:
         """What the archive holds of a pool from offset `begin` on; nothing where it does not hold that. Raises `ArchiveFails`.
@@ -128,8 +128,8 @@ class _HistoryReader:
 
     def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
         self._history, self._topic, self._reached = history, topic, dict(positions)
-        self._past: dict[int, Iterator[ArchivedRecords]] = {}
-        self._ends: dict[int, int] = {}
+        self._past: dict[int, tuple[Iterator[ArchivedRecords], int]] = {}
+        """By partition, what is read of the archive, and the offset where that ends."""
         self._reader: Reader | None = None
 
     def go_back(self, partition: int) -> bool:
@@ -139,18 +139,18 @@ class _HistoryReader:
             return False
         from services.archive.records import parts  # noqa: PLC0415 - imports the kernels
 
-        self._past[partition], self._ends[partition] = parts(archive, self._reached[partition]), archive.position
+        self._past[partition] = parts(archive, self._reached[partition]), archive.position
         return True
 
     def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
         """See `Reader.poll`. Raises `ArchiveFails`."""
         while self._past:
-            partition, following = next(iter(self._past.items()))
+            partition, (following, end) = next(iter(self._past.items()))
             if (part := next_archived(partition, following)) is not None:
                 self._reached[partition] = int(part.offset[-1]) + 1
                 return {partition: part}
             del self._past[partition]
-            self._reached[partition] = self._ends[partition]
+            self._reached[partition] = end
         self._reader = self._reader or self._topic.reader(self._reached)
         try:
             return self._reader.poll(timeout, max_records)

@@ -46,10 +46,6 @@ class ArchiveReader:
         self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=options, filesystem=_files(table.table_uri))
         self.begin, self.position, self.rows, self.log = begin_of(table), position_of(table), rows_of(table), log_of(table)
 
-    def holds(self, offset: int) -> bool:
-        """Whether the snapshot holds everything from `offset` on, up to its position."""
-        return self.begin <= offset < self.position
-
     def read(
         self,
         begin: int = 0,
@@ -95,13 +91,13 @@ class ArchiveReader:
         if whole and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
-    def segments(self, first: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """All rows from segment number `first` on, a table for each segment. Raises `ArchiveDamagedError`."""
-        for segment in range(first, -(-self.rows // SEGMENT_ROWS)):
-            table = self._segment(segment, pc.scalar(True), columns)
-            end = min((segment + 1) * SEGMENT_ROWS, self.rows)
-            if self._check(table[_ORDER].to_numpy(), segment * SEGMENT_ROWS) != end:
-                raise self._missing(segment * SEGMENT_ROWS, end, len(table))
+    def rows_from(self, row: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
+        """All rows from number `row` on, a table for each segment. Raises `ArchiveDamagedError`."""
+        for segment in range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS)):
+            first, end = max(row, segment * SEGMENT_ROWS), min((segment + 1) * SEGMENT_ROWS, self.rows)
+            table = self._segment(segment, pc.field(_ORDER) >= first, columns)
+            if self._check(table[_ORDER].to_numpy(), first) != end:
+                raise self._missing(first, end, len(table))
             yield table.select(list(columns)).cast(fields(columns))
 
     def link(self, partition: int, covered: int) -> ChainHead:
@@ -114,19 +110,10 @@ class ArchiveReader:
             raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
         return ChainHead(covered, link)
 
-    def rows_from(self, row: int) -> pa.Table:
-        """All rows from number `row` on, which lies less than a segment before the end. Raises `ArchiveDamagedError`."""
-        segments = range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS))
-        parts = [self._segment(segment, pc.field(_ORDER) >= row, SCHEMA.names) for segment in segments]
-        table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in parts)]).combine_chunks()
-        if self._check(table[_ORDER].to_numpy(), row) != self.rows:
-            raise self._missing(row, self.rows, len(table))
-        return table
-
     def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
         """The last link of the chain as it is stored, and the rows that it does not cover. Raises `ArchiveDamagedError`."""
         head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
-        return head, self.rows_from(head.rows)
+        return head, pa.concat_tables([SCHEMA.empty_table(), *self.rows_from(head.rows)]).combine_chunks()
 
     def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str], *, derived: bool = False) -> pa.Table:
         """Rows of one segment in their order. Compaction may have put files of other offsets first.
@@ -178,13 +165,12 @@ class ArchiveReader:
         return ArchiveDamagedError(self._table.table_uri, why)
 
 
-def open_reader(url: str, partition: int, version: int | None = None) -> ArchiveReader:
-    """A reader of the newest snapshot, or of an older one.
+def open_reader(url: str, partition: int) -> ArchiveReader:
+    """A reader of the newest snapshot.
 
     Args:
         url: URL of the archive.
         partition: Number of the partition.
-        version: Version of the table in Delta's sense; None: the newest.
 
     Raises:
         TableNotFoundError: The partition has no table.
@@ -192,7 +178,7 @@ def open_reader(url: str, partition: int, version: int | None = None) -> Archive
 
     """
     uri = table_uri(url, partition)
-    return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri, version=version)), OPEN_SECONDS)
+    return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri)), OPEN_SECONDS)
 
 
 def _files(uri: str) -> SubTreeFileSystem | None:

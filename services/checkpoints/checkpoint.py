@@ -8,7 +8,7 @@ object stores serve. An object is named by pool, generation, position and epoch:
 import hashlib
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from mmap import mmap
 from typing import Any, Final
 
@@ -73,8 +73,8 @@ class SkippedCheckpoint(msgspec.Struct, frozen=True):
 
     @property
     def position(self) -> int:
-        """Its position, as its name tells."""
-        return _position(self.name)
+        """Its position, as its name tells, whatever folder stands before it."""
+        return int(self.name.rsplit("/", 1)[-1].partition("-")[0])
 
 
 class CheckpointStore:
@@ -87,11 +87,6 @@ class CheckpointStore:
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         self.url = url
         self.blobs = BlobFiles(url, seconds)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine sees them, however the URL spells it."""
-        return self.blobs.is_local
 
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
         """Write a data object; its SHA-256 and size."""
@@ -109,7 +104,7 @@ class CheckpointStore:
 
         Raises `BadObject` when it is missing, changed or of another format.
         """
-        data = self._read(name, mapped=mapped and self.is_local)
+        data = self._read(name, mapped=mapped and self.blobs.is_local)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise BadObject(f"{name}: checksum differs")
         return unpack(data, checked=sha256 is not None)
@@ -145,11 +140,11 @@ class CheckpointStore:
 
     def newest(self, partition: int, skipped: list[SkippedCheckpoint] | None = None) -> Manifest | None:
         """The newest manifest that is whole (its objects are not read); the others are added to `skipped`."""
-        return next(self._whole(partition, skipped), None)
+        return next(self._whole(self.manifests(partition), skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
         """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name."""
-        for manifest in self._whole(partition, skipped):
+        for manifest in self._whole(self.manifests(partition), skipped):
             try:
                 return manifest, {entry.object: self.read_pool(entry) for entry in manifest.entries}
             except BadObject as error:
@@ -167,7 +162,7 @@ class CheckpointStore:
         `prune` removes the objects that only these name.
         """
         for name in self.manifests(partition):
-            for manifest in self._kept([name]):
+            for manifest in self._whole([name]):
                 if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
                     self.blobs.remove(name)
 
@@ -183,25 +178,19 @@ class CheckpointStore:
         names = self.manifests(partition)
         for name in names[keep:]:
             self.blobs.remove(name)
-        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
+        named = {entry.object for manifest in self._whole(names[:keep]) for entry in manifest.entries}
         for name in self.objects(partition) - named:
             if _epoch(name) <= epoch:
                 self.blobs.remove(name)
 
-    def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
-        for name in self.manifests(partition):
+    def _whole(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
+        """The manifests of these names that are whole. The others are added to `skipped`, which recovery logs."""
+        for name in names:
             try:
                 yield self.read_manifest(name)
             except BadObject as error:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
-
-    def _kept(self, names: list[str]) -> Iterator[Manifest]:
-        for name in names:
-            try:
-                yield self.read_manifest(name)
-            except BadObject:
-                continue  # told by recovery, which names it with its reason
 
     def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
         try:
@@ -225,11 +214,6 @@ def _order(name: str) -> list[int]:
     """Position, epoch and sequence in a manifest's name."""
     match = _MANIFEST.match(name)
     return [int(part or 0) for part in match.groups()] if match else []
-
-
-def _position(name: str) -> int:
-    """Position in a manifest's name, whatever folder stands before it."""
-    return int(name.rsplit("/", 1)[-1].partition("-")[0])
 
 
 def _manifest_name(manifest: Manifest) -> str:

@@ -43,23 +43,19 @@ class LiveDirectory:
     ) -> None:
         self._control, self._fold, self._max_pools, self._clock, self._create = control, fold, max_pools, clock, create
         self._check = check
-        self._state = control.refresh()
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
-        """As the control log says, after reading it to its end."""
-        if self._state.serving(pool) is None:
-            self._state = self._control.refresh()
-            self._check(self._state)
-        if pool not in self._state.pools and not self._created(pool, kind):
+        """As the control log says, after reading it to its end where it did not say so far."""
+        state = self._control.known()
+        if state.serving(pool) is None:
+            self._check(self._control.refresh())
+        if pool not in state.pools and not self._created(pool, kind):
             return None
-        created = self._state.pools[pool]
-        made = self._state.serving(pool)
-        if made is None:
-            made = self._control.create_generation(self._first(created, offset))
-        return created, made
+        created = state.pools[pool]
+        return created, state.serving(pool) or self._control.create_generation(self._first(created, offset))
 
     def _first(self, created: PoolCreated, offset: int) -> Generation:
-        if (wish := self._state.wish(created.pool)) is not None:
+        if (wish := self._control.known().wish(created.pool)) is not None:
             return generations.first(wish, offset, self._clock())
         return Generation(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
 

@@ -11,7 +11,7 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS, Rater
 from ratings_core.records.names import check_name, check_visible_name
 from services.control.erasures import NameMatcher
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Start
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, Start
 from services.wire.pools import Kind
 
 
@@ -78,11 +78,6 @@ def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collect
         raise InputError(argument, left_out[0], "must not be an alias or banned, as no such agent is rated")
     if wrong := [rating for rating in ratings.values() if not (math.isfinite(rating) and abs(rating) <= _MOST_RATING)]:
         raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
-
-
-def plain(created: PoolCreated) -> GenerationRequest:
-    """How a pool is folded that has no generation yet, and no wish."""
-    return GenerationRequest(pool=created.pool, time=created.time, fold=created.fold)
 
 
 def wish(

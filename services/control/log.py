@@ -73,7 +73,7 @@ class ControlLog:
         return self._topic.end(_PARTITION) > self._state.position
 
     def known(self) -> ControlState:
-        """The state as the last `refresh` left it."""
+        """The state as the last `refresh` left it. It is one object, which each `refresh` brings up to date."""
         return self._state
 
     def append(self, record: ControlRecord) -> int:
@@ -105,7 +105,7 @@ class ControlLog:
             raise NoPool(pool)
         if (waiting := state.wish(pool)) is not None:
             return waiting[1]
-        return state.newest(pool) or generations.plain(created)
+        return state.newest(pool) or GenerationRequest(pool=pool, time=created.time, fold=created.fold)
 
     def want(self, wanted: GenerationRequest) -> int:
         """Ask for a new generation; the offset of the wish. Raises `NoPool`, and `InputError` where it could not run."""

@@ -183,7 +183,7 @@ class Archiver:
             return
         self._tasks.take_in(now)
         for number, manifest in manifests.items():
-            one = self._partition(number, now)
+            one = self._partitions.setdefault(number, _Partition(covered_at=now))
             if one.checkpoint is None or one.checkpoint.position != manifest.position:
                 one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
         due = [number for number in self._due(now) if number not in held]
@@ -209,11 +209,6 @@ class Archiver:
             rows=self._rows,
             failures=self._tasks.failures,
         )
-
-    def _partition(self, number: int, now: float) -> _Partition:
-        if number not in self._partitions:
-            self._partitions[number] = _Partition(covered_at=now)
-        return self._partitions[number]
 
     def _due(self, now: float) -> Iterator[int]:
         """Partitions that a task can be started for, those first that have waited longest."""

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -156,7 +156,7 @@ class Engine:
             }
         cluster.join(self._settings.ray, self._settings.shards, **local)
         machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
-        alone = CheckpointStore(self._settings.checkpoint_url).is_local and not self._settings.checkpoints_shared
+        alone = CheckpointStore(self._settings.checkpoint_url).blobs.is_local and not self._settings.checkpoints_shared
         if len(machines) > 1 and alone:
             raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
         if (why := cluster.lacking(self._settings.shards)) is not None:
@@ -167,7 +167,7 @@ class Engine:
         weaknesses = [*log_.weaknesses, *forgets_unarchived(self._settings, log_.outcomes)]
         retention = retention_of(log_.outcomes)
         seconds = None if retention is None else retention.seconds
-        self._metrics.log_settings(len(weaknesses), float("inf") if seconds is None else seconds)
+        self._metrics.weaknesses, self._metrics.retention_seconds = len(weaknesses), float("inf") if seconds is None else seconds
         for weakness in weaknesses:
             log.warning("acknowledged records can be lost: %s", weakness)
 
@@ -205,9 +205,9 @@ class Engine:
             archiver.step(time.monotonic(), self._manifests, known, eraser.busy)
         except (LogError, OSError) as error:
             self._troubles.warn(log, "solves and the archive wait for the log or the checkpoints: %s", error)
-        self._metrics.solves(solves.health(time.monotonic()))
-        self._metrics.archive(archiver.health(time.monotonic()))
-        self._metrics.erasures(eraser.health())
+        self._metrics.solves = solves.health(time.monotonic())
+        self._metrics.archive = archiver.health(time.monotonic())
+        self._metrics.erasures = eraser.health()
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
@@ -309,7 +309,7 @@ class Engine:
 
     def _read_manifests(self, checkpoints: CheckpointStore) -> None:
         """Read the manifests of those partitions whose shard reports a newer checkpoint."""
-        for told in self._told():
+        for told in [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]:
             held = self._manifests.get(told.partition)
             if told.checkpoint is None or (held is not None and _as_new(held, told)):
                 continue
@@ -319,9 +319,6 @@ class Engine:
                 continue
             if newest is not None:
                 self._manifests[told.partition] = newest
-
-    def _told(self) -> Sequence[PartitionHealth]:
-        return [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]
 
     def _stop_shards(self, solves: SolveScheduler) -> None:
         solves.cancel()

@@ -75,15 +75,18 @@ _Row = tuple[tuple[str, ...], float]
 
 
 class EngineMetrics(Collector):
-    """Serves the metrics on a port of `host`; fed by the engine's loop. port: None serves nothing, 0 picks a free one."""
+    """Serves the metrics on a port of `host`; fed by the engine's loop. port: None serves nothing, 0 picks a free one.
+
+    solves, archive, erasures: where they stand. weaknesses: how many settings put acknowledged records at risk. retention_seconds: how
+    long the outcomes topic keeps records.
+    """
 
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
         self._healths: list[WorkerHealth] = []
         self._answering = 0
         self._restarts: dict[str, tuple[str, int]] = {}
-        self._solves = SolveHealth()
-        self._weaknesses, self._retention_seconds = 0, float("inf")
-        self._archive, self._erasures = ArchiveHealth(), ErasureHealth()
+        self.solves, self.archive, self.erasures = SolveHealth(), ArchiveHealth(), ErasureHealth()
+        self.weaknesses, self.retention_seconds = 0, float("inf")
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
@@ -95,22 +98,6 @@ class EngineMetrics(Collector):
             shard = _shard(health)
             owner, restarts = self._restarts.get(shard, (health.owner, 0))
             self._restarts[shard] = health.owner, restarts + (owner != health.owner)
-
-    def log_settings(self, weaknesses: int, retention_seconds: float) -> None:
-        """How many settings put acknowledged records at risk, and how long the outcomes topic keeps records."""
-        self._weaknesses, self._retention_seconds = weaknesses, retention_seconds
-
-    def solves(self, health: SolveHealth) -> None:
-        """Where solves stand."""
-        self._solves = health
-
-    def archive(self, health: ArchiveHealth) -> None:
-        """Where the archive stands."""
-        self._archive = health
-
-    def erasures(self, health: ErasureHealth) -> None:
-        """Where erasures stand."""
-        self._erasures = health
 
     def close(self) -> None:
         """Stop serving."""
@@ -125,8 +112,8 @@ class EngineMetrics(Collector):
         healths = self._healths
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
-        yield _family("equirank_log_weaknesses", [((), self._weaknesses)])
-        yield _family("equirank_log_retention_seconds", [((), self._retention_seconds)])
+        yield _family("equirank_log_weaknesses", [((), self.weaknesses)])
+        yield _family("equirank_log_retention_seconds", [((), self.retention_seconds)])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
         restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
         yield _family("equirank_shard_restarts_total", restarts)
@@ -149,11 +136,11 @@ class EngineMetrics(Collector):
         yield _histogram("equirank_fold_pause_seconds", _pauses([health.pauses for health in healths]))
         yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
-        yield from _solves(self._solves)
-        yield from _archived(self._archive)
-        yield _family("equirank_erasures_pending", [((), self._erasures.pending)])
-        yield _family("equirank_erasure_pending_seconds", [((), self._erasures.oldest_seconds)])
-        yield _family("equirank_erasure_failures_total", [((), self._erasures.failures)])
+        yield from _solves(self.solves)
+        yield from _archived(self.archive)
+        yield _family("equirank_erasures_pending", [((), self.erasures.pending)])
+        yield _family("equirank_erasure_pending_seconds", [((), self.erasures.oldest_seconds)])
+        yield _family("equirank_erasure_failures_total", [((), self.erasures.failures)])
 
 
 def _shard(health: WorkerHealth) -> str:

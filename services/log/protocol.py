@@ -195,7 +195,7 @@ class Log:
         outcomes: What is appended to and followed; it may forget old records.
         control: Pools, generations, decisions; compacted by key where the backend can.
         dead_letters: Index entries of what could not be folded.
-        give_back: Closes the connections of this process.
+        close: Closes the connections of this process, except those of open readers. On SQLite, topics open theirs again when used.
         weaknesses: Settings under which acknowledged records are lost together with one machine, each with what to set.
         archived: The outcomes as far back as the archive holds them; None without an archive.
     """
@@ -203,7 +203,7 @@ class Log:
     outcomes: Topic
     control: Topic
     dead_letters: Topic
-    give_back: Callable[[], None]
+    close: Callable[[], None]
     weaknesses: Sequence[str] = ()
     archived: Topic | None = None
 
@@ -211,7 +211,3 @@ class Log:
     def history(self) -> Topic:
         """The outcomes as far back as anything holds them: what is folded from a beginning reads it. Its records may have other bytes."""
         return self.archived or self.outcomes
-
-    def close(self) -> None:
-        """Close the connections of this process, except those of open readers. On SQLite, topics open theirs again when used."""
-        self.give_back()

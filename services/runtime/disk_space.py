@@ -13,10 +13,9 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class DiskFull(Exception):  # noqa: N818 - names the fact
-    """A folder's disk, or its quota, has less room than is needed there. needed, left: bytes."""
+    """A folder's disk, or its quota, has less room (left) than is needed there, in bytes."""
 
     def __init__(self, folder: Path, needed: int, left: int) -> None:
-        self.folder, self.needed, self.left = folder, needed, left
         super().__init__(
             f"the disk of {folder} is full: {left / MEGABYTE:.1f} MiB are left and {needed // MEGABYTE} MiB are needed to start; "
             "make room, or name another folder (nothing was written, and nothing that was accepted is lost)"

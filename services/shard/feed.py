@@ -7,6 +7,7 @@ from typing import Final
 
 from services.archive.history import ArchiveFails
 from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
+from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.readers import LogReaders, Poll
 
@@ -19,14 +20,13 @@ _PAUSE_SECONDS: Final = 1.0
 class LogFeed:
     """Polls all running partitions; readers are opened again when another set of partitions runs, and after a failure.
 
-    stopping: set when the shard is to end. clock: seconds since 1970. polled_at: when the log was read last, or the start, by the clock.
-    failures: polls that the log did not answer.
+    stopping: set when the shard is to end. clock: seconds since 1970. figures: take when the log was read, and how often it failed.
     """
 
-    def __init__(self, readers: LogReaders, owned: OwnedPartitions, stopping: threading.Event, clock: Callable[[], float]) -> None:
-        self._readers, self._owned, self._stopping, self._clock = readers, owned, stopping, clock
-        self.polled_at = clock()
-        self.failures = 0
+    def __init__(
+        self, readers: LogReaders, owned: OwnedPartitions, stopping: threading.Event, clock: Callable[[], float], figures: ShardFigures
+    ) -> None:
+        self._readers, self._owned, self._stopping, self._clock, self._figures = readers, owned, stopping, clock, figures
 
     def poll(self, seconds: float) -> Poll | None:
         """Read, waiting at most `seconds` for a record. None after a failure: what it means for the partitions is done.
@@ -36,16 +36,14 @@ class LogFeed:
         try:
             if self._owned.take_change():
                 self.close()
-            if not self._readers.is_open:
-                self._readers.open({number: runtime.partition.position for number, runtime in self._owned.running().items()})
-            poll = self._readers.poll(seconds, self._owned.running())
+            poll = self._readers.poll(seconds, {number: runtime.partition.position for number, runtime in self._owned.running().items()})
         except LogError as error:
             archived = self._readers.is_in_archive(error)
             self.close()
             if not archived:
                 self._failed(error)
             return None
-        self.polled_at = self._clock()
+        self._figures.polled_at = self._clock()
         return poll
 
     def close(self) -> None:
@@ -68,7 +66,7 @@ class LogFeed:
 
     def _wait(self, error: LogError) -> None:
         log.warning("the log cannot be read, trying again: %s", error)
-        self.failures += 1
+        self._figures.counts["log_failures"] += 1
         self._stopping.wait(_PAUSE_SECONDS)
 
     def _stop_unreadable(self, error: LogError) -> None:

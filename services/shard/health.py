@@ -1,5 +1,7 @@
 """Health of a shard, for metrics and supervision."""
 
+from collections import Counter
+
 import msgspec
 
 from services.control.lifecycles import PartitionStatus
@@ -51,14 +53,14 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Progress and counters of a shard since its start.
 
-    owner: NAME/HOST/PROCESS; progress_at: when it last polled its log, by its own clock;
+    owner: NAME/HOST/PROCESS; progress_at: when it last polled its log, by its own clock; counters: as `ShardFigures.counts`;
     odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
     those written took; published_at: when the store took something last.
     """
 
     owner: str
     progress_at: float
-    counters: dict[str, float]
+    counters: Counter[str]
     dead_letters: dict[str, int]
     odd_times: dict[str, int]
     folds: Durations

@@ -37,7 +37,6 @@ class Maintenance:
 
     def drain(self) -> None:
         """Publish and checkpoint all that was folded. Raises `Fenced`."""
-        now = self._timer()
-        self.publisher.drain(now, self._owned.states(), self._owned.epochs())
+        self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
-            runtime.checkpointer.drain(now, runtime.partition)
+            runtime.checkpointer.drain(runtime.partition)

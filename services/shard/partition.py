@@ -143,11 +143,8 @@ class Partition:
         self.edition += 1
 
     def switch(self, build: Build) -> None:
-        """From now on the pool's state is that of `build`, which has caught up. Nothing of it was published yet."""
-        if build.behind(self.position):
-            msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
-            raise ValueError(msg)
-        self.pools[build.generation.pool] = build.switch()
+        """From now on the pool's state is that of `build`. Nothing of it was published yet. Raises `ValueError` where it is behind."""
+        self.pools[build.generation.pool] = build.switch(self.position)
         self.readers.hidden.discard(build.generation.pool)
         for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
             del self.builds[key]

@@ -1,7 +1,7 @@
 """The open readers of a shard: one over all partitions that the topic still holds, and one of the archive for each of the others."""
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
@@ -87,23 +87,14 @@ class LogReaders:
         self._forgotten: list[ForgottenRecords] | None = None
         """Of partitions whose next records the topic forgot; None while nothing is open."""
 
-    @property
-    def is_open(self) -> bool:
-        """Whether `poll` can be called."""
-        return self._forgotten is not None
+    def poll(self, seconds: float, positions: Mapping[int, int]) -> Poll:
+        """Read, waiting at most `seconds` for a record. Raises `LogError`.
 
-    def open(self, positions: Mapping[int, int]) -> None:
-        """Open readers at the next offset of each partition. Raises `LogError`."""
-        history = self._history
-        forgotten = [number for number, position in positions.items() if history is not None and history.forgot(number, position)]
-        followed = {number: position for number, position in positions.items() if number not in forgotten}
-        if followed:
-            self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
-        self._forgotten = [self._from_archive(number, positions[number]) for number in forgotten]
-
-    def poll(self, seconds: float, running: Collection[int]) -> Poll:
-        """Read, waiting at most `seconds` for a record. running: the partitions that the readers were opened for. Raises `LogError`."""
-        forgotten = self._forgotten or ()
+        positions: the next offset of each partition that runs, where readers are opened if none are. The same partitions until `close`.
+        """
+        if self._forgotten is None:
+            self._forgotten = self._open(positions)
+        forgotten = self._forgotten
         records = {one.partition: taken for one in forgotten if (taken := one.take())}
         passed = {one.partition: one.position for one in forgotten}
         seconds = min(seconds, 0.0 if records else _AHEAD_SECONDS) if forgotten else seconds
@@ -111,7 +102,7 @@ class LogReaders:
             self._stopping.wait(seconds)
         else:
             records |= self._reader.poll(seconds, self._most_records)
-            passed |= {number: self._reader.position(number) for number in running if number not in passed}
+            passed |= {number: self._reader.position(number) for number in positions if number not in passed}
         if any(one.ended for one in forgotten):
             self.close()  # the topic holds what follows
         return Poll(records, passed, self._is_full(records))
@@ -140,6 +131,15 @@ class LogReaders:
         except LogError as error:
             return error
         return None
+
+    def _open(self, positions: Mapping[int, int]) -> list[ForgottenRecords]:
+        """Open readers at the next offset of each partition; those of the archive. Raises `LogError`."""
+        history = self._history
+        forgotten = [number for number, position in positions.items() if history is not None and history.forgot(number, position)]
+        followed = {number: position for number, position in positions.items() if number not in forgotten}
+        if followed:
+            self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
+        return [self._from_archive(number, positions[number]) for number in forgotten]
 
     def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
         count = sum(map(len, records.values()))

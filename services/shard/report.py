@@ -1,54 +1,42 @@
 """What a shard reports: its health to the engine, heartbeats to readers."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from services.boards.folding import Heartbeat
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
-from services.shard.folding import Folding
+from services.shard.figures import ShardFigures
 from services.shard.health import WorkerHealth
 from services.shard.owned import OwnedPartitions
-from services.shard.publishing.publisher import Publisher
 
 
 class ShardReport:
-    """Reads the parts of a shard. Any thread may call it. clock: seconds since 1970; timer: seconds that never go back."""
+    """Reads the figures of a shard. Any thread may call it. clock: seconds since 1970; timer: seconds that never go back."""
 
     def __init__(
-        self,
-        owner: str,
-        owned: OwnedPartitions,
-        publisher: Publisher,
-        folding: Folding,
-        clock: Callable[[], float],
-        timer: Callable[[], float],
+        self, owner: str, owned: OwnedPartitions, figures: ShardFigures, clock: Callable[[], float], timer: Callable[[], float]
     ) -> None:
-        self._owner, self._owned, self._publisher, self._folding = owner, owned, publisher, folding
-        self._clock, self._timer = clock, timer
+        self._owner, self._owned, self._figures, self._clock, self._timer = owner, owned, figures, clock, timer
 
-    def health(self, progress_at: float, counters: Mapping[str, float]) -> WorkerHealth:
-        """Progress so far. progress_at: when the shard polled last, by the clock; counters: of the shard's other parts."""
-        runtimes, publisher, folding = self._owned.all(), self._publisher, self._folding
-        parts = [part.counters for runtime in runtimes for part in (runtime.checkpointer, runtime.builder)]
+    def health(self) -> WorkerHealth:
+        """Progress so far."""
+        runtimes, figures = self._owned.all(), self._figures
         return WorkerHealth(
             owner=self._owner,
-            progress_at=progress_at,
-            counters=_sum([counters, folding.counters, publisher.counters, *parts]),
-            dead_letters=dict(folding.reasons),
+            progress_at=figures.polled_at,
+            counters=figures.counts.copy(),
+            dead_letters=dict(figures.dead_letters),
             odd_times=dict(sum((runtime.partition.counters.odd for runtime in runtimes), Counter())),
-            folds=Durations.together([folding.durations]),
-            pauses={
-                "checkpoint": Durations.together([runtime.checkpointer.pauses for runtime in runtimes]),
-                "publication": Durations.together([publisher.pauses]),
-            },
-            checkpoints=Durations.together([runtime.checkpointer.writer.durations for runtime in runtimes], CHECKPOINT_BUCKETS),
-            published_at=publisher.written_at,
+            folds=Durations.together([figures.folds]),
+            pauses={"checkpoint": Durations.together([figures.freezes]), "publication": Durations.together([figures.copies])},
+            checkpoints=Durations.together([figures.checkpoints], CHECKPOINT_BUCKETS),
+            published_at=figures.published_at,
             partitions=[runtime.health(self._clock(), self._timer()) for runtime in runtimes],
         )
 
-    def heartbeats(self, measured_at: float) -> list[Heartbeat]:
-        """One heartbeat per partition, for readers. measured_at: when the log answered last, by the timer."""
+    def heartbeats(self) -> list[Heartbeat]:
+        """One heartbeat per partition, for readers."""
         at, now = self._clock(), self._timer()
         return [
             Heartbeat(
@@ -58,16 +46,8 @@ class ShardReport:
                 position=runtime.partition.position,
                 lag=runtime.lag,
                 lag_seconds=runtime.lag_seconds(at, now),
-                idle_seconds=max(0.0, now - measured_at),
+                idle_seconds=max(0.0, now - self._figures.measured_at),
                 stopped=runtime.stopped is not None,
             )
             for runtime in self._owned.all()
         ]
-
-
-def _sum(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for counters in parts:
-        for name, value in counters.items():
-            total[name] = total.get(name, 0) + value
-    return total

@@ -2,18 +2,17 @@
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
 
 from services.archive.history import ArchiveFails
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
-from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Takeover
+from services.control.records import ControlState, Takeover
 from services.log.protocol import Log, LogError, TopicReplaced
 from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
-from services.shard.generations.builder import open_builder
+from services.shard.figures import ShardFigures
+from services.shard.generations.builder import Builder
 from services.shard.generations.pace import Pace
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
@@ -27,29 +26,23 @@ class Takeovers:
     """Makes the runtimes of a shard's partitions.
 
     owner: name of the shard, for the control log. clock: seconds since 1970. timer: seconds that never go back.
-    checkpoints_skipped: checkpoints that could not be read.
+    figures: shared by all of them.
     """
 
     def __init__(
-        self, settings: Settings, owner: str, log_: Log, control: ControlLog, clock: Callable[[], float], timer: Callable[[], float]
+        self,
+        settings: Settings,
+        owner: str,
+        log_: Log,
+        control: ControlLog,
+        figures: ShardFigures,
+        clock: Callable[[], float],
+        timer: Callable[[], float],
     ) -> None:
         self._settings, self._owner, self._log, self._control = settings, owner, log_, control
-        self._clock, self._timer = clock, timer
+        self._figures, self._clock, self._timer = figures, clock, timer
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
-        self.checkpoints_skipped = 0
-
-    def directory(self, check: Callable[[ControlState], None]) -> LiveDirectory:
-        """Where the partitions learn what their pools are. check: raises where another shard owns a partition by now. Raises `LogError`."""
-        settings = self._settings
-        return LiveDirectory(
-            self._control,
-            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
-            settings.max_pools,
-            self._clock,
-            create=settings.creates_pools,
-            check=check,
-        )
 
     def take_over(self, number: int) -> PartitionRuntime:
         """Own a partition under a new epoch, from its newest checkpoint. Raises `LogError`."""
@@ -67,8 +60,8 @@ class Takeovers:
         partition.counters.future_seconds = self._settings.future_seconds
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
-        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock)
-        builder = open_builder(partition, self._log.history, self._control, self._pace, self._clock)
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
+        builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)
         attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
@@ -76,7 +69,8 @@ class Takeovers:
             runtime.stop(failure)
         return runtime
 
-    def _restored(self, number: int) -> "_Restored":
+    def _restored(self, number: int) -> tuple[Partition, Manifest | None, WrongLog | LogError | None]:
+        """A partition, the manifest that it comes from, and why it stops at once."""
         skipped = list[SkippedCheckpoint]()
         control = self._control.refresh()
         try:
@@ -84,11 +78,11 @@ class Takeovers:
         except (WrongLog, LogError) as error:
             if isinstance(error, LogError) and error.retriable and not isinstance(error, ArchiveFails):
                 raise
-            return _Restored(self._empty(number, error, control), None, error)
+            return self._empty(number, error, control), None, error
         finally:
-            self.checkpoints_skipped += len(skipped)
+            self._figures.counts["checkpoints_skipped"] += len(skipped)
         partition.readers.unread = {pool: state for pool, state in self._unread(number, control).items() if pool not in partition.pools}
-        return _Restored(partition, manifest, None)
+        return partition, manifest, None
 
     def _empty(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
         """An empty partition. Where the log is the right one, readers see its pools, stopped."""
@@ -100,11 +94,3 @@ class Takeovers:
     def _unread(self, number: int, control: ControlState) -> dict[str, PoolState]:
         """The pools of a partition, before anything is folded."""
         return {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, self._log.outcomes, control)}
-
-
-class _Restored(NamedTuple):
-    """A partition, the manifest that it comes from, and why it stops at once."""
-
-    partition: Partition
-    manifest: Manifest | None
-    failure: WrongLog | LogError | None

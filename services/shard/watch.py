@@ -9,6 +9,7 @@ from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
 from services.shard.archive_watch import ArchiveWatch
+from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.takeover import Takeovers
@@ -21,13 +22,21 @@ _NEWS_SECONDS: Final = 0.2
 
 
 class LogWatch:
-    """measured_at: when the topic answered last, by the timer."""
+    """timer: seconds that never go back. figures: take when the topic answered."""
 
-    def __init__(self, log_: Log, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        log_: Log,
+        control: ControlLog,
+        owned: OwnedPartitions,
+        takeovers: Takeovers,
+        timer: Callable[[], float],
+        figures: ShardFigures,
+    ) -> None:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
+        self._figures = figures
         self._archive = ArchiveWatch(log_.archived)
         self._looked_at = self._asked_at = float("-inf")
-        self.measured_at = timer()
 
     def step(self, now: float) -> None:
         """Look, if the last look was a second ago, or the control log grew. Raises `Fenced` where another shard owns a partition now."""
@@ -38,7 +47,7 @@ class LogWatch:
             if now - self._looked_at >= _LOOK_SECONDS:
                 self._looked_at = now
                 self._measure()
-                self.measured_at = self._timer()
+                self._figures.measured_at = self._timer()
                 self._apply(self._control.refresh())
             elif self._control.has_news():
                 self._apply(self._control.refresh())

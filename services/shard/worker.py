@@ -12,12 +12,15 @@ from typing import Final
 
 from services.boards.folding import Heartbeat
 from services.boards.store.live import LiveBoards
+from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
+from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
 from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
@@ -53,16 +56,19 @@ class ShardWorker:
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
         self._numbers, self._stopping = list(partitions), stopping
+        figures = ShardFigures(polled_at=clock(), measured_at=timer())
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
-        self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
-        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock)
-        self._folding = Folding(log_.dead_letters, stopping)
-        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
+        self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
+        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
+        directory = _directory(settings, control, owned, clock)
+        self._folding = Folding(directory, log_.dead_letters, stopping, figures)
+        generations = GenerationSteps(owned, self._folding, figures)
+        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
-        watch = LogWatch(log_, control, owned, self._takeovers, timer)
-        self._maintenance = Maintenance(owned, GenerationSteps(owned, self._folding), publisher, turns, watch, timer)
-        self._report = ShardReport(owner, owned, publisher, self._folding, clock, timer)
+        watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
+        self._maintenance = Maintenance(owned, generations, publisher, turns, watch, timer)
+        self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -83,21 +89,17 @@ class ShardWorker:
 
     def health(self) -> WorkerHealth:
         """Progress so far. Any thread may call it."""
-        log_failures = self._feed.failures + self._maintenance.generations.log_failures
-        return self._report.health(
-            self._feed.polled_at, {"log_failures": log_failures, "checkpoints_skipped": self._takeovers.checkpoints_skipped}
-        )
+        return self._report.health()
 
     def heartbeats(self) -> list[Heartbeat]:
         """What readers learn of each partition's folding. Any thread may call it."""
-        return self._report.heartbeats(self._maintenance.watch.measured_at)
+        return self._report.heartbeats()
 
     def _take_over(self) -> None:
         self._control.refresh()  # a control log that cannot be read is reported before anything is added to it
         for number in self._numbers:
             if number not in self._owned.runtimes:
                 self._owned.runtimes[number] = self._takeovers.take_over(number)
-        self._folding.directory = self._takeovers.directory(lambda state: self._owned.check_epochs(state.partitions.epochs))
 
     def _round(self) -> None:
         """One look at the log, and what follows."""
@@ -123,3 +125,15 @@ class ShardWorker:
     def _works(self) -> bool:
         """Whether there is work although no record waits in the log."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
+
+
+def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, clock: Callable[[], float]) -> LiveDirectory:
+    """Where the partitions learn what their pools are."""
+    return LiveDirectory(
+        control,
+        FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+        settings.max_pools,
+        clock,
+        create=settings.creates_pools,
+        check=lambda state: owned.check_epochs(state.partitions.epochs),
+    )

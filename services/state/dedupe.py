@@ -94,7 +94,11 @@ class DedupeWindow:
             raise InputError("arrays", {name: (a.dtype, a.shape) for name, a in arrays.items()}, "must be uint64 (n, 2) and uint32 (n,)")
         if len(ids) > capacity:
             raise InputError("arrays['ids']", len(ids), f"must be at most {capacity}, the capacity")
-        if not window._fill(ids, bodies):
+        length = len(window._bodies)
+        while length < len(ids):  # the room that growing would have made
+            length = min(2 * length, capacity)
+        window._ids, window._bodies, window._size = ids, bodies, len(ids)
+        if not window._resize(length):
             raise InputError("arrays['ids']", ids, "must be distinct")
         return window
 
@@ -117,25 +121,11 @@ class DedupeWindow:
         elif len(self._bodies) == self.capacity:
             self._frozen.save(max(0, new - (self.capacity - self._size)))
 
-    def _fill(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint32]) -> bool:
-        """Take these into an empty window, with the room that growing would have made: whether they are distinct."""
-        length = len(self._bodies)
-        while length < len(ids):
-            length = min(2 * length, self.capacity)
-        self._size = len(ids)
-        self._ids, self._bodies = _begun(np.empty((length, 2), np.uint64), ids), _begun(np.empty(length, np.uint32), bodies)
-        return self._index()
-
-    def _resize(self, length: int) -> None:
-        """A longer ring, before the oldest id was ever pushed out, and its table; the old table goes first."""
+    def _resize(self, length: int) -> bool:
+        """A longer ring, before the oldest id was ever pushed out, and its table; the old one goes first. Whether the ids are distinct."""
         self._table = table_for(0)
         self._ids = _begun(np.empty((length, 2), np.uint64), self._ids[: self._size])
         self._bodies = _begun(np.empty(length, np.uint32), self._bodies[: self._size])
-        self._index()
-
-    def _index(self) -> bool:
-        """A table of what the ring holds, which was never full: whether those are distinct."""
-        length = len(self._bodies)
         self._table = table_for(length)
         distinct, _ = index(self._ids, self._size, self._table, self._layout)
         return bool(distinct)

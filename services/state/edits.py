@@ -15,7 +15,7 @@ from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.errors import InputError
 from ratings_core.records.roster import UNKNOWN, Roster
-from services.control.erasures import ErasedName, NameMatcher
+from services.control.erasures import NameMatcher
 from services.control.records import Generation
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import RetractEvent
@@ -40,21 +40,15 @@ class Retracted:
         """These and `ids` (n, 2), each named by one retraction."""
         return Retracted(np.unique(np.concatenate([self.ids, ids]), axis=0), self.events + len(ids))
 
-    def __contains__(self, key: tuple[int, int]) -> bool:
-        at = np.searchsorted(self.ids[:, 0], np.uint64(key[0]))
-        while at < len(self.ids) and self.ids[at, 0] == key[0]:
-            if self.ids[at, 1] == key[1]:
-                return True
-            at += 1
-        return False
-
     def among(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of `ids` (n, 2) are retracted."""
         found = np.zeros(len(ids), np.bool_)
         if len(self.ids):
             at = np.minimum(np.searchsorted(self.ids[:, 0], ids[:, 0]), len(self.ids) - 1)
-            for i in np.flatnonzero(self.ids[at, 0] == ids[:, 0]).tolist():  # equal in 64 bits: nearly always the one
-                found[i] = (ids[i, 0], ids[i, 1]) in self
+            same = np.flatnonzero(self.ids[at, 0] == ids[:, 0])  # equal in 64 bits: nearly always the one
+            ends = np.searchsorted(self.ids[:, 0], ids[same, 0], "right")
+            for i, end in zip(same.tolist(), ends.tolist(), strict=True):
+                found[i] = ids[i, 1] in self.ids[at[i] : end, 1]
         return found
 
 
@@ -67,7 +61,7 @@ class Edits:
     def __init__(self, generation: Generation, retracted: Retracted) -> None:
         self.retracted = retracted
         self.left_out = np.zeros(len(LEFT_OUT), np.int64)
-        self._erased = ErasedNames(generation.erased)
+        self._erased = NameMatcher(generation.erased)
         self._aliases, self._bans = Roster(), Roster()
         self._aliases.intern(list(generation.aliases))
         self._bans.intern(generation.bans)
@@ -76,7 +70,7 @@ class Edits:
     def apply(self, columns: GameColumns | ScoreColumns, known: Roster) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
         """The columns to fold, and which of the outcomes given (n,) they are. known: names of the pool's agents."""
         if self._erased:
-            columns = self._erased.replaced(columns, known)
+            columns = _without_erased(columns, self._erased, known)
         reasons = [self.retracted.among(columns.id_hash)]
         columns, renamed = self._renamed(columns)
         banned = self._bans.lookup_coded(columns.names) != UNKNOWN
@@ -155,31 +149,22 @@ def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColu
     return replace(scores, names=names, score=scores.score[~banned], start=start), np.diff(start) == 0
 
 
-class ErasedNames:
-    """Replaces erased names by their tokens before anything else is folded. erased: names of a generation and their tokens.
+def _without_erased(columns: GameColumns | ScoreColumns, erased: NameMatcher, known: Roster) -> GameColumns | ScoreColumns:
+    """`columns` with tokens in place of erased names. known: names of the pool's agents.
 
     An erased name never gets an id, so a name that the pool knows is not erased: only new names are hashed, each one once in a call.
     """
-
-    def __init__(self, erased: Sequence[ErasedName]) -> None:
-        self._matcher = NameMatcher(erased)
-
-    def __bool__(self) -> bool:
-        return bool(self._matcher)
-
-    def replaced(self, columns: GameColumns | ScoreColumns, known: Roster) -> GameColumns | ScoreColumns:
-        """`columns` with tokens in place of erased names. known: names of the pool's agents, none of which is erased."""
-        new = np.flatnonzero(known.lookup_coded(columns.names) == UNKNOWN)
-        scratch = Roster()
-        ids = scratch.intern_coded(columns.names.take(new))
-        tokens = list(map(self._matcher.token, scratch.names()))
-        found = np.array([token is not None for token in tokens], np.bool_)
-        if not found.any():
-            return columns
-        erased = new[found[ids]]
-        targets = pack([token for token in tokens if token is not None])
-        at = (np.cumsum(found) - 1)[ids[found[ids]]]
-        return columns.renamed(substituted(columns.names, erased, targets, at))
+    new = np.flatnonzero(known.lookup_coded(columns.names) == UNKNOWN)
+    scratch = Roster()
+    ids = scratch.intern_coded(columns.names.take(new))
+    tokens = list(map(erased.token, scratch.names()))
+    found = np.array([token is not None for token in tokens], np.bool_)
+    if not found.any():
+        return columns
+    places = new[found[ids]]
+    targets = pack([token for token in tokens if token is not None])
+    at = (np.cumsum(found) - 1)[ids[found[ids]]]
+    return columns.renamed(substituted(columns.names, places, targets, at))
 
 
 def substituted(names: Coded, places: NDArray[np.int64], others: Arena, at: NDArray[np.int64]) -> Coded:

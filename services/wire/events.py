@@ -159,13 +159,18 @@ class Decoded:
         self.refusals.extend(other.refusals)
 
 
-def decode(values: Sequence[bytes]) -> Decoded:
+def decode(values: Sequence[bytes], limit: int = MAX_RECORD_BYTES) -> Decoded:
     """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused.
+
+    limit: bytes of a record, at most.
 
     Most of the time left goes to Python's cyclic garbage collector, which walks the lists of outcomes over and over though they hold
     no cycles: a process that decodes all day should raise its threshold (``gc.set_threshold(100_000)`` gives half as much again).
     """
-    return _decode(values, MAX_RECORD_BYTES)
+    found = Decoded()
+    for start, run in _runs(values):
+        _decode_run(found, start, run, limit)
+    return found
 
 
 def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future_seconds: float) -> Decoded:
@@ -178,7 +183,7 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
     if filled is None:
         return _unread(body)
-    found = _decode([filled], len(filled))
+    found = decode([filled], len(filled))
     latest = now + future_seconds
     if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
         return found
@@ -239,13 +244,6 @@ _DECODERS: Final[tuple[_Decoder, ...]] = tuple(_decoder(kind) for kind in (GameE
 
 
 _NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-def _decode(values: Sequence[bytes], limit: int) -> Decoded:
-    found = Decoded()
-    for start, run in _runs(values):
-        _decode_run(found, start, run, limit)
-    return found
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
@@ -310,7 +308,7 @@ def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Ev
         yield events
 
 
-def _flat(read: list[Event | list[Event] | None], first: int = 0) -> Decoded | None:
+def _flat(read: list[Event | list[Event] | None], first: int) -> Decoded | None:
     """All outcomes, where every record was taken and holds those of one pool. first: index of the first record."""
     kinds = set(map(type, read))
     if type(None) in kinds:
@@ -440,10 +438,8 @@ def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
 
 
 def _one(parsed: Any, raw: Raw) -> Event | None:
-    if not isinstance(parsed, dict):
-        return None
-    found = _flat(_typed([bytes(raw)], len(raw)))
-    return found.events[0] if found is not None and _sound(found.events) else None
+    event = _typed([bytes(raw)], len(raw))[0] if isinstance(parsed, dict) else None
+    return event if isinstance(event, Event) and _sound([event]) else None
 
 
 def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:

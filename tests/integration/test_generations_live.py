@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,6 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard import slices
-from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
 from services.shard.maintenance import Maintenance
@@ -238,11 +238,11 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
             raise CrashError
         return step(self, timeout)
 
-    def dying_switch(self: builder.Builder, checkpointer: Checkpointer) -> None:
+    def dying_switch(self: builder.Builder, *checkpoints: Any) -> None:
         caught = any(not build.behind(self._partition.position) for build in self._partition.builds.values())
         if where == "caught up" and caught:
             raise CrashError
-        switch(self, checkpointer)
+        switch(self, *checkpoints)
 
     def dying_append(self: ControlLog, record: object) -> int:
         offset = append(self, record)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.fencing import Fenced
-from services.shard.generations.builder import open_builder
+from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.worker import ShardWorker
@@ -145,7 +145,7 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
         partition,
         1,
         checkpointer,
-        open_builder(partition, log.outcomes, control),
+        Builder(partition, log.outcomes, control),
         Attempts(partition.number, 1, 0, control),
         even_at=100.0,
         end=9,

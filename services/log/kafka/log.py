@@ -56,7 +56,7 @@ def open_kafka_log(
         outcomes=made["outcomes"],
         control=made["control"],
         dead_letters=made["dead-letters"],
-        give_back=clients.close,
+        close=clients.close,
         weaknesses=[weakness for topic in found.values() for weakness in topic.weaknesses],
     )
 

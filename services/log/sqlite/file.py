@@ -9,7 +9,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -64,7 +64,7 @@ def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
     refuse_network_filesystem(path)
     if not path.parent.is_dir():
         raise LogError(f"{path}: the folder {path.parent} does not exist; make it first", retriable=False)
-    with sqlite_errors(path), _closing(_connect(path, "rwc", busy_timeout)) as connection:
+    with sqlite_errors(path), closing(_connect(path, "rwc", busy_timeout)) as connection:
         identity = _make_or_check(connection, path, partitions)
         _enter_wal(connection, path, busy_timeout)
         return SqliteFile(path, identity, partitions, _node(path), busy_timeout)
@@ -143,14 +143,6 @@ def _connect(path: Path, mode: str, busy_timeout: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def _closing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:

@@ -24,10 +24,6 @@ class _Waiting(Generic[Request, Result]):
         self.result: Result | None = None
         self.error: LogError | None = None
 
-    def settle(self, result: Result | None, error: LogError | None) -> None:
-        self.result, self.error, self.finished = result, error, True
-        self.turn.set()
-
 
 class GroupCommit(Generic[Request, Result]):
     """Hands groups of requests to `commit`, one group at a time, in order of arrival.
@@ -52,8 +48,10 @@ class GroupCommit(Generic[Request, Result]):
         if not lead:
             self._await_turn(mine)
         if not mine.finished:
-            self._lead(mine)
-        return _outcome(mine)
+            self._lead()
+        if mine.error is not None:  # a fresh one each: threads that share an exception share its traceback
+            raise LogError(str(mine.error), retriable=mine.error.retriable) from mine.error
+        return cast("Result", mine.result)
 
     def _await_turn(self, mine: _Waiting[Request, Result]) -> None:
         try:
@@ -67,17 +65,18 @@ class GroupCommit(Generic[Request, Result]):
                     self._promote()
             raise
 
-    def _lead(self, mine: _Waiting[Request, Result]) -> None:
+    def _lead(self) -> None:
+        """Commit the group that begins with the caller's request."""
         group = self._take()
         try:
             results = self._commit([waiting.request for waiting in group])
         except LogError as error:
-            self._settle(group, None, error)
+            self._settle(group, error)
         except BaseException as error:
-            self._settle([waiting for waiting in group if waiting is not mine], None, _broken(error))
+            self._settle(group, LogError(f"the commit of this group was broken off: {error!r}", retriable=True))
             raise
         else:
-            self._settle(group, results, None)
+            self._settle(group, results)
 
     def _take(self) -> list[_Waiting[Request, Result]]:
         with self._lock:
@@ -88,26 +87,21 @@ class GroupCommit(Generic[Request, Result]):
                 total += self._weight(group[-1].request)
         return group
 
-    def _settle(self, group: list[_Waiting[Request, Result]], results: Sequence[Result] | None, error: LogError | None) -> None:
+    def _settle(self, group: list[_Waiting[Request, Result]], found: Sequence[Result] | LogError) -> None:
+        """Answer a group. found: its results in order, or why it was not committed."""
         # The next leader first: it may begin to write while the others wake up.
         with self._lock:
             self._promote()
         for index, waiting in enumerate(group):
-            waiting.settle(results[index] if results is not None else None, error)
+            if isinstance(found, LogError):
+                waiting.error = found
+            else:
+                waiting.result = found[index]
+            waiting.finished = True
+            waiting.turn.set()
 
     def _promote(self) -> None:
         if self._queue:
             self._queue[0].turn.set()
         else:
             self._leading = False
-
-
-def _broken(error: BaseException) -> LogError:
-    return LogError(f"the commit of this group was broken off: {error!r}", retriable=True)
-
-
-def _outcome(mine: _Waiting[Request, Result]) -> Result:
-    if mine.error is not None:
-        # A fresh one each: threads that share an exception share its traceback.
-        raise LogError(str(mine.error), retriable=mine.error.retriable) from mine.error
-    return cast("Result", mine.result)

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from services.log.protocol import Log, LogError, OffsetLost, Record
 from services.log.records import check_partition, check_partitions, check_positions, check_records
 from services.log.sqlite.dropping import ResultT, Work, drop
-from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
+from services.log.sqlite.file import Handle, SqliteFile, open_file, pragma, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
-from services.log.sqlite.rewriting import empty_wal, rewrite
+from services.log.sqlite.rewriting import rewrite
 from services.runtime.settings import TOPIC_PREFIX
 
 GROUP_RECORDS = 1000
@@ -51,7 +51,7 @@ def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) 
         outcomes=SqliteTopic(shared, "outcomes", partitions),
         control=SqliteTopic(shared, "control", 1),
         dead_letters=SqliteTopic(shared, "dead-letters", 1),
-        give_back=lambda: shared.process().close(),
+        close=lambda: shared.process().close(),
     )
 
 
@@ -125,8 +125,8 @@ class SqliteReader:
         with sqlite_errors(self._file.path):
             while True:
                 connection = self._handle.get()
-                # Taken before the look, so that a commit after it ends the wait.
-                version = _data_version(connection)
+                # Taken before the look, so that a commit after it ends the wait: it changes when another connection commits.
+                version = pragma(connection, "data_version")
                 found = self._take(connection, max_records)
                 if found or not self._wait(connection, version, deadline):
                     return found
@@ -175,7 +175,7 @@ class SqliteReader:
         pause = FIRST_PAUSE
         while (left := deadline - time.monotonic()) > 0:
             time.sleep(min(pause, left))
-            if _data_version(connection) != version:
+            if pragma(connection, "data_version") != version:
                 return True
             self._handle.check_same_file()
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -235,9 +235,11 @@ class _Process:
             return result
 
     def empty_wal(self) -> None:
-        """See `services.log.sqlite.dropping.empty_wal`."""
+        """Empty the write-ahead log, which holds older versions of pages. Raises `LogError`, retriable, where a reader needs them."""
         with self._writing, sqlite_errors(self._file.path):
-            empty_wal(self._writer.get(), str(self._file.path))
+            if pragma(self._writer.get(), "wal_checkpoint(TRUNCATE)"):
+                why = "another process reads the write-ahead log, so it cannot be emptied now"
+                raise LogError(f"{self._file.path}: {why}", retriable=True)
 
     def _commit(self, appends: Sequence[_Append]) -> list[int]:
         return self.transact(lambda connection: [_write(connection, append) for append in appends])
@@ -264,11 +266,6 @@ def _write(connection: sqlite3.Connection, append: _Append) -> int:
 def _head(connection: sqlite3.Connection, topic: str, partition: int) -> tuple[int, int]:
     begin, end = connection.execute('SELECT "begin", "end" FROM heads WHERE topic = ? AND "partition" = ?', (topic, partition)).fetchone()
     return int(begin), int(end)
-
-
-def _data_version(connection: sqlite3.Connection) -> int:
-    """A number that changes when another connection commits."""
-    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _fetch(cursor: sqlite3.Cursor, size: int) -> list[Record]:

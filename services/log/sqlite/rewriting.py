@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from services.log.protocol import LogError, Record
+from services.log.protocol import Record
 from services.log.sqlite.dropping import Work, shrink
 from services.log.sqlite.file import table_of
 
@@ -49,10 +49,3 @@ def rewrite(transact: Callable[[Work[int]], int], topic: str, partition: int, ch
     while transact(partial(shrink, kept=0)):
         pass  # free pages hold what was dropped
     return replaced
-
-
-def empty_wal(connection: sqlite3.Connection, path: str) -> None:
-    """Empty the write-ahead log, which holds older versions of pages. Raises `LogError`, retriable, where a reader still needs them."""
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
-        raise LogError(f"{path}: another process reads the write-ahead log, so it cannot be emptied now", retriable=True)

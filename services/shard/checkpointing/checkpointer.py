@@ -7,54 +7,49 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
-from services.runtime.durations import Durations
 from services.shard.checkpointing.entries import PoolEntries
 from services.shard.checkpointing.freezing import Freezing
 from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
+from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 
+log = logging.getLogger("equirank.checkpoint")
+
 _LOAD: Final = 5.0
 """A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
+_SLICE_SECONDS: Final = 0.01
+"""For how long folding pauses at once while pools are listed and frozen."""
 
 
 class CheckpointSchedule:
     """When the next checkpoint of a partition is due, by the `now` of its callers: seconds that never go back."""
 
     def __init__(self) -> None:
-        self._next = float("-inf")
-        self._interval = 0.0
-        self._outcomes = 0
-        self._soon = False
+        self._due_at, self._soon, self._outcomes = float("-inf"), False, 0
 
-    def is_due(self, now: float, outcomes: int, most: int | None) -> bool:
+    def is_due(self, now: float, outcomes: int, most: float) -> bool:
         """Whether the next one is due. outcomes: read by the partition; most: outcomes since the last one after which the next is due."""
-        return self._soon or now >= self._next or (most is not None and outcomes - self._outcomes >= most)
+        return self._soon or now >= self._due_at or outcomes - self._outcomes >= most
 
-    def begin(self, outcomes: int, interval: float) -> None:
-        """A checkpoint begins. interval: least seconds from its end to the next one."""
-        self._soon, self._outcomes, self._interval = False, outcomes, interval
+    def begin(self, outcomes: int) -> None:
+        """A checkpoint begins."""
+        self._soon, self._outcomes = False, outcomes
 
-    def end(self, now: float, seconds: float) -> None:
-        """A checkpoint ended after `seconds` of writing. now: when the fold learned of it, which may be late."""
-        self._next = now + max(self._interval, _LOAD * seconds)
+    def end(self, now: float, interval: float, seconds: float) -> None:
+        """A checkpoint ended after `seconds` of writing. interval: least seconds from now to the next one."""
+        self._due_at = now + max(interval, _LOAD * seconds)
 
     def hurry(self) -> None:
         """The next one is due at once."""
         self._soon = True
 
 
-log = logging.getLogger("equirank.checkpoint")
-
-_SLICE_SECONDS: Final = 0.01
-"""For how long folding pauses at once while pools are listed and frozen."""
-
-
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Driven by the folding thread.
 
-    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. pauses: seconds for which
-    the fold paused while pools were frozen.
+    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. figures: take how many
+    were written, and how long the fold paused for them.
     """
 
     def __init__(
@@ -65,24 +60,23 @@ class Checkpointer:
         keep: int,
         newest: Manifest | None,
         clock: Callable[[], float] = time.time,
+        figures: ShardFigures | None = None,
     ) -> None:
         self._manifests = Manifests(log_identity, epoch, clock)
-        self.newest = newest
+        self.newest, self.figures = newest, figures or ShardFigures()
         self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
         self._schedule = CheckpointSchedule()
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing] | None = None
         self._job: Future[Checkpoint] | None = None
         self._written: Checkpoint | None = None
-        self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
-        self.pauses = Durations()
 
-    def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> bool:
+    def step(self, now: float, interval: float, partition: Partition, most: float = float("inf")) -> bool:
         """Take note of a checkpoint that ended, begin the next one when it is due and the partition moved, and freeze a slice.
 
         Args:
             now: Seconds that never go back.
-            interval: Least seconds between two checkpoints.
+            interval: Least seconds from the end of a checkpoint to the next one.
             partition: What to write.
             most: Outcomes read since the last checkpoint began after which the next one is due anyway.
 
@@ -92,30 +86,31 @@ class Checkpointer:
         if self._job is not None:
             if not self._job.done():
                 return False
-            self._settle(self._job, now)
+            self._settle(self._job)
+            self._schedule.end(now, interval, self.writer.seconds)
         if self._begun is None and not (self._schedule.is_due(now, partition.outcomes, most) and self._moved(partition)):
             return False
         began = time.perf_counter()
         if self._begun is None:
-            self._schedule.begin(partition.outcomes, interval)
+            self._schedule.begin(partition.outcomes)
             self._begun = self._begin(partition)
         checkpoint, freezing = self._begun
         if freezing.step(began + _SLICE_SECONDS):
             self._submit(checkpoint, freezing)
-        self.pauses.add(time.perf_counter() - began)
+        self.figures.freezes.add(time.perf_counter() - began)
         return True
 
-    def drain(self, now: float, partition: Partition) -> None:
+    def drain(self, partition: Partition) -> None:
         """Write a last checkpoint if the partition moved since the newest one, and end the thread. One that is half frozen is given up."""
         if self._begun is not None:
             self._begun[1].close()
             self._begun = None
         if self._job is not None:
-            self._settle(self._job, now)
+            self._settle(self._job)
         if self._moved(partition):
             checkpoint, freezing = self._begin(partition)
             freezing.step(float("inf"))
-            self._settle(self._submit(checkpoint, freezing), now)
+            self._settle(self._submit(checkpoint, freezing))
         self._executor.shutdown()
 
     @property
@@ -141,7 +136,7 @@ class Checkpointer:
         states = [*partition.pools.values(), *(state for _, state in builds)]
         to = [partition.position] * len(partition.pools) + [min(build.position, partition.position) for build, _ in builds]
         entries = self.writer.entries
-        freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.pauses)
+        freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.figures.freezes)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
         manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
         erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
@@ -152,16 +147,15 @@ class Checkpointer:
         self._job = self._executor.submit(self.writer.write, checkpoint, freezing.kept())
         return self._job
 
-    def _settle(self, job: Future[Checkpoint], now: float) -> None:
+    def _settle(self, job: Future[Checkpoint]) -> None:
         """Take note of a checkpoint that ended."""
         self._job = None
         try:
             self._written = job.result()
         except OSError as error:
-            self.counters["checkpoint_failures"] += 1
+            self.figures.counts["checkpoint_failures"] += 1
             log.warning("checkpoint was not written, the one before stays the newest: %s", error)
             return
-        finally:
-            self._schedule.end(now, self.writer.seconds)
         self.newest = self._written.manifest
-        self.counters["checkpoints"] += 1
+        self.figures.counts["checkpoints"] += 1
+        self.figures.checkpoints.add(self.writer.seconds)

@@ -39,17 +39,14 @@ class PoolEntries:
 
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
         """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
-        name = object_name(partition, state.generation.pool, state.generation.number, position, self.epoch)
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None and (before.version == state.changes.version or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
             named_again = msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped)
             return PoolToWrite(named_again, before.version, None)
-        if not state.broken:
-            return self._changed(state, state, position, name)
-        start, generation = state.generation.start, state.generation
-        name = object_name(partition, generation.pool, generation.number, start, self.epoch)
-        return self._changed(state, state.emptied(), start, name)
+        if state.broken:
+            return self._changed(state, state.emptied(), state.generation.start, partition)
+        return self._changed(state, state, position, partition)
 
     def replace(self, items: Iterable[PoolToWrite]) -> None:
         """A checkpoint of these pools was written. Entries are dropped one by one: to free thousands at once would delay the fold."""
@@ -63,7 +60,7 @@ class PoolEntries:
         """These objects are gone: pools that had them are written by the next checkpoint, as if they had changed."""
         self._newest = {key: item for key, item in self._newest.items() if item.entry.object not in objects}
 
-    def _changed(self, state: PoolState, source: PoolState, position: int, name: str) -> PoolToWrite:
+    def _changed(self, state: PoolState, source: PoolState, position: int, partition: int) -> PoolToWrite:
         """A new object. source: the state to write; that before any outcome where the pool is broken."""
         entry = PoolEntry(
             pool=state.generation.pool,
@@ -71,7 +68,7 @@ class PoolEntries:
             generation=state.generation.number,
             position=position,
             outcomes=source.content.counts["outcomes"],
-            object=name,
+            object=object_name(partition, state.generation.pool, state.generation.number, position, self.epoch),
             sha256="",
             bytes=0,
             digest="",

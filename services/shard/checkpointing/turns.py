@@ -13,7 +13,7 @@ _PAUSE_SECONDS: Final = 0.01
 class CheckpointTurns:
     """seconds: least time between two checkpoints of a partition. outcomes: outcomes read after which the next one is due anyway."""
 
-    def __init__(self, owned: OwnedPartitions, partitions: Sequence[int], seconds: float, outcomes: int | None) -> None:
+    def __init__(self, owned: OwnedPartitions, partitions: Sequence[int], seconds: float, outcomes: float) -> None:
         self._owned, self._seconds, self._outcomes = owned, seconds, outcomes
         self._turns = list(partitions)
         """Partitions, the one that paused the fold longest ago first."""

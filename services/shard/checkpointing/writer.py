@@ -9,8 +9,6 @@ import msgspec
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.records import FOLD_VERSION
-from services.runtime.durations import Durations
-from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.partition import Partition
 
@@ -67,13 +65,11 @@ class Manifests:
 class CheckpointWriter:
     """Runs in the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. durations: seconds of checkpoints written.
-    seconds: of the last one, written or failed.
+    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. seconds: of the last one, written or failed.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
         self._store, self.entries, self._keep = store, entries, keep
-        self.durations = Durations(CHECKPOINT_BUCKETS)
         self.seconds = 0.0
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
@@ -81,7 +77,6 @@ class CheckpointWriter:
         began = time.perf_counter()
         try:
             self._write(checkpoint, frozen)
-            self.durations.add(time.perf_counter() - began)
         finally:
             self.seconds = time.perf_counter() - began
             for item in frozen:

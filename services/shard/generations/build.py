@@ -97,9 +97,9 @@ class Build:
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
         self.failed, self.state, self._found = why, None, []
 
-    def switch(self) -> PoolState:
-        """The state that readers see from now on. Raises `ValueError` before the log was read for it."""
-        if self.state is None:
+    def switch(self, position: int) -> PoolState:
+        """The state that readers see from now on. Raises `ValueError` where it is behind `position`, that of the partition."""
+        if self.state is None or self.behind(position):
             msg = f"generation {self.generation.number} of pool {self.generation.pool} has not caught up"
             raise ValueError(msg)
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.SWITCH)

@@ -8,10 +8,9 @@ switch that was recorded is made again.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from services.archive.history import ArchiveFails
 from services.control import generations
@@ -19,63 +18,44 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced, forgotten
+from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
 from services.shard.generations.past import ArchivedBuilds, ArchivedPool, PastReader
 from services.shard.partition import Partition
-from services.shard.slices import slices
 from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.generations")
 _Fold: TypeAlias = Callable[[], list[DeadLetter]]
 
 
-class BuildCheckpoints(Protocol):
-    """The checkpoints of a partition, as far as a switch of generations depends on them."""
-
-    def holds(self, build: Build) -> bool:
-        """Whether a checkpoint contains the build, so that a crash after the switch costs no more than the tail of the log."""
-
-    def hurry(self) -> None:
-        """Ask for a checkpoint soon."""
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What was folded before, all of it in `history`: `archived` reads what the archive holds, and `log` the rest."""
-
-    history: Topic
-    log: PastReader
-    archived: ArchivedBuilds
-
-    def close(self) -> None:
-        """Give connections and threads back."""
-        self.log.close()
-        self.archived.forget(())
-
-
 class Builder:
-    """Builds the generations of one partition. Driven by the folding thread. `open_builder` makes it.
+    """Builds the generations of one partition. Driven by the folding thread.
 
-    clock: seconds since 1970, which records of the control log show. due: which generations to make. past: reads the log for builds.
-    pace: limits the time that goes to generations for retractions.
+    Args:
+        partition: Its pools and builds.
+        history: The outcome log, as far back as anything holds it.
+        control: Wishes, generations, and which of them serve.
+        pace: When generations for retractions are due, and how much time they take; None builds them at once.
+        clock: Seconds since 1970, which records of the control log show.
+        figures: Take how many generations were built, and failed.
     """
 
     def __init__(
         self,
         partition: Partition,
+        history: Topic,
         control: ControlLog,
-        clock: Callable[[], float],
-        due: DueGenerations,
-        past: Past,
-        pace: Pace,
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.time,
+        figures: ShardFigures | None = None,
     ) -> None:
         self._partition, self._control, self._clock = partition, control, clock
-        self._due, self._past, self._pace = due, past, pace
-        self._retries = Retries()
+        self._pace, self.figures = pace or Pace(), figures or ShardFigures()
+        self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
+        self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number)
         self._hurried: tuple[str, int] | None = None
-        self.counters = {"generation_builds": 0, "generation_failures": 0}
 
     @property
     def busy(self) -> bool:
@@ -103,7 +83,7 @@ class Builder:
         if (furthest_behind := self._next()) is None:
             self.close()
             return []
-        self._past.archived.forget(self._partition.builds)
+        self._archived.forget(self._partition.builds)
         standing = [build for build in self._partition.builds.values() if build.failed is None]
         fold = self._read(furthest_behind, timeout)
         began = time.monotonic()
@@ -114,26 +94,30 @@ class Builder:
                 self._report_failed(build)
         return letters
 
-    def switch(self, checkpoints: BuildCheckpoints) -> None:
-        """Let builds that have caught up serve, once a checkpoint holds them. Raises `LogError`."""
+    def switch(self, is_held: Callable[[Build], bool], hurry: Callable[[], None]) -> None:
+        """Let builds that have caught up serve, once a checkpoint holds them: a crash then costs only the tail of the log.
+
+        is_held: whether a checkpoint holds a build. hurry: asks for a checkpoint soon. Raises `LogError`.
+        """
         position = self._partition.position
         for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
-            if not checkpoints.holds(build):
+            if not is_held(build):
                 if build.key != self._hurried:
                     self._hurried = build.key
-                    checkpoints.hurry()
+                    hurry()
                 continue
             made = build.generation
             if self._control.refresh().served(made.pool) < made.number:
                 self._control.append(Serve(pool=made.pool, number=made.number, time=self._clock()))
             self._partition.switch(build)
             self._retries.succeeded(build)
-            self.counters["generation_builds"] += 1
+            self.figures.counts["generation_builds"] += 1
             log.info("generation %d serves", made.number, extra=self._fields(made))
 
     def close(self) -> None:
         """Give what reads the past back."""
         self._past.close()
+        self._archived.forget(())
 
     def _begin(self, state: PoolState, control: ControlState) -> None:
         pool = state.generation.pool
@@ -143,7 +127,7 @@ class Builder:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: what it leaves out is known once the log was folded that far
             build = Build(control.pools[pool], target, state.retracted_for(target))
-            self._past.archived.forget(self._partition.builds)  # one that failed is read from its start again
+            self._archived.forget(self._partition.builds)  # one that failed is read from its start again
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
@@ -156,7 +140,7 @@ class Builder:
 
     def _read(self, build: Build, timeout: float) -> _Fold | None:
         """Read what follows for a build, from the archive where it holds that; what folds it. None where none came in time."""
-        archived = self._past.archived.of(build)
+        archived = self._archived.of(build)
         return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
 
     def _read_log(self, build: Build, timeout: float) -> _Fold | None:
@@ -179,7 +163,7 @@ class Builder:
     def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
         """The next slice, and where it begins. What the log lost or cannot read fails the builds that need it."""
         try:
-            return self._past.log.take(start, timeout)
+            return self._past.take(start, timeout)
         except LogError as error:
             self.close()
             if isinstance(error, TopicReplaced) or (error.retriable and not isinstance(error, ArchiveFails)):
@@ -187,42 +171,13 @@ class Builder:
             lost = isinstance(error, OffsetLost) and error.forgotten
             for build in self._partition.builds.values():  # records that cannot be read are of the past: all that serves goes on
                 if build.behind(self._partition.position) and build.position == start:
-                    build.fail(forgotten(self._past.history, self._partition.number, start, build.generation.pool) if lost else str(error))
+                    build.fail(forgotten(self._past.topic, self._partition.number, start, build.generation.pool) if lost else str(error))
             return None
 
     def _report_failed(self, build: Build) -> None:
-        self.counters["generation_failures"] += 1
+        self.figures.counts["generation_failures"] += 1
         number = build.generation.number
         log.error("generation %d cannot be folded, the one before goes on: %s", number, build.failed, extra=self._fields(build.generation))
 
     def _fields(self, made: Generation) -> dict[str, str | int]:
         return {"pool": made.pool, "partition": self._partition.number, "position": self._partition.position}
-
-
-def open_builder(
-    partition: Partition,
-    topic: Topic,
-    control: ControlLog,
-    pace: Pace | None = None,
-    clock: Callable[[], float] = time.time,
-    cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]] = slices,
-) -> Builder:
-    """Make the builder of a partition.
-
-    Args:
-        partition: Its pools and builds.
-        topic: The outcome log.
-        control: Wishes, generations, and which of them serve.
-        pace: When generations for retractions are due, and how much time they take; None builds them at once.
-        clock: Seconds since 1970, which records of the control log show.
-        cut: Cuts records into slices that fold in a moment.
-    """
-    pace = pace or Pace()
-    return Builder(
-        partition,
-        control,
-        clock,
-        DueGenerations(partition, pace, clock),
-        Past(topic, PastReader(topic, partition.number, control, cut), ArchivedBuilds(topic, partition.number)),
-        pace,
-    )

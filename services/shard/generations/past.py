@@ -1,7 +1,7 @@
 """Records that a partition has folded before, read once more for its builds."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
 from typing import Final
 
@@ -11,17 +11,16 @@ from services.log.protocol import Reader, Record, Topic
 from services.log.skipping import open_reader
 from services.runtime.deadlines import start
 from services.shard.generations.build import Build
+from services.shard.slices import slices
 
 _RECORDS: Final = 2000
 
 
 class PastReader:
-    """Reads one partition of a topic in slices. cut: cuts records into slices that fold in a moment."""
+    """Reads one partition of `topic` in slices that fold in a moment."""
 
-    def __init__(
-        self, topic: Topic, partition: int, control: ControlLog, cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]]
-    ) -> None:
-        self._topic, self._partition, self._control, self._cut = topic, partition, control, cut
+    def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
+        self.topic, self._partition, self._control = topic, partition, control
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
         """Slices that were read and not taken yet, each with the offset from which on it is complete."""
@@ -48,9 +47,9 @@ class PastReader:
     def _read(self, start: int, timeout: float) -> None:
         if self._reader is None or self._read_to != start:
             self.close()
-            self._reader = open_reader(self._topic, {self._partition: start}, self._control.known().partitions.skipped)
+            self._reader = open_reader(self.topic, {self._partition: start}, self._control.known().partitions.skipped)
             self._read_to = start
-        for part in self._cut(self._reader.poll(timeout, _RECORDS).get(self._partition, [])):
+        for part in slices(self._reader.poll(timeout, _RECORDS).get(self._partition, [])):
             self._slices.append((self._read_to, part))
             self._read_to = part[-1].offset + 1
 

@@ -3,6 +3,7 @@
 import logging
 
 from services.log.protocol import LogError, TopicReplaced
+from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
@@ -11,11 +12,10 @@ log = logging.getLogger("equirank.shard")
 
 
 class GenerationSteps:
-    """log_failures: slices that the log did not give."""
+    """figures: take how often the log gave no slice."""
 
-    def __init__(self, owned: OwnedPartitions, folding: Folding) -> None:
-        self._owned, self._folding = owned, folding
-        self.log_failures = 0
+    def __init__(self, owned: OwnedPartitions, folding: Folding, figures: ShardFigures) -> None:
+        self._owned, self._folding, self._figures = owned, folding, figures
 
     def step(self, patience: float) -> None:
         """Fold a slice of old records for each partition that builds; builds that caught up start to serve readers.
@@ -29,12 +29,12 @@ class GenerationSteps:
     def _step(self, runtime: PartitionRuntime, patience: float) -> None:
         try:
             runtime.letters += runtime.builder.step(patience)
-            runtime.builder.switch(runtime.checkpointer)
+            runtime.builder.switch(runtime.checkpointer.holds, runtime.checkpointer.hurry)
         except TopicReplaced as error:
             self._owned.stop_all(error)
         except LogError as error:
             if not error.retriable:
                 raise
             log.warning("new generations wait for the log: %s", error)
-            self.log_failures += 1
+            self._figures.counts["log_failures"] += 1
         self._folding.write_letters(runtime)

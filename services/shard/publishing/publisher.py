@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
 from services.boards.store.live import LiveBoards
-from services.runtime.durations import Durations
 from services.shard.fencing import Fenced
+from services.shard.figures import ShardFigures
 from services.shard.partition import Partition
 from services.shard.publishing.selection import Selection
 from services.shard.publishing.updates import Update
@@ -25,47 +25,28 @@ _LOAD: Final = 2.0
 fold, and after one that failed."""
 
 
-class Rounds:
-    """Says when the next round of writing to the store may begin. Arguments named `now` are seconds of a timer that never goes back.
-
-    interval: seconds between the end of a round and the next one, at least.
-    """
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-        self._began = self._next = self._rested = float("-inf")
-
-    def due(self, now: float, *, behind: bool) -> bool:
-        """Whether the next round may begin. behind: records wait to be folded, so that the pause is longer."""
-        return now >= (self._rested if behind else self._next)
-
-    def begin(self, now: float) -> None:
-        """A round begins."""
-        self._began = now
-
-    def end(self, now: float, *, failed: bool) -> None:
-        """The round ended. failed: the store refused something or did not answer."""
-        self._next = now + self._interval
-        self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
-        if failed:
-            self._next = self._rested
-
-
 class Publisher:
     """Driven by the folding thread; talks to the store from its own thread.
 
-    interval: seconds between two rounds. judge: of what the store shows. clock: seconds since 1970, for readers. What is due goes by the
-    `now` of its callers, which never goes back. pauses: seconds for which the fold paused while changes were copied.
+    interval: seconds from the end of a round to the next one, at least. judge: of what the store shows. clock: seconds since 1970, for
+    readers. What is due goes by the `now` of its callers, which never goes back. figures: take what became of updates, and how long the
+    fold paused while they were copied.
     """
 
-    def __init__(self, boards: LiveBoards, interval: float, judge: Provenance, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        boards: LiveBoards,
+        interval: float,
+        judge: Provenance,
+        clock: Callable[[], float] = time.time,
+        figures: ShardFigures | None = None,
+    ) -> None:
         self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
-        self._rounds = Rounds(interval)
+        self._interval = interval
+        self._began = self._next = self._rested = float("-inf")
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[Update, End]]] | None = None
-        self.written_at: float | None = None
-        self.counters = {"published_pools": 0, "store_failures": 0, "store_losses": 0, "fenced_writes": 0}
-        self.pauses = Durations()
+        self.figures = figures or ShardFigures()
 
     def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int], *, behind: bool = False) -> None:
         """Take in what the last round did, and start the next when it is due. behind: records wait to be folded. Raises `Fenced`."""
@@ -73,8 +54,8 @@ class Publisher:
             if not self._job.done():
                 return
             self._settle(self._job.result(), now)
-        if self._rounds.due(now, behind=behind) and (updates := self._copied(now, partitions.values(), epochs)):
-            self._rounds.begin(now)
+        if now >= (self._rested if behind else self._next) and (updates := self._copied(now, partitions.values(), epochs)):
+            self._began = now
             self._job = self._executor.submit(self._writer.write, updates)
 
     def drain(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
@@ -88,27 +69,34 @@ class Publisher:
         """The updates that are due; the time that copying them takes counts as a pause of the fold."""
         began = time.perf_counter()
         if updates := self._selection.updates(now, partitions, epochs):
-            self.pauses.add(time.perf_counter() - began)
+            self.figures.copies.add(time.perf_counter() - began)
         return updates
 
+    def _rest(self, now: float, *, failed: bool) -> None:
+        """A round ended: when the next one may begin, and when it may while records wait. failed: the store refused something."""
+        self._next = now + self._interval
+        self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
+        if failed:
+            self._next = self._rested
+
     def _settle(self, ends: list[tuple[Update, End]], now: float) -> None:
-        self._job = None
-        self._rounds.end(now, failed=any(end is End.FAILED for _, end in ends))
+        self._job, counts = None, self.figures.counts
+        self._rest(now, failed=any(end is End.FAILED for _, end in ends))
         for update, end in ends:
             match end:
                 case End.WRITTEN:
-                    update.track.written_at, self.written_at = now, self._clock()
+                    update.track.written_at, self.figures.published_at = now, self._clock()
                     update.track.told = update.head.stopped
-                    self.counters["published_pools"] += 1
+                    counts["published_pools"] += 1
                     if not update.frozen:
                         update.track.head = update.head
                 case End.LOST:
                     update.state.changes.mark_all()
                     update.track.head = None
-                    self.counters["store_losses"] += 1
+                    counts["store_losses"] += 1
                 case End.BEHIND | End.FAILED:
                     update.state.changes.mark(update.ids)
-                    self.counters["store_failures"] += end is End.FAILED
+                    counts["store_failures"] += end is End.FAILED
                 case End.FENCED:
-                    self.counters["fenced_writes"] += 1
+                    counts["fenced_writes"] += 1
                     raise Fenced(f"pool {update.head.pool} is written by a newer shard than epoch {update.epoch}")

@@ -57,7 +57,7 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
             letters += partition.catch_up(read(topic, build.position), build.position)
     past.forget(())
     assert build.failed is None
-    return digest(build.switch().arrays()), letters, parts
+    return digest(build.switch(build.position).arrays()), letters, parts
 
 
 @pytest.mark.parametrize("cut", [1, 58, 170, END])

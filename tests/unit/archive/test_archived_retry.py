@@ -11,7 +11,7 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.log.protocol import Record
 from services.log.sqlite.log import open_sqlite_log
-from services.shard.generations.builder import Builder, open_builder
+from services.shard.generations.builder import Builder
 from services.shard.generations.past import ArchivedPool
 from services.shard.partition import Partition
 from tests.support.archive import mixed
@@ -31,7 +31,7 @@ def test_it_is_read_from_its_start_again(tmp_path: Path, monkeypatch: pytest.Mon
     records = [Record(offset, record.value, 0.0) for offset, record in enumerate(records)]
     follow(log.outcomes, {}, url, 0, END)
     control, partition = ControlLog(log.control), Partition(0, 1)
-    builder = open_builder(partition, History(log.outcomes, url), control)
+    builder = Builder(partition, History(log.outcomes, url), control)
     partition.fold(records, LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=True))
     take = ArchivedPool.take
 
@@ -47,7 +47,7 @@ def test_it_is_read_from_its_start_again(tmp_path: Path, monkeypatch: pytest.Mon
     failed = [build.failed for build in partition.builds.values()]
     assert failed, "the retractions ask for a generation"
     assert set(failed) == {"the archive cannot be read: the disk is gone"}
-    assert builder.counters["generation_failures"] == len(failed)
+    assert builder.figures.counts["generation_failures"] == len(failed)
 
     def noted(pool: ArchivedPool, seconds: float) -> object:
         reads.append(pool.position)

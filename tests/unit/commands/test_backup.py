@@ -57,7 +57,7 @@ def log(data: Path) -> Iterator[Log]:
     assert partition.fold(reader.poll(5.0, 100)[HOME], directory) == []
     reader.close()
     control.close()
-    Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 1, 3, None).drain(0.0, partition)
+    Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 1, 3, None).drain(partition)
     (data / "replay").mkdir()
     (data / "replay" / "x.json").write_text("{}")
     yield log
@@ -87,7 +87,7 @@ def test_a_generation_under_construction_is_in_the_backup(data: Path, log: Log, 
     partition, manifest = recover(HOME, log, control.refresh(), checkpoints, [])
     partition.begin(Build(control.refresh().pools[simulated.POOL], made))
     control.close()
-    Checkpointer(checkpoints, log.outcomes.identity, 1, 3, manifest).drain(1.0, partition)
+    Checkpointer(checkpoints, log.outcomes.identity, 1, 3, manifest).drain(partition)
     assert backup.back_up(data, tmp_path / "copy").checkpoints == 1
     found = CheckpointStore((tmp_path / "copy" / "state").as_uri()).recover(HOME, [])
     assert found is not None

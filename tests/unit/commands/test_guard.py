@@ -210,7 +210,7 @@ class Idle:
         return
 
     def health(self, _: float) -> Any:
-        return engine_module.EngineMetrics(None)._solves
+        return engine_module.EngineMetrics(None).solves
 
 
 def test_shards_that_are_all_silent_after_one_had_answered_end_the_engine(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:

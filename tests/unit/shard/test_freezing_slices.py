@@ -152,7 +152,7 @@ def test_a_slice_freezes_as_many_pools_as_its_time_allows_and_each_counts_as_a_p
 
     shard.checkpoint(count)
     assert slices[0] == len(KINDS) - 1
-    assert [sum(one.pauses.counts) for one in (shard.whole, shard.sliced)] == [1, len(KINDS)]
+    assert [sum(one.figures.freezes.counts) for one in (shard.whole, shard.sliced)] == [1, len(KINDS)]
 
 
 def test_the_end_of_a_shard_gives_up_what_is_not_frozen_whole_and_writes_the_partition_as_it_is(
@@ -164,7 +164,7 @@ def test_the_end_of_a_shard_gives_up_what_is_not_frozen_whole_and_writes_the_par
     assert shard.sliced.freezes
     shard.fold(300)
     for one in (shard.sliced, shard.whole):
-        one.drain(1.0, shard.partition)
+        one.drain(shard.partition)
     assert contents(shard.stores[0]) == contents(shard.stores[1])
     assert all(state.on_change is None for state in shard.partition.pools.values())
 

@@ -90,12 +90,12 @@ class Folded:
         self.checkpointer.step(self.now, 1.0, self.partition)
         if self.checkpointer._job is not None:
             self.checkpointer._job.exception(60.0)
-        self.checkpointer.step(self.now, 1e9, self.partition)
+        self.checkpointer.step(self.now, 1.0, self.partition)
 
     @property
     def tries(self) -> tuple[float, float]:
         """Checkpoints written, and failed."""
-        return self.checkpointer.counters["checkpoints"], self.checkpointer.counters["checkpoint_failures"]
+        return self.checkpointer.figures.counts["checkpoints"], self.checkpointer.figures.counts["checkpoint_failures"]
 
     def close(self) -> None:
         self.checkpointer._executor.shutdown()

@@ -85,10 +85,10 @@ def test_a_generation_switches_once_it_was_folded_and_never_after_a_failure() ->
     build = Build(made, generation)
     assert build.status is GenerationStatus.SCANNING
     with pytest.raises(ValueError, match="has not caught up"):
-        build.switch()
+        build.switch(build.position)
     build.reached(4)
     assert build.status is GenerationStatus.FOLDING
-    build.switch()
+    build.switch(build.position)
     assert build.status is GenerationStatus.SERVING
     other = Build(made, generation)
     other.fail("as a test")

@@ -19,7 +19,7 @@ from services.log.protocol import Log, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
-from services.shard.generations.builder import open_builder
+from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
 from services.shard.recovery import recover
 from services.state.pool import PoolState
@@ -69,7 +69,7 @@ class Shard:
         self.store = CheckpointStore(folder.as_uri())
         self.partition, manifest = recover(NUMBER, log, self.control.refresh(), self.store, [])
         self.checkpointer = Checkpointer(self.store, log.outcomes.identity, epoch, 3, manifest)
-        self.builder = open_builder(self.partition, log.outcomes, self.control, cut=lambda records: iter([records]))
+        self.builder = Builder(self.partition, log.outcomes, self.control)
         self.directory = LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True)
         concerned = Build.concerned
 
@@ -93,7 +93,7 @@ class Shard:
             self.builder.step(0.1)
 
     def end(self) -> None:
-        self.checkpointer.drain(2.0, self.partition)
+        self.checkpointer.drain(self.partition)
         self.builder.close()
         self.control.close()
 
@@ -136,7 +136,7 @@ def test_a_restart_anywhere_changes_no_bit(log: Log, tmp_path: Path, monkeypatch
         shard.end()  # as a crash leaves it: what follows is not in the checkpoint
         shard.control = ControlLog(log.control)
         shard.control.refresh()
-        shard.builder = open_builder(shard.partition, log.outcomes, shard.control, cut=lambda records: iter([records]))
+        shard.builder = Builder(shard.partition, log.outcomes, shard.control)
     shard.fold(begun)
     shard.look()
     if restarted >= begun:

@@ -45,7 +45,7 @@ def test_a_store_that_does_not_answer_costs_one_wait_a_round(store: FakeStore) -
     store.fails = lambda _: StoreError("no answer", retriable=True)
     driver.round()
     assert store.asked.total() == 1
-    assert driver.publisher.counters["store_failures"] == 10
+    assert driver.publisher.figures.counts["store_failures"] == 10
     store.fails = lambda _: None
     driver.round()
     assert len(store.written) == 10, "changes gathered"
@@ -138,7 +138,7 @@ def test_a_shard_whose_write_is_fenced_counts_it_and_ends(store: FakeStore, monk
     until_done(driver.publisher)
     with pytest.raises(Fenced, match=f"pool pool0 is written by a newer shard than epoch {EPOCH}"):
         driver.publisher.step(0.25, {}, {})
-    assert driver.publisher.counters == {"published_pools": 0, "store_failures": 0, "store_losses": 0, "fenced_writes": 1}
+    assert driver.publisher.figures.counts == {"fenced_writes": 1}
     driver.publisher.drain(1.0, {}, {})
 
 

@@ -38,7 +38,7 @@ class Owner:
             pass
         if self.checkpointer._job is not None:
             self.checkpointer._job.exception(60.0)
-        self.checkpointer.step(self.now, 1e9, self.partition)
+        self.checkpointer.step(self.now, 1.0, self.partition)
 
 
 def test_objects_that_were_removed_are_written_again(caplog: pytest.LogCaptureFixture) -> None:

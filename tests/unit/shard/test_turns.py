@@ -41,7 +41,7 @@ def owned(kept: list[Checkpoints]) -> OwnedPartitions:
 
 @pytest.fixture
 def turns(owned: OwnedPartitions) -> CheckpointTurns:
-    return CheckpointTurns(owned, range(PARTITIONS), 1.0, None)
+    return CheckpointTurns(owned, range(PARTITIONS), 1.0, float("inf"))
 
 
 def test_a_large_one_begins_alone_and_each_has_its_turn_though_all_are_always_due(turns: CheckpointTurns, kept: list[Checkpoints]) -> None:

@@ -93,7 +93,7 @@ def behind(log: Log, tmp_path: Path) -> tuple[CheckpointStore, Store]:
         store.take(partition)
     control.close()
     checkpoints = CheckpointStore((tmp_path / "state").as_uri())
-    Checkpointer(checkpoints, log.outcomes.identity, EPOCH, 3, None).drain(0.0, partition)
+    Checkpointer(checkpoints, log.outcomes.identity, EPOCH, 3, None).drain(partition)
     return checkpoints, store
 
 

@@ -42,7 +42,7 @@ SHOWN = {
 
 def told(solves: SolveHealth) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     served = EngineMetrics(None)
-    served.solves(solves)
+    served.solves = solves
     registry = CollectorRegistry()
     registry.register(served)
     assert b"equirank_solves_total" in generate_latest(registry)
