@@ -2,6 +2,7 @@
 
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -59,16 +60,18 @@ def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer") -> Iterator[Par
     yield Part(writer.rest(), rows, position)
 
 
-class _Writer:
+class _Writer(ABC):
     """Makes one file of tables: the bytes of each, and what was held back of them."""
 
     def __init__(self, columns: list[str]) -> None:
         self._columns = columns
 
+    @abstractmethod
     def bytes_of(self, table: Any) -> bytes:
-        raise NotImplementedError
+        """What the file has of a table so far."""
 
     def rest(self) -> bytes:
+        """What the file still lacks at its end."""
         return b""
 
 

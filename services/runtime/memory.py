@@ -2,15 +2,19 @@
 
 import ctypes
 import gc
+import logging
 from typing import Final
+
+log = logging.getLogger("equirank.memory")
 
 _GC_THRESHOLD: Final = (100_000, 20, 100)
 """Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Numbers of options of glibc's `mallopt` (malloc.h)."""
-_MOST_FREE: Final = 64 << 20
-_MOST_SHARED: Final = 32 << 20
-"""Bytes. What malloc reaches by itself after it freed the largest arrays for which it does so."""
+_OPTIONS: Final = {-3: 32 << 20, -1: 64 << 20}
+"""Options of glibc's `mallopt` by their numbers in malloc.h, in bytes.
+
+M_MMAP_THRESHOLD (-3): larger blocks are mapped one by one, and unmapped when they are freed. M_TRIM_THRESHOLD (-1): how much freed memory
+the process keeps. Both values are the largest that malloc chooses by itself.
+"""
 
 
 def set_up_memory() -> None:
@@ -22,6 +26,8 @@ def set_up_memory() -> None:
     """
     gc.set_threshold(*_GC_THRESHOLD)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_MMAP_THRESHOLD, _MOST_SHARED)
-        mallopt(_TRIM_THRESHOLD, _MOST_FREE)
+    if mallopt is None:
+        return
+    for option, size in _OPTIONS.items():
+        if mallopt(option, size) != 1:
+            log.warning("the C library refused option %d of mallopt: folding may take up to a tenth longer", option)

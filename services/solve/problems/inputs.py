@@ -1,5 +1,6 @@
 """What methods solve: games, comparisons with features, pairs that met, margins, ballots, or a table of scores; agents by name (law 5)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -22,14 +23,14 @@ Ids: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(ABC):
     """names: of agents 0 to n-1."""
 
     names: tuple[str, ...]
 
+    @abstractmethod
     def take(self, ids: Ids) -> Self:
         """These agents, renumbered in this order, and what is known of them alone."""
-        raise NotImplementedError
 
     def by_name(self) -> Self:
         """The same with agents in order of their names."""

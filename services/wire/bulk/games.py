@@ -107,16 +107,18 @@ def _lists(
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
     hashes, place_ = name_hashes(agent), whole(place)
-    if _are_any_equal(hashes):  # a sender's dictionary may hold a text twice, and an agent plays a game once
+    if _are_any_equal(hashes):  # a sender's dictionary may hold a text twice, and an agent may play a game only once
         return None
     side_start, begins = np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
-    if not _sound(offset, agent.code, whole(side), place_, np.full(len(agent.texts), -1, np.int64), begins, side_start):
+    seen = np.full(len(agent.texts), -1, np.int64)
+    if not _sound(offset, agent.code, hashes, whole(side), place_, seen, begins, side_start):
         return None
     first = np.flatnonzero(begins)
     return agent, hashes, side_start, place_[first].astype(np.int32), np.append(first, len(agent))
 
 
 def _are_any_equal(hashes: NDArray[np.uint64]) -> bool:
+    """Whether two used texts may be equal. hashes: as `name_hashes` gives them; no used text has `NOT_USED`, which `_sound` checks."""
     rising = np.sort(hashes)
     return bool(((rising[1:] == rising[:-1]) & (rising[1:] != NOT_USED)).any())
 
@@ -131,6 +133,7 @@ def _offsets(lists: Any) -> NDArray[np.int64]:
 def _sound(
     offset: NDArray[np.int64],
     agent: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
     side: NDArray[np.int64],
     place: NDArray[np.int64],
     seen: NDArray[np.int64],
@@ -139,6 +142,7 @@ def _sound(
 ) -> bool:
     """Whether each game offset[i] : offset[i+1] has 2 to 64 sides that count up from 0, each with one place, and each agent once.
 
+    hashes: of agents by number; a name that hashes to `NOT_USED` is not sound here, because nothing tells it from an unused one.
     begins: set where a side begins; side_start: set to how many sides came before each game. seen: -1 for each number of an agent.
     """
     total = 0
@@ -152,7 +156,7 @@ def _sound(
                 total += 1
             elif side[k] != side[k - 1] or place[k] != place[k - 1]:
                 return False
-            if seen[agent[k]] == i or not MIN_PLACE <= place[k] <= MAX_PLACE:
+            if seen[agent[k]] == i or hashes[agent[k]] == NOT_USED or not MIN_PLACE <= place[k] <= MAX_PLACE:
                 return False
             seen[agent[k]] = i
         side_start[i + 1] = total

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.hashing import hash128
 from services.wire import events
 from services.wire.bulk.layout import MAX_BATCHES, MAX_TEXT_BYTES
 from services.wire.bulk.stream import StreamError, read
+from services.wire.columns import NOT_USED
 from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side
 from services.wire.plain import plain_games
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES
@@ -137,6 +140,18 @@ def test_a_dictionary_may_hold_a_text_twice_and_no_agent_plays_a_game_twice(
     values = [_with_names(codes, names)]
     assert_the_decoder_agrees(values, plain_games(values))
     assert [refused.reason for refused in events.decode(values).refusals] == ([] if reason is None else [reason])
+
+
+HASHED_TO_0 = "J%l7{0%y]:yw%+Iw"
+"""Found by turning the hash backwards: `name_hashes` gives 0 for it, which also stands for a text that no name has."""
+
+
+def test_a_name_whose_hash_is_0_cannot_play_against_itself() -> None:
+    arena = pack([HASHED_TO_0])
+    assert hash128(arena.bytes, arena.start)[0, 0] == NOT_USED
+    values = [_with_names([0, 1], [HASHED_TO_0, HASHED_TO_0])]
+    assert_the_decoder_agrees(values, plain_games(values))
+    assert [refused.reason for refused in events.decode(values).refusals] == [Reason.BAD_FIELD]
 
 
 def test_texts_that_a_stream_does_not_use_may_be_equal() -> None:
