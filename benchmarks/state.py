@@ -7,6 +7,7 @@ what plain Python and bare loops need.
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def main() -> None:
         pair_memory(5_000_000 // scale),
         pair_rates(2_000_000 // scale, repeats),
         other_rates(500_000 // scale, repeats),
-        checkpoint(10_000_000 // scale),
+        checkpoint(10_000_000 // scale, repeats),
         dedupe(4_194_304 // scale, repeats),
     ):
         show(*rows)
@@ -100,12 +101,12 @@ def other_rates(n: int, repeats: int) -> Iterator[Row]:
         yield rate(name, f"{count} known", count, repeats, lambda tally=tally, batch=batch: tallied(tally, batch, BATCH), "none", None)
 
 
-def checkpoint(n: int) -> Iterator[Row]:
+def checkpoint(n: int, repeats: int) -> Iterator[Row]:
     first, second = random_pairs(n, 2_000_000)
     tally = tallied(PairTally(), OutcomeBatch.of_pairs(first, second, np.ones(n), 2_000_000), n)
     arrays = tally.arrays()
-    yield Row("canonical arrays of a pair tally", f"{n} pairs", seconds(tally.arrays, 1), "none", None)
-    yield Row("pair tally from its arrays", f"{n} pairs", seconds(lambda: PairTally.from_arrays(arrays), 1), "none", None)
+    yield Row("canonical arrays of a pair tally", f"{n} pairs", seconds(tally.arrays, repeats), "none", None)
+    yield Row("pair tally from its arrays", f"{n} pairs", seconds(lambda: PairTally.from_arrays(arrays), repeats), "none", None)
 
 
 def dedupe(n: int, repeats: int) -> Iterator[Row]:
@@ -116,7 +117,7 @@ def dedupe(n: int, repeats: int) -> Iterator[Row]:
     size, keys = f"window of {n}", [tuple(row) for row in ids[: n // 4].tolist()]
     theirs, _ = traced(lambda: {(a + 0, b + 0): 0 for a, b in ids[: n // 10].tolist()})
     yield Row("a remembered id", size, window.nbytes / n, "dict of tuples (no order, no bodies)", 10 * theirs / n, "B")
-    halves = iter([slice(n, 2 * n), slice(0, n)] * repeats)
+    halves = cycle([slice(n, 2 * n), slice(0, n)])
 
     def evict() -> None:
         half = next(halves)
