@@ -57,12 +57,12 @@ def hash_slice(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -
     length = end - begin
     tail = begin + (length // 16) * 16
     for at in range(begin, tail, 16):
-        h1 ^= _scramble1(_word(data, at))
+        h1 ^= _scramble1(word_at(data, at))
         h1 = (_rotate(h1, 27) + h2) * _FIVE + _ADD1
-        h2 ^= _scramble2(_word(data, at + 8))
+        h2 ^= _scramble2(word_at(data, at + 8))
         h2 = (_rotate(h2, 31) + h1) * _FIVE + _ADD2
-    h2 ^= _scramble2(_part(data, tail + 8, end))
-    h1 ^= _scramble1(_part(data, tail, min(tail + 8, end)))
+    h2 ^= _scramble2(part_of_word(data, tail + 8, end))
+    h1 ^= _scramble1(part_of_word(data, tail, min(tail + 8, end)))
     h1 ^= np.uint64(length)
     h2 ^= np.uint64(length)
     h1 += h2
@@ -91,16 +91,17 @@ def _scramble2(k: np.uint64) -> np.uint64:
 
 
 @inlined
-def _word(data: NDArray[np.uint8], at: int) -> np.uint64:
-    """8 bytes as one number. The index is unsigned: what makes -1 the last byte would keep the compiler from reading all at once."""
-    word, first = np.uint64(0), np.uint64(at)
+def word_at(data: NDArray[np.uint8], at: int) -> np.uint64:
+    """8 bytes as one number, the first one lowest. For kernels: the bounds are the caller's duty."""
+    word, first = np.uint64(0), np.uint64(at)  # what makes -1 the last byte would keep the compiler from reading all at once
     for i in range(8):
         word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)
     return word
 
 
 @inlined
-def _part(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
+def part_of_word(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
+    """Up to 8 bytes as one number, the first one lowest; 0 where there are none. For kernels."""
     word, first = np.uint64(0), np.uint64(begin)
     for i in range(end - begin):
         word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)

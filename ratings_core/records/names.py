@@ -112,15 +112,28 @@ def _is_plain(data: NDArray[np.uint8], names: int) -> bool:
 
 def are_packed_names(names: Arena) -> bool:
     """As `are_names`, of texts in UTF-8. Texts become Python objects only where one is not printable ASCII."""
-    sizes = np.diff(names.start)
-    if not len(sizes):
-        return True
-    if sizes.min() < 1 or sizes.max() > MAX_NAME_BYTES:
+    if not _have_lengths_of_names(names.start):
         return False
     if not _is_printable(names.bytes):
         return all(map(_is_known_name, set(names.names())))
-    first, last = names.bytes[names.start[:-1]], names.bytes[names.start[1:] - 1]
-    return bool(((first != _SPACE) & (last != _SPACE)).all())
+    return not _has_space_at_an_end(names.bytes, names.start)
+
+
+@kernel
+def _have_lengths_of_names(start: NDArray[np.int64]) -> bool:
+    wrong = np.uint8(0)
+    for i in range(len(start) - 1):
+        wrong |= np.uint8(np.uint64(start[i + 1] - start[i] - 1) >= np.uint64(MAX_NAME_BYTES))
+    return bool(wrong == 0)
+
+
+@kernel
+def _has_space_at_an_end(data: NDArray[np.uint8], start: NDArray[np.int64]) -> bool:
+    """Whether one of the texts, none of which is empty, starts or ends with a space."""
+    spaces = np.uint8(0)
+    for i in range(len(start) - 1):
+        spaces |= np.uint8(data[start[i]] == _SPACE) | np.uint8(data[start[i + 1] - 1] == _SPACE)
+    return bool(spaces != 0)
 
 
 @kernel

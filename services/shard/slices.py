@@ -6,7 +6,7 @@ from typing import Final
 from services.archive.records import ArchivedRecords
 from services.log.protocol import Record
 
-_SLICE_BYTES: Final = 1 << 21
+_SLICE_BYTES: Final = 1 << 22
 
 
 def size(records: Iterable[Record]) -> int:

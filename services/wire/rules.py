@@ -38,8 +38,8 @@ _FIELDS: Final = {
 }
 _LISTS: Final = ("agents", "places")
 _LISTS_RULE: Final = (
-    "must fit together with the other lists: agents and scores have equal lengths; agents, sides and places have equal lengths, sides "
-    "count up from 0, and the agents of one side share its place"
+    "must fit together with the other lists: agents and scores have equal lengths, and name each agent once; agents, sides and places have "
+    "equal lengths, sides count up from 0, and the agents of one side share its place"
 )
 """Of fields that only columns have (`services.wire.bulk`): a row in JSON keeps them where its lists say no outcome."""
 _LONG_NUMBER: Final = 400

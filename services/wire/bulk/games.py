@@ -59,10 +59,13 @@ def plain(value: bytes) -> Games | None:
 
 
 def _games(table: pa.Table) -> Games | None:
-    column = {name: table[name].chunk(0) for name in table.column_names if table[name].null_count < len(table)}
+    chunks = {name: column.chunk(0) for name, column in zip(table.column_names, table.columns, strict=True)}
+    column = {name: chunk for name, chunk in chunks.items() if chunk.null_count < len(table)}
     if any(name not in column or column[name].null_count for name in _NEEDED) or any(name in column for name in _OTHERS):
         return None
-    pools, kinds = (column[name].unique().to_pylist() if name in column else [_GAME] for name in ("pool", "kind"))
+    if any(isinstance(chunk, pa.DictionaryArray) and chunk.dictionary.null_count for chunk in column.values()):
+        return None  # a null that `null_count` does not count
+    pools, kinds = _distinct(column["pool"]), _distinct(column["kind"]) if "kind" in column else []
     if len(pools) > 1 or not is_pool_name(pools[0]) or not set(kinds) <= {_GAME, None}:
         return None
     ids, time, weight = arena(column["id"]), numbers(column["time"]), _weights(column.get("weight"), len(table))
@@ -85,6 +88,12 @@ def _games(table: pa.Table) -> Games | None:
         name_hash=hashes,
     )
     return Games(columns, ids, weight, pools[0])
+
+
+def _distinct(texts: pa.Array) -> list[Any]:
+    """The texts of a column of one or more rows, each once; None for a null."""
+    one = isinstance(texts, pa.DictionaryArray) and len(texts.dictionary) == 1 and not texts.null_count  # nearly always
+    return list((texts.dictionary if one else texts.unique()).to_pylist())
 
 
 def _within(values: NDArray[np.float64], low: float, high: float) -> bool:

@@ -128,18 +128,19 @@ def _number(data: memoryview, form: str, at: int) -> int:
 
 
 def _check_schema(schema: pa.Schema) -> None:
-    for name, kind in zip(schema.names, schema.types, strict=True):
-        path = member_path("$", name)
+    names = schema.names
+    for name, kind in zip(names, schema.types, strict=True):
         if name not in COLUMNS:
-            raise StreamError(Reason.BAD_FIELD, f"is no column of an outcome; the columns are {', '.join(COLUMNS)}", path)
-        if schema.names.count(name) > 1:
-            raise StreamError(Reason.BAD_FIELD, "must be one column, not several of one name", path)
+            raise StreamError(Reason.BAD_FIELD, f"is no column of an outcome; the columns are {', '.join(COLUMNS)}", member_path("$", name))
+        if names.count(name) > 1:
+            raise StreamError(Reason.BAD_FIELD, "must be one column, not several of one name", member_path("$", name))
         if not fits(COLUMNS[name], kind):
-            raise StreamError(Reason.BAD_FIELD, f"{COLUMNS[name].rule}, not {str(kind)[:_SHOWN]}", path)
+            rule = f"{COLUMNS[name].rule}, not {str(kind)[:_SHOWN]}"
+            raise StreamError(Reason.BAD_FIELD, rule, member_path("$", name))
 
 
 def _check_texts(table: pa.Table) -> None:
-    columns = [table[name].chunk(0) for name in TEXT_COLUMNS if name in table.column_names]
+    columns = [column.chunk(0) for name, column in zip(table.column_names, table.columns, strict=True) if name in TEXT_COLUMNS]
     if sum(map(_most_text_bytes, columns)) <= MAX_TEXT_BYTES:
         return
     if (total := sum(map(_text_bytes, columns))) > MAX_TEXT_BYTES:

@@ -51,7 +51,7 @@ def _body(cells: Mapping[str, Any]) -> dict[str, Any]:
     if len({len(values) for values in lists.values()}) == 1:
         if lists.keys() == {"agents", "sides", "places"} and _is_game(cells["sides"], cells["places"]):
             return {"sides": _sides(cells["agents"], cells["sides"], cells["places"])}
-        if lists.keys() == {"agents", "scores"} and None not in cells["agents"]:
+        if lists.keys() == {"agents", "scores"} and None not in cells["agents"] and len(set(cells["agents"])) == len(cells["agents"]):
             return {"scores": dict(zip(cells["agents"], cells["scores"], strict=True))}
     return lists
 

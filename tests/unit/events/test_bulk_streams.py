@@ -154,6 +154,26 @@ def test_a_name_whose_hash_is_0_cannot_play_against_itself() -> None:
     assert [refused.reason for refused in events.decode(values).refusals] == [Reason.BAD_FIELD]
 
 
+@pytest.mark.parametrize("codes", [[0, 0], [1, 1], [0, 1]], ids=["all null", "none null", "one null"])
+@pytest.mark.parametrize("name", ["id", "pool", "kind", "task"])
+def test_a_null_in_a_dictionary_is_a_null_of_its_rows(name: str, codes: list[int]) -> None:
+    """Arrow's `null_count` of a column does not count it."""
+    columns = table([row(DUEL) | {"task": "t"}] * 2)
+    text = columns[name][0].as_py()
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array([None, text]))
+    value = stream(columns.set_column(columns.column_names.index(name), name, coded))
+    rows = [row(DUEL) | {"task": "t", name: [None, text][code]} for code in codes]
+    assert events.decode([value]) == events.decode([stream(table(rows, TYPES))])
+    assert_the_decoder_agrees([value], plain_games([value]))
+
+
+def test_a_measurement_names_each_agent_once() -> None:
+    twice = row(SCORES) | {"agents": ["a", "b", "a"], "scores": [1.0, 2.0, 3.0]}
+    found = events.decode([stream(table([twice, row(SCORES)]))])
+    assert found.events == [SCORES]
+    assert [(one.item, one.reason, one.path) for one in found.refusals] == [(0, Reason.BAD_FIELD, "$[0].agents")]
+
+
 def test_texts_that_a_stream_does_not_use_may_be_equal() -> None:
     found = plain_games([_with_names([0, 1], ["a", "b", "x", "x"])])
     assert found.rest == []
