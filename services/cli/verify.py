@@ -19,6 +19,7 @@ from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.installation import settings_of
 from services.log.protocol import Log
+from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
 
 
@@ -29,6 +30,7 @@ def verify(
 
     Status 1 on a difference.
     """
+    set_up_memory()
     settings = settings_of(data)
     console = Console(soft_wrap=True)
     compared = differences = 0
