@@ -121,6 +121,10 @@ class _Csv(_Writer):
         self._header = False
         return file.getvalue()
 
+    def rest(self) -> bytes:
+        """The header, where no row brought it."""
+        return (",".join(f'"{name}"' for name in self._columns) + "\n").encode() if self._header else b""
+
 
 class _JsonLines(_Writer):
     def bytes_of(self, table: Any) -> bytes:

@@ -32,7 +32,7 @@ _ANSWERS: Final[dict[int | str, Any]] = {
 Begin: TypeAlias = Annotated[int, Query(alias="from", ge=0, le=2**63 - 1, description="First position of the log.")]
 End: TypeAlias = Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1, description="Position to end before.")]
 Since: TypeAlias = Annotated[str | None, Query(description="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")]
-Until: TypeAlias = Annotated[str | None, Query(description="Outcomes of before this time.")]
+Until: TypeAlias = Annotated[str | None, Query(description="Outcomes before this time.")]
 Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent; may be repeated.")]
 Columns: TypeAlias = Annotated[list[str] | None, Query(description="Columns of CSV and Parquet; may be repeated.")]
 Form: TypeAlias = Annotated[Format, Query(alias="format", description="jsonl: outcomes of the wire schema, for `equirank replay`.")]

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -19,6 +19,8 @@ from services.control.log import ControlLog
 from services.control.records import ControlState
 
 _LOOK_SECONDS: Final = 0.2
+_TOKEN_WIDTH: Final = len("erased-") + 16
+_STILL: Final = "the log and backups may still hold an erased name (docs/operations/erasure.md says until when)"
 
 
 def erase(
@@ -27,7 +29,7 @@ def erase(
     by: Annotated[str | None, typer.Option(help="Who asks for it, or a case number. Kept in the control log for ever.")] = None,
     unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name also if the pool has no outcome of this agent.")] = False,
     status: Annotated[bool, typer.Option("--status", help="List the erasures, of one pool with --pool; erase nothing.")] = False,
-    wait: Annotated[bool, typer.Option(help="Wait until nothing holds the name.")] = True,
+    wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere but in the log.")] = True,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
     """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.
@@ -57,24 +59,30 @@ def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, w
         if (now := _state(state, request)) != reported:
             reported = now
             console.print(now, highlight=False)
-        if not wait or state.erasures.is_done(request):
+        if state.erasures.is_done(request):
+            console.print(_STILL, highlight=False)
+            return
+        if not wait:
             return
         time.sleep(_LOOK_SECONDS)
 
 
 def _list(console: Console, state: ControlState, pool: str | None) -> None:
-    table = Table("token", "pool", "asked by", "asked at", "state")
+    token = Column("token", min_width=_TOKEN_WIDTH)  # in one piece, to be copied
+    table = Table(token, *(Column(name, overflow="fold") for name in ("pool", "asked by", "asked at", "state")))
     for one in state.erasures.requests:
         if pool in {None, one.pool}:
             table.add_row(*map(Text, (one.name.token, one.pool, one.by, _time(one.time), _state(state, one))))
     console.print(table)
+    if state.erasures.done:
+        console.print(_STILL, highlight=False)
 
 
 def _state(state: ControlState, request: ErasureRequest) -> str:
     """Where an erasure stands."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
         rows = "" if done.archive is None else f"; {done.archive.rows} rows of the archive were changed"
-        return f"erased everywhere at {_time(done.time)}{rows}"
+        return f"erased at {_time(done.time)}{rows}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:
         return "the engine folds the pool without the name; boards show it until then"

@@ -1,7 +1,9 @@
 """`equirank export`: a pool's outcomes as a file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 from rich.console import Console
@@ -21,7 +23,7 @@ def export(
     begin: Annotated[int, typer.Option("--from", min=0, help="First position of the log.")] = 0,
     end: Annotated[int | None, typer.Option("--to", min=0, help="Position to end before.")] = None,
     since: Annotated[str | None, typer.Option(help="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")] = None,
-    until: Annotated[str | None, typer.Option(help="Outcomes of before this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Outcomes before this time.")] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent; may be repeated.")] = None,
     column: Annotated[list[str] | None, typer.Option(help=f"Columns, of {', '.join(COLUMNS)}; may be repeated.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
@@ -34,9 +36,21 @@ def export(
     with opened(settings) as (log, control):
         ends = log.outcomes.end(partition_of(pool, log.outcomes.partitions))
         columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-        with output.open("wb") as file, Progress(*columns, console=console) as bar:
+        with _whole(output) as file, Progress(*columns, console=console) as bar:
             task = bar.add_task("rows 0", total=max(1, (ends if end is None else min(end, ends)) - begin))
             for part in encoded(tables(log, control.refresh(), wanted), form, wanted.columns):
                 file.write(part.data)
                 bar.update(task, description=f"rows {part.rows:,}", completed=part.position - begin)
     console.print(f"{output}: {part.rows:,} rows, {output.stat().st_size:,} bytes", highlight=False)
+
+
+@contextmanager
+def _whole(output: Path) -> Iterator[BinaryIO]:
+    """A file that takes the name `output` once it is complete; after an error, what had that name before is still there."""
+    part = output.with_name(f"{output.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)

@@ -148,7 +148,7 @@ def _clones(part: Clones) -> Iterator[str]:
     if part.near_not_applicable:
         yield f"near clones were {part.near_not_applicable}"
     elif not (part.exact or part.tasks or part.near):
-        yield "none"
+        yield "none" if not part.radius else f"none: no two agents have mean results within {part.radius:g} against everybody"
 
 
 def _look_alikes(part: LookAlikes) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _look_alikes(part: LookAlikes) -> Iterator[str]:
     if part.groups_total > _SHOWN:
         yield f"and {part.groups_total - _SHOWN} more groups"
     elif not part.groups:
-        yield "none"
+        yield "none: no two names look alike"
 
 
 def _top(part: Top) -> Iterator[str]:

@@ -35,11 +35,13 @@ def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
     """What to say of a pool that readers see nothing of: nobody made it, or nothing of it was folded yet. Raises `StoreError`."""
     from services.cli.logs import control_state  # noqa: PLC0415 - with numba, which readers of boards need not wait for
 
-    known = ", ".join(head.pool for head in boards.pools()) or "none yet"
+    known = ", ".join(head.pool for head in boards.pools() if head.pool != pool) or "none yet"
     try:
         there = pool in control_state(settings).pools
     except LogError:  # the store alone can be read from here
         there = False
     if there:
-        return InputError("--pool", pool, f"must have outcomes: this pool is there, and none was folded yet (others: {known})")
+        return InputError(
+            "--pool", pool, f"must have outcomes: this pool is there, and none was folded yet; try again in some seconds (others: {known})"
+        )
     return InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")

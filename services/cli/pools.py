@@ -51,16 +51,20 @@ class Edit(StrEnum):
 @pools.command("list")
 def list_(data: _Data = None) -> None:
     """All pools: the generation that readers see, and the one under construction."""
-    settings = settings_of(data)
+    settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
         state = control.refresh()
-        heads = _heads(settings, log.outcomes.identity)
+        heads = _heads(settings, log.outcomes.identity, console)
     table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
     for pool, created in sorted(state.pools.items()):
-        head, waiting = heads.get(pool), state.wish(pool)
+        head, waiting = (heads or {}).get(pool), state.wish(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
-        table.add_row(pool, str(created.kind), *numbers, Text(_state(head, None if waiting is None else waiting[1])))
-    Console(soft_wrap=True).print(table)
+        if heads is None:
+            told = "unknown" if waiting is None else "new settings wait for the engine"
+        else:
+            told = _state(head, None if waiting is None else waiting[1])
+        table.add_row(pool, str(created.kind), *numbers, Text(told))
+    console.print(table)
 
 
 @pools.command("settings")
@@ -197,7 +201,7 @@ def _refuse_doubtful(
     with reached(settings, identity) as store:
         found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
     if found:
-        raise InputError("bans", "; ".join(found), "must be confirmed by --yes (nothing was changed)")
+        raise InputError("bans", list(wanted), f"must be confirmed by --yes, as {' and '.join(found)} (nothing was changed)")
 
 
 def _start(text: str) -> Start:
@@ -236,7 +240,7 @@ def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRe
     wish, console = control.want(wanted), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
-            console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
+            console.print("the engine does not run here: it folds the pool with these settings when it starts", highlight=False)
         else:
             _follow(console, control, store.live, wanted.pool, wish, wait=wait)
 
@@ -293,12 +297,14 @@ def await_generation(
         time.sleep(_LOOK_SECONDS)
 
 
-def _heads(settings: Settings, identity: str) -> dict[str, PoolHead]:
+def _heads(settings: Settings, identity: str, console: Console) -> dict[str, PoolHead] | None:
+    """What readers see of each pool; None, and why, if the store does not answer."""
     try:
         with closing(open_store(settings, identity)) as store:
             return {head.pool: head for head in store.live.pools()}
-    except StoreError:
-        return {}
+    except StoreError as error:
+        console.print(f"names and kinds only, as the store does not answer: {error}", highlight=False, markup=False)
+        return None
 
 
 def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:

@@ -68,7 +68,7 @@ def solve(
     since: Annotated[
         str | None, typer.Option(help="Of a pool: outcomes of this time or later: a date, an ISO time or seconds since 1970.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Of a pool: outcomes of before this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Of a pool: outcomes before this time.")] = None,
     bucket_seconds: Annotated[
         float | None, typer.Option(min=1.0, help="Width of a time bucket, in which --param half_life counts; a day is 86400.")
     ] = None,

@@ -37,7 +37,8 @@ def verify(
     with closing(open_log(settings, create=False)) as log:
         for finding in _findings(settings, log, _store(settings, log.outcomes.identity, console)):
             verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
-            line = f"partition {finding.partition} {finding.pool} {finding.what} at {finding.position}: {verdict}"
+            pool = "" if finding.pool is None else f" {finding.pool}"
+            line = f"partition {finding.partition}{pool} {finding.what} at {finding.position}: {verdict}"
             console.print(line, highlight=False)
             compared += 1
             differences += finding.difference is not None

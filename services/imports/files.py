@@ -124,7 +124,8 @@ def check_rules(kind: FileKind, rules: RowRules) -> None:
         return
     asked = {"trim": rules.trim, "where": rules.where, "slice-by": rules.slice_by, "feature": rules.features, "column": rules.task}
     if (name := next((name for name, value in asked.items() if value), None)) is not None:
-        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns")
+        hint = " (of a pool: `equirank solve --pool POOL`)" if kind is FileKind.OUTCOMES and name in ("where", "slice-by") else ""
+        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns{hint}")
 
 
 class OutcomeFile:

@@ -123,7 +123,7 @@ def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
 def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
     """All agents of a state as a result; ranks and rows as those of a live board."""
     if not len(state.content.agents):
-        raise InputError("file", 0, "must hold games")
+        raise InputError("file", 0, "must hold games that the options do not leave out")
     ids = np.arange(len(state.content.agents), dtype=np.int32)
     shown = rater.read(state.content.ratings.online[method], ids)
     ranking = Ranking.from_scores(shown.rating)

@@ -165,3 +165,11 @@ def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
     with pytest.raises(RatingsError, match=rule):
         equirank("solve", *words)
+
+
+def test_a_slice_of_a_file_of_outcomes_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (file := tmp_path / "games.jsonl").write_text(
+        '{"v":1,"id":"g1","pool":"blitz","time":0,"sides":[{"agents":["ann"],"place":1},{"agents":["bob"],"place":2}]}\n'
+    )
+    with pytest.raises(RatingsError, match="of a pool: `equirank solve --pool POOL`"):
+        equirank("solve", str(file), "--method", "copeland", "--where", "task=grass")

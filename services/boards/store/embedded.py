@@ -142,7 +142,10 @@ def embedded_url(folder: Path) -> str:
     except FileNotFoundError:
         url = ""
     if not url or not _socket_of(url).exists():
-        raise StoreError(f"no store runs in {folder}: start `equirank up` on this data folder, or set EQUIRANK_REDIS", retriable=True)
+        raise StoreError(
+            f"no store runs in {folder}: start `equirank up` on this data folder, name another one by --data, or set EQUIRANK_REDIS",
+            retriable=True,
+        )
     return url
 
 

@@ -291,7 +291,7 @@ class FeatureRows:
         """All rows so far. Raises `InputError` where there is no game."""
         table = np.concatenate([np.zeros((0, 4)), *self._columns])
         if not len(table):
-            raise InputError("file", 0, "must hold games")
+            raise InputError("file", 0, "must hold games that the options do not leave out")
         first, second = (np.ascontiguousarray(table[:, side]).astype(np.int64) for side in (0, 1))
         names = tuple(self._agents.names())
         games = Comparisons(len(names), first, second, table[:, 2].copy(), np.arange(len(table)), table[:, 3].copy())

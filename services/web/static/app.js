@@ -394,14 +394,14 @@ function clones(part) {
     [...groups.slice(0, 5).map((group) => line(`${what}: ${some(group, group.length)}`)), ...(total > 5 ? [line(`and ${total - 5} more groups ${what}`)] : [])]);
   told.push(...part.near.slice(0, 5).map((pair) => line(`nearly alike: ${pair.agents.join(" and ")}, mean results within ${pair.distance.toPrecision(2)}`)));
   if (part.near_not_applicable) told.push(line(`near clones were ${part.near_not_applicable}`, "none"));
-  return told.length ? told : [line("none")];
+  return told.length ? told : [line(part.radius ? `none: no two agents have mean results within ${part.radius} against everybody` : "none")];
 }
 
 function lookAlikes(part) {
   const named = (one) => `${one.agent} (${one.activity.toLocaleString("en")} played, ${one.characters.join(", ") || "plain ASCII"})`;
   const told = part.groups.slice(0, 5).map((group) => line(`names look alike: ${group.slice(0, 5).map(named).join("; ")}`, "bad"));
   if (part.groups_total > 5) told.push(line(`and ${part.groups_total - 5} more groups`));
-  return told.length ? told : [line("none")];
+  return told.length ? told : [line("none: no two names look alike")];
 }
 
 function votes(part) {

@@ -87,7 +87,7 @@ def test_verify_finds_what_was_changed_in_the_archive(settings: Settings, log: L
         until(lambda: published(settings) == BLOCK_ROWS + 100, "all published")
     position = archive(settings)
     assert [(one.what, one.position, one.difference) for one in verify_archive(str(settings.archive), log)] == [("archive", position, None)]
-    assert f"archive at {position}: equal" in run("verify")
+    assert f"partition {HOME} archive at {position}: equal" in run("verify")
     assert f"0 to {position}" in (shown := run("partitions", "list"))
     assert "archived to" in shown
     change_a_rating(Path(str(settings.archive)) / f"partition-{HOME:05d}")

@@ -34,7 +34,8 @@ def test_a_log_that_stops_answering_ends_the_export_with_an_error(tmp_path: Path
 
     monkeypatch.setattr(export, "open_reader", silent)
     with pytest.raises(LogError, match=r"gave no record from offset 20 in"):
-        run("export", str(tmp_path / "games.csv"), "--pool", simulated.POOL)
+        run("export", str(file := tmp_path / "games.csv"), "--pool", simulated.POOL)
+    assert not file.exists()
 
 
 @pytest.mark.usefixtures("half")
@@ -112,5 +113,14 @@ def test_a_replay_of_an_export_gives_the_same_content(
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, settings: Settings, log: Log, run: Run, arguments: tuple[str, ...], words: str) -> None:
     fold(settings, log, 0, 10)
+    (file := tmp_path / arguments[0]).write_text("of an earlier export")
     with pytest.raises(RatingsError, match=words):
-        run("export", str(tmp_path / arguments[0]), *arguments[1:])
+        run("export", str(file), *arguments[1:])
+    assert file.read_text() == "of an earlier export"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_csv_file_without_rows_has_its_header(tmp_path: Path, settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 10)
+    run("export", str(file := tmp_path / "games.csv"), "--pool", simulated.POOL, "--agent", "nobody", "--column", "id", "--column", "time")
+    assert file.read_bytes() == b'"id","time"\n'
