@@ -46,7 +46,14 @@ def export(
 
 @contextmanager
 def _whole(output: Path) -> Iterator[BinaryIO]:
-    """A file that takes the name `output` once it is complete; after an error, what had that name before is still there."""
+    """A file that takes the name `output` once it is complete; after an error, what had that name before is still there.
+
+    What is no file, as /dev/stdout, is written to.
+    """
+    if output.exists() and not output.is_file():
+        with output.open("wb") as file:
+            yield file
+        return
     part = output.with_name(f"{output.name}.part")
     try:
         with part.open("wb") as file:
