@@ -99,3 +99,26 @@ def takes_back_an_outcome(record: Record, topic: Topic) -> bool:
         return False
     ids = {event.id for event in decode([one.value for one in read(topic, 0) if one.offset < record.offset]).events}
     return json.loads(record.value)["retracts"] in ids
+
+
+def test_a_build_reads_no_further_than_its_partition_although_the_archive_does(tmp_path: Path) -> None:
+    """As after a recovery from an older checkpoint: what the archive holds beyond it is folded once, with the stream."""
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    made = first_generation(POOLS["games"], number=2, fold=FoldSettings(online={"elo": {"k": 7.0}}))
+    expected, _, _ = built(topic, "games", made)
+    follow(topic, {}, url, 0, END)
+    directory = FixedDirectory(control_of(*POOLS.values()), {name: first_generation(one) for name, one in POOLS.items()})
+    partition, build, past = Partition(0, 1), Build(POOLS["games"], made), ArchivedBuilds(History(topic, url), 0)
+    partition.fold(read(topic, 0)[: END // 2], directory)
+    partition.begin(build)
+    while build.behind(partition.position):
+        source = past.of(build)
+        assert source is not None
+        part = source.take(10.0)
+        assert part is not None
+        partition.catch_up_alone(build, *part)
+    past.forget(())
+    assert build.position == partition.position == END // 2
+    partition.switch(build)
+    partition.fold(read(topic, END // 2), directory)
+    assert digest(partition.pools["games"].arrays()) == expected
