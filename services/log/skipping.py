@@ -5,12 +5,20 @@ Every fold of outcomes opens its reader here. Skipped records are part of what a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from services.log.protocol import BatchDamaged, Reader, Record, Topic
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 """Offsets from the first of each to before the second."""
+
+
+@runtime_checkable
+class LeavesOut(Protocol):
+    """Records that are kept in another form than one by one, and stay in it."""
+
+    def without(self, ranges: Ranges) -> Sequence[Record]:
+        """The records whose offsets are in none of `ranges`."""
 
 
 def beyond(ranges: Ranges, offset: int) -> int:
@@ -60,6 +68,8 @@ class SkippingReader:
     def _left(self, partition: int, records: Sequence[Record]) -> Sequence[Record]:
         first, last = records[0].offset, records[-1].offset
         ranges = [one for one in self._skipped.get(partition, ()) if one[0] <= last and one[1] > first]
+        if ranges and isinstance(records, LeavesOut):
+            return records.without(ranges)
         return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)] if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:

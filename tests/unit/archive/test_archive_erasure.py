@@ -224,3 +224,15 @@ def test_rows_that_somebody_changed_are_not_chained_again(url: str, small_blocks
     with pytest.raises((ChainBrokenError, ArchiveDamagedError), match="rows 192 to 255 of the archive were changed"):
         erase_rows(url, 0, LOG, ALL)
     assert erasures_of(DeltaTable(table_uri(url, 0))) == 0
+
+
+def test_what_an_erasure_changed_is_told_although_a_later_one_changes_nothing(url: str, small_blocks: None) -> None:
+    """An engine was killed after the commit of the first one, before it noted that; meanwhile a second one was asked for."""
+    fill(url, RECORDS, 17)
+    change, known = erase_rows(url, 0, LOG, [FIRST]), [FIRST, request("nobody")]
+    assert change is not None
+    for _ in range(2):
+        assert erase_rows(url, 0, LOG, known) == change
+    assert erase_rows(url, 0, LOG, known, settled=2) is None
+    known.append(request("nobody else"))
+    assert erase_rows(url, 0, LOG, known, settled=2) is None, "the first two are noted"

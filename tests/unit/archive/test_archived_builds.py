@@ -11,6 +11,7 @@ from services.archive import records as archived_records
 from services.archive.follow import follow
 from services.archive.history import History
 from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
@@ -45,7 +46,7 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
     """Digest of a generation that is built after all was folded, its dead letters, and how many parts came from the archive."""
     partition, first = Partition(0, 1), {name: first_generation(one) for name, one in POOLS.items()}
     partition.fold(read(topic, 0), FixedDirectory(control_of(*POOLS.values()), first))
-    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0), list[DeadLetter](), 0
+    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0, ControlLog(topic)), list[DeadLetter](), 0
     partition.begin(build)
     while build.behind(partition.position):
         if (source := past.of(build)) is not None:
@@ -108,7 +109,7 @@ def test_a_build_reads_no_further_than_its_partition_although_the_archive_does(t
     expected, _, _ = built(topic, "games", made)
     follow(topic, {}, url, 0, END)
     directory = FixedDirectory(control_of(*POOLS.values()), {name: first_generation(one) for name, one in POOLS.items()})
-    partition, build, past = Partition(0, 1), Build(POOLS["games"], made), ArchivedBuilds(History(topic, url), 0)
+    partition, build, past = Partition(0, 1), Build(POOLS["games"], made), ArchivedBuilds(History(topic, url), 0, ControlLog(topic))
     partition.fold(read(topic, 0)[: END // 2], directory)
     partition.begin(build)
     while build.behind(partition.position):

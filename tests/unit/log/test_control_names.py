@@ -4,7 +4,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ratings_core.errors import InputError
 from services.admin.erasure import _erase_control, request_erasure
+from services.control import generations
 from services.control.erasures import matchers
 from services.control.log import ControlLog
 from services.control.records import decode
@@ -50,3 +54,19 @@ def test_the_compacted_control_log_holds_no_erased_name(tmp_path: Path) -> None:
         assert (wish[1].aliases, wish[1].initial) == ({"annie": token}, {"elo": {token: 1600.0}})
         kept = [one for record in topic.compacted() if hasattr(one := decode(record.value), "aliases")]
         assert [one.aliases for one in kept] == [{"annie": token}] * 2
+
+
+def test_a_wish_after_an_erasure_is_kept_without_the_name(tmp_path: Path) -> None:
+    """As where somebody bans an agent by the name that it still plays under."""
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
+        control = ControlLog(log.control)
+        created = control.create_pool(pool_of("p"))
+        control.create_generation(first_generation(created))
+        token = request_erasure(control, None, "p", NAME, "case 1", unknown=True).name.token
+        control.want(generations.wish(control.standing("p"), time=1.0, bans=[NAME, "eve"]))
+        waiting = control.refresh().wish("p")
+        assert waiting is not None
+        assert set(waiting[1].bans) == {token, "eve"}
+        assert not [record for record in read_range(log.control, 0, 0, log.control.end(0)) if b'"ann"' in record.value]
+        with pytest.raises(InputError, match="must not be an alias"):  # the token and the name are one agent
+            control.want(generations.wish(control.standing("p"), time=1.0, bans=[NAME], aliases={token: "ben"}))
