@@ -14,6 +14,8 @@ from ratings_core.errors import RatingsError
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
+from services.control.erasures import ErasureRequest, erased_name
+from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -165,3 +167,13 @@ def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
     with pytest.raises(RatingsError, match=rule):
         equirank("solve", *words)
+
+
+def test_edits_hold_for_names_whose_erasure_was_just_asked_for(settings: Settings) -> None:
+    """Before the generation serves that erases them: what is read has the tokens already."""
+    before = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
+    with closing(open_log(settings)) as log, closing(ControlLog(log.control)) as control:
+        for name in ("well", "pebble"):  # a banned one, and an alias
+            control.append(ErasureRequest(pool=POOL, name=erased_name(name, ()), by="x", time=0.0))
+    after = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
+    assert [ratings(answer) for (answer,) in after] == [ratings(answer) for (answer,) in before]
