@@ -27,6 +27,8 @@ from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
 
 _NOTE: Final = "equirank.erasure"
+_UNNAMED_HOURS: Final = 1
+"""Age from which on a file that the table's log does not name is of no append that still runs: tasks end within minutes."""
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
@@ -61,8 +63,18 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
     changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else None
     if changed is None and done > settled:
         changed = _noted(table, partition, settled)
-    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    _delete_replaced(table)
     return changed
+
+
+def _delete_replaced(table: DeltaTable) -> None:
+    """Delete all files that the snapshot does not hold: those replaced of late at once, and older ones that the table's log has forgotten.
+
+    A file that the log does not name may be one of an append that is about to be committed, unless it is old.
+    """
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    table.vacuum(_UNNAMED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+    sync_left(table)
 
 
 def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher], count: int) -> ArchiveRewrite | None:

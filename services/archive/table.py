@@ -14,8 +14,8 @@ from services.archive.location import folder_of
 from services.archive.schema import APP_ID, BEGIN_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
-_LEFT: Final = 4
-"""Newest commits that may not be durable: one of an append, a merge or an erasure, two of the removal of old files, and one beside them."""
+_LEFT: Final = 8
+"""Newest commits that may not be durable. A task syncs what it commits; one that is killed leaves five at most, those of an erasure."""
 
 
 class OtherLogError(Exception):
@@ -101,7 +101,7 @@ def sync_commit(table: DeltaTable) -> None:
 def sync_left(table: DeltaTable) -> None:
     """Make durable what another process may have committed and not waited for, as one that was killed. Raises `OSError`.
 
-    A snapshot shows such commits as any others. Whoever goes on from one, or deletes what it holds elsewhere, calls this first.
+    A snapshot shows such commits as any others. Call this before anything is built on a snapshot or deleted because of it.
     """
     if (root := folder_of(table.table_uri)) is None:
         return

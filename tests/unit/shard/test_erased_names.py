@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +15,11 @@ from services.archive.decode import games
 from services.archive.encode import rows
 from services.archive.erased_rows import erased
 from services.control import generations
+from services.control.directory import FixedDirectory
 from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, NameMatcher, erased_name
 from services.control.records import ControlState, decode, encode
 from services.log.protocol import Record
+from services.shard.partition import Partition
 from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
@@ -154,3 +157,13 @@ def test_a_game_that_names_both_an_agent_and_its_token_counts_for_nothing(aliase
         assert one.content.edits.left_out.tolist() == [0, 0, 1]
         assert one.content.counts["outcomes"] == 2
     assert len({digest(one.arrays()) for one in (*states, state)}) == 1
+
+
+def test_no_dead_letter_holds_an_erased_name() -> None:
+    """A refused score is named by its agent, in what was sent and in the path of the field."""
+    sent = {"v": 1, "pool": "p", "time": 1.0, "id": "s", "task": "t", "scores": {NAMES[1]: 1.0, NAMES[0]: "high"}}
+    (letter,) = Partition(0, 1).fold([Record(0, json.dumps(sent).encode(), 0.0)], FixedDirectory(ControlState()))
+    assert NAMES[0] in letter.path
+    without = letter.edited(NameMatcher([ALICE]).in_text)
+    assert NAMES[0] not in msgspec.json.encode(without).decode()
+    assert (without.path, NAMES[1] in without.excerpt) == (f'$.scores["{ALICE.token}"]', True)
