@@ -114,4 +114,4 @@ class CheckpointWriter:
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
-        return PoolToWrite(entry, item.version, None)
+        return PoolToWrite(entry, item.version, None, changes=item.changes)
