@@ -30,7 +30,11 @@ def beyond(ranges: Ranges, offset: int) -> int:
 
 
 def open_reader(topic: Topic, positions: Mapping[int, int], skipped: Mapping[int, Ranges]) -> Reader:
-    """A reader of `topic` from `positions` that passes over the records `skipped` by partition. Raises `LogError`."""
+    """A reader of `topic` from `positions` that passes over the records `skipped` by partition. Raises `LogError`.
+
+    It begins behind those that are skipped, which the topic may have forgotten.
+    """
+    positions = {partition: beyond(skipped.get(partition, ()), position) for partition, position in positions.items()}
     concerned = {
         partition: ranges
         for partition, position in positions.items()

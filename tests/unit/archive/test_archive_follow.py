@@ -17,6 +17,7 @@ from services.archive.history import History
 from services.archive.reader import open_reader
 from services.archive.table import OtherLogError, table_uri
 from services.log.protocol import LogError, OffsetLost
+from services.log.reading import read_parts
 from services.log.sqlite.log import SqliteTopic, open_sqlite_log
 from tests.support.archive import mixed
 
@@ -138,6 +139,23 @@ def test_where_an_archive_begins_outlives_compaction_and_checkpoints_of_its_tabl
     table.cleanup_metadata()
     follow(topic, {}, url, 0, 400)
     assert (open_reader(url, 0).begin, open_reader(url, 0).position) == (50, 400)
+
+
+def test_records_that_an_operator_gave_up_are_no_loss_once_the_topic_forgets_them(tmp_path: Path) -> None:
+    """The archive ended before them when they fell out of the topic: it goes on, and folds from its beginning stay possible."""
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {}, url, 0, 100)
+    topic.drop(0, 150, 10.0)
+    for skipped in ([(100, 149)], [(101, 150)]):
+        with pytest.raises(LogError, match="the records between are lost"):
+            follow(topic, {0: skipped}, url, 0, 300)
+    skipped = {0: [(120, 150), (90, 120)]}
+    assert follow(topic, skipped, url, 0, 300).position == 300
+    assert offsets(url) == [*range(100), *range(150, 300)]
+    history = History(topic, url)
+    assert history.begin(0) == 0
+    read = [record.offset for part in read_parts(history, 0, 0, 400, skipped) for record in part]
+    assert read == [*range(90), *range(150, 400)]
 
 
 def test_what_a_killed_writer_committed_is_durable_before_the_log_drops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
