@@ -66,7 +66,7 @@ def request_erasure(
     control.append(request)
     if _names(standing, name):
         _replace_wish(control, standing)
-    return request
+    return control.refresh().erasures.find(pool, name) or request
 
 
 def erase_kept(
