@@ -16,6 +16,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
+from services.control.records import ControlState
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -169,11 +170,19 @@ def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
         equirank("solve", *words)
 
 
-def test_edits_hold_for_names_whose_erasure_was_just_asked_for(settings: Settings) -> None:
+@pytest.mark.usefixtures("settings")
+def test_edits_hold_for_names_whose_erasure_was_just_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the generation serves that erases them: what is read has the tokens already."""
     before = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
-    with closing(open_log(settings)) as log, closing(ControlLog(log.control)) as control:
-        for name in ("well", "pebble"):  # a banned one, and an alias
-            control.append(ErasureRequest(pool=POOL, name=erased_name(name, ()), by="x", time=0.0))
+    requests = [ErasureRequest(pool=POOL, name=erased_name(name, ()), by="x", time=0.0) for name in ("well", "pebble")]  # banned; an alias
+    refresh = ControlLog.refresh
+
+    def asked_for(control: ControlLog) -> ControlState:
+        state = refresh(control)
+        for request in requests:
+            state.erasures.apply(request)
+        return state
+
+    monkeypatch.setattr(ControlLog, "refresh", asked_for)
     after = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
     assert [ratings(answer) for (answer,) in after] == [ratings(answer) for (answer,) in before]
