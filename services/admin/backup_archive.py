@@ -2,6 +2,7 @@
 
 The log is copied in one snapshot, and the archive goes on meanwhile. The tables are therefore copied afterwards, each at the newest
 version that does not reach beyond the log's copy. The log drops only what a version before its copy holds, so the two always meet.
+A table that underwent an erasure meanwhile fits no log without its request, and its earlier versions are gone: there is no backup then.
 """
 
 import json
@@ -18,7 +19,7 @@ from deltalake import DeltaTable
 from ratings_core.errors import InputError
 from services.admin.log_copy import LogCopy
 from services.archive.reader import ArchiveReader
-from services.archive.table import find_table, log_of, position_of, table_uri
+from services.archive.table import erasures_of, find_table, log_of, position_of, table_uri
 
 _LOG: Final = "_delta_log"
 _LAST: Final = "_last_checkpoint"
@@ -44,10 +45,13 @@ def copy_archive(archive: Path, target: Path, log: LogCopy) -> int:
 
 
 def check_not_ahead(url: str, log: LogCopy) -> None:
-    """Raise `InputError` where an archive holds outcomes that a log does not have: new ones would get their offsets."""
+    """Raise `InputError` where an archive holds what a log does not have: outcomes, whose offsets new ones would get, or erasures."""
     for number, (_, end) in log.heads.items():
         table = find_table(url, number)
-        if table is not None and log_of(table) == log.identity and position_of(table) > end:
+        if table is None or log_of(table) != log.identity:
+            continue
+        _check_erasures(url, table, number, log, "restore it from the same time, or set EQUIRANK_ARCHIVE to an empty folder")
+        if position_of(table) > end:
             rule = (
                 f"must not reach beyond the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore "
                 "it from the same time, or set EQUIRANK_ARCHIVE to an empty folder"
@@ -66,11 +70,19 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
             rule = f"must hold what partition {number} of the log dropped, offsets below {begin}: set it to the archive of this log"
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
         return 0
+    _check_erasures(url, table, number, log, "one went on meanwhile, so back up again")
     made = Path(table_uri(str(target.absolute()), number))
     for name in _files(Path(table_uri(url, number)), table):
         (made / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.copyfile(Path(table_uri(url, number)) / name, made / name)
     return ArchiveReader(DeltaTable(str(made))).rows
+
+
+def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, remedy: str) -> None:
+    """Raise `InputError` where a table's rows have undergone an erasure that the log does not know: nobody could tell its token."""
+    if (found := erasures_of(table)) > (known := log.erasures.get(number, 0)):
+        rule = f"must have undergone no erasure that the log does not know, and partition {number} has {found}, not {known}: {remedy}"
+        raise InputError("EQUIRANK_ARCHIVE", url, rule)
 
 
 def _fitting(table: DeltaTable, begin: int, end: int) -> DeltaTable | None:

@@ -66,11 +66,11 @@ def request_erasure(
     control.append(request)
     if _names(standing, name):
         _replace_wish(control, standing)
-    return request
+    return control.refresh().erasures.find(pool, name) or request
 
 
 def erase_kept(
-    settings: Settings, partition: int, requests: Sequence[ErasureRequest], first: Mapping[str, int], settled: bool
+    settings: Settings, partition: int, requests: Sequence[ErasureRequest], first: Mapping[str, int], settled: int
 ) -> ArchiveRewrite | None:
     """Replace erased names in what is kept of a partition: control records, dead letters and the archive.
 
@@ -79,7 +79,7 @@ def erase_kept(
         partition: Number of the partition.
         requests: Erasures of its pools, in the order of the control log; all, or the first ones.
         first: Pool -> number of the first generation that erases all of them.
-        settled: Whether the control log says that all of them are done: only an archive from before that is looked for.
+        settled: How many of them the control log notes as done. Where all are, only an archive from before that is looked for.
 
     Returns:
         What the newest erasure changed in the archive.
@@ -90,11 +90,11 @@ def erase_kept(
         Others: See `services.archive.erasure.erase_rows`.
     """
     _check_checkpoints(CheckpointStore(settings.checkpoint_url), partition, first)
-    names = matchers(requests)
+    names, left = matchers(requests), settled < len(requests)
     with closing(open_log(settings, create=False)) as log:
-        if not settled:
+        if left:
             _erase_control(log.control, names)
-        if not settled and isinstance(log.dead_letters, Rewrites):
+        if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, partition, names))
         if settings.archive is None:
             return None
@@ -119,8 +119,7 @@ def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
 
 def _replace_wish(control: ControlLog, standing: Generation | GenerationRequest) -> None:
     """Ask for the same settings without the name: the newest request of a pool is all that a compacted control log keeps of them."""
-    wanted = generations.wish(standing, time=time.time())
-    control.want(generations.without_names(wanted, NameMatcher(control.refresh().erasures.names(standing.pool))))
+    control.want(generations.wish(standing, time=time.time()))
 
 
 def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapping[str, int]) -> None:

@@ -1,21 +1,27 @@
 """Copies of the SQLite log: made in one snapshot while others write, checked, and asked what they hold."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import msgspec
+
 from ratings_core.errors import InputError
+from services.control.records import ControlState, decode
+from services.log.partition import partition_of
 from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
 
 
 class LogCopy(NamedTuple):
-    """The outcome log in a copy. identity: of the log; heads: begin and end of each partition."""
+    """The outcome log in a copy. identity: of the log; heads: begin and end of each partition; erasures: how many each one has."""
 
     identity: str
     heads: Mapping[int, tuple[int, int]]
+    erasures: Mapping[int, int]
 
 
 def copy_log(source: Path, target: Path) -> None:
@@ -26,11 +32,23 @@ def copy_log(source: Path, target: Path) -> None:
 
 
 def copied(path: Path) -> LogCopy:
-    """Which log a copy is of, and what it holds of each partition."""
+    """Which log a copy is of, and what it holds of each partition. Raises `InputError` for control records of a later release."""
     with _reading(path) as connection:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]
         heads = connection.execute('SELECT "partition", "begin", "end" FROM heads WHERE topic = \'outcomes\'').fetchall()
-        return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads})
+        control = connection.execute('SELECT "offset", value FROM control_0 ORDER BY "offset"').fetchall()
+    erased = Counter(partition_of(one.pool, len(heads)) for one in _control(path, control).erasures.requests)
+    return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads}, erased)
+
+
+def _control(path: Path, records: Sequence[tuple[int, bytes]]) -> ControlState:
+    state = ControlState()
+    try:
+        for offset, value in records:
+            state.apply(offset, decode(value))
+    except msgspec.DecodeError as error:
+        raise InputError("source", str(path), f"has control records of another release ({error}): use the one that wrote it") from error
+    return state
 
 
 def partitions_of(path: Path) -> int:

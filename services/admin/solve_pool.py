@@ -22,7 +22,7 @@ from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
 from services.admin.export import Wanted, tables
 from services.admin.pool_range import PoolRange
-from services.control.generations import make_raters
+from services.control.generations import erasing, make_raters
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log
@@ -66,7 +66,7 @@ class PoolSlice:
 
 
 class _Pool(NamedTuple):
-    """A pool and the generation that readers see."""
+    """A pool and the generation that readers see, with all erasures of the pool, as what is read for it has them."""
 
     created: PoolCreated
     made: Generation
@@ -93,7 +93,7 @@ def _pool(log: Log, control: ControlState, name: str) -> _Pool:
     if made.start < (begin := log.history.begin(partition_of(name, log.outcomes.partitions))):
         rule = f"must be in log and archive from position {made.start} on, where it begins: they begin at {begin}"
         raise InputError("pool", name, rule)
-    return _Pool(control.pools[name], made)
+    return _Pool(control.pools[name], erasing(control, made))
 
 
 def _solved(

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from services.archive.schema import layout
-from services.archive.table import sync_commit, table_uri
+from services.archive.table import sync_commit, sync_left, table_uri
 
 OPEN_FILES: Final = 64
 """Files of the newest segment, which appends still extend, before they are merged. Older segments are merged as soon as they have two."""
@@ -43,6 +43,7 @@ def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: tim
     newest = max(files, default=0)
     merged = sum(_merge(table, segment) for segment, count in files.items() if count >= (open_files if segment == newest else 2))
     table.vacuum(int(keep.total_seconds() // 3600), dry_run=False, enforce_retention_duration=False, full=True)
+    sync_left(table)
     return merged
 
 

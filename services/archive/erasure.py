@@ -22,15 +22,17 @@ from services.archive.chain import ChainHead, extended, verify
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
-from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit
+from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit, sync_left
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
 
 _NOTE: Final = "equirank.erasure"
+_UNNAMED_HOURS: Final = 1
+"""Age from which on a file that the table's log does not name is of no append that still runs: tasks end within minutes."""
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
-def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: bool = False) -> ArchiveRewrite | None:
+def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: int = 0) -> ArchiveRewrite | None:
     """Replace the erased names in the rows of a partition, and delete the files that held them.
 
     Readers that have one of these files open fail, and have to open the archive again.
@@ -40,10 +42,11 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
         partition: Number of the partition.
         log: Identity of the outcome log.
         requests: All erasures of the partition's pools, in the order of the control log.
-        settled: Whether an earlier call has done this, so that only a table from before it, as from a backup, is changed.
+        settled: How many of them, the first ones, the control log notes as done. Where all are, only a table from before that, as from a
+            backup, is changed.
 
     Returns:
-        What the newest of the erasures changed; None where no row held a name, or nothing was archived.
+        What the newest of the erasures that are not noted changed; None where no row held a name, or nothing was archived.
 
     Raises:
         ArchiveMovedError: Another commit came first; nothing was changed, and a later try can help.
@@ -54,11 +57,24 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
     if table is None or not requests:
         return None
     done = erasures_of(checked(table, log))
-    if settled and done >= len(requests):
+    if done >= len(requests) == settled:
         return None
-    changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else _noted(table, partition)
-    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    sync_left(table)
+    changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else None
+    if changed is None and done > settled:
+        changed = _noted(table, partition, settled)
+    _delete_replaced(table)
     return changed
+
+
+def _delete_replaced(table: DeltaTable) -> None:
+    """Delete all files that the snapshot does not hold: those replaced of late at once, and older ones that the table's log has forgotten.
+
+    A file that the log does not name may be one of an append that is about to be committed, unless it is old.
+    """
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    table.vacuum(_UNNAMED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+    sync_left(table)
 
 
 def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher], count: int) -> ArchiveRewrite | None:
@@ -105,12 +121,15 @@ class _Note(msgspec.Struct, frozen=True):
         return ArchiveRewrite(rows=self.rows, covered=self.covered, before=self.before, after=after)
 
 
-def _noted(table: DeltaTable, partition: int) -> ArchiveRewrite:
-    """What the newest erasure changed, which an earlier call committed. The table's log forgets the link before it after a day."""
+def _noted(table: DeltaTable, partition: int, settled: int) -> ArchiveRewrite:
+    """What the newest erasure after the first `settled` ones changed, which an earlier call committed.
+
+    The table's log forgets the link before it after a day.
+    """
     for commit in table.history():
         if (text := commit.get(_NOTE)) is not None:
             note = msgspec.json.decode(text, type=_Note)
-            if note.erasures == erasures_of(table):
+            if note.erasures > settled:
                 return note.change(table, partition)
     head = ArchiveReader(table).chain_head(partition)[0]
     return ArchiveRewrite(rows=0, covered=head.rows, before="", after=head.link.hex())

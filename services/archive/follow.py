@@ -79,7 +79,7 @@ def follow(
     before, commits = writer.rows, 0
     if writer.position >= end:
         return Followed(writer.position, 0, 0, True)
-    gap_to = _gap_to(topic, writer, partition, lost)
+    gap_to = _gap_to(topic, writer, partition, beyond(skipped.get(partition, ()), writer.position), lost)
     with closing(open_reader(topic, {partition: writer.position if gap_to is None else gap_to}, skipped)) as reader:
         while commits < _MOST_COMMITS and writer.position < end:
             taken = _read(topic, reader, partition, end)
@@ -91,12 +91,15 @@ def follow(
     return Followed(writer.position, writer.rows - before, commits, writer.position >= end)
 
 
-def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, lost: Ranges) -> int | None:
-    """Where an archive goes on whose topic forgot the next records; None where the topic has them. Raises `LogError`."""
+def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, following: int, lost: Ranges) -> int | None:
+    """Where an archive goes on whose topic forgot the next records; None where the topic has them. Raises `LogError`.
+
+    following: first offset to archive.
+    """
     begin = topic.begin(partition)
-    if writer.position >= begin:
+    if following >= begin:
         return None
-    after = begin if not writer.rows else beyond(lost, writer.position)
+    after = begin if not writer.rows else beyond(lost, following)
     if after < begin:
         what = f"{topic.name}[{partition}] begins at {begin}, and its archive ends at {writer.position}: the records between are lost"
         what = f"{what}; `equirank partitions accept-loss {partition}` lets the archive go on at {begin}"

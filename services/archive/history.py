@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ratings_core import extras
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
+from services.log.skipping import Ranges
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
@@ -86,7 +87,7 @@ class History:
         found = self._archive(partition)
         return found if found is not None and found.begin <= position < found.position else None
 
-    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False) -> Iterator[Part]:
+    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[Part]:
         """What the archive holds of a pool from offset `begin` on; nothing where it does not hold that. Raises `ArchiveFails`.
 
         Args:
@@ -94,6 +95,7 @@ class History:
             partition: Number of its partition.
             begin: First offset to read.
             retractions: Read nothing else.
+            skipped: Offsets of the partition that an operator gave up.
         """
         if (archive := self.archive(partition, begin)) is None:
             return
@@ -102,7 +104,8 @@ class History:
 
         following = parts(archive, begin, pool=pool, kind=RETRACTION if retractions else None)
         while (records := next_archived(partition, following)) is not None:
-            yield Part(records, int(records.offset[-1]) + 1)
+            if len(left := records.without(skipped)):
+                yield Part(left, int(records.offset[-1]) + 1)
         yield Part((), archive.position)
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
@@ -158,7 +161,7 @@ class _HistoryReader:
             self._leave_topic()
             if not (error.forgotten and self.go_back(error.partition)):
                 raise
-            return {}
+            return self.poll(timeout, max_records)
 
     def _leave_topic(self) -> None:
         if self._reader is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.log.protocol import Record
+from services.log.skipping import Ranges
 from services.wire.events import Kept
 from services.wire.rules import MAX_RECORD_BYTES
 
@@ -69,6 +70,13 @@ class ArchivedRecords(Sequence[Record]):
         import pyarrow.compute as pc  # noqa: PLC0415 - needs the extra `archive`
 
         return ArchivedRecords(self.rows.filter(pc.equal(self.rows["pool"], pool)))
+
+    def without(self, ranges: Ranges) -> "ArchivedRecords":
+        """The records whose offsets are in none of `ranges`."""
+        kept = np.ones(len(self), np.bool_)
+        for begin, end in ranges:
+            kept &= (self.offset < begin) | (self.offset >= end)
+        return self if kept.all() else ArchivedRecords(self.rows.take(np.flatnonzero(np.repeat(kept, np.diff(self.start)))))
 
     def _of(self, first: int, last: int) -> Any:
         return self.rows.slice(self.start[first], self.start[last] - self.start[first])

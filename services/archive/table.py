@@ -3,6 +3,7 @@
 import json
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
@@ -13,6 +14,8 @@ from services.archive.location import folder_of
 from services.archive.schema import APP_ID, BEGIN_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
+_LEFT: Final = 8
+"""Newest commits that may not be durable. A task syncs what it commits; one that is killed leaves five at most, those of an erasure."""
 
 
 class OtherLogError(Exception):
@@ -91,9 +94,24 @@ def sync_commit(table: DeltaTable) -> None:
 
     Delta's writer leaves that to the operating system. Object stores are durable by themselves. Raises `OSError`.
     """
+    if (root := folder_of(table.table_uri)) is not None:
+        _sync(root, table.version())
+
+
+def sync_left(table: DeltaTable) -> None:
+    """Make durable what another process may have committed and not waited for, as one that was killed. Raises `OSError`.
+
+    A snapshot shows such commits as any others. Call this before anything is built on a snapshot or deleted because of it.
+    """
     if (root := folder_of(table.table_uri)) is None:
         return
-    entry = root / "_delta_log" / f"{table.version():020d}.json"
+    for version in range(max(0, table.version() - _LEFT + 1), table.version() + 1):
+        with suppress(FileNotFoundError):  # its files were replaced, or its entry is part of a checkpoint: both only long after it
+            _sync(root, version)
+
+
+def _sync(root: Path, version: int) -> None:
+    entry = root / "_delta_log" / f"{version:020d}.json"
     actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
     files = [root / unquote(action["add"]["path"]) for action in actions if "add" in action]
     for path in dict.fromkeys([*files, *(file.parent for file in files), root, entry, entry.parent]):

@@ -22,7 +22,7 @@ from services.archive.chain import ChainHead, extended
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
-from services.archive.table import erasures_of, open_table, position_of, sync_commit
+from services.archive.table import erasures_of, open_table, position_of, sync_commit, sync_left
 from services.control.erasures import ErasureRequest, matchers
 
 _RETRIES: Final = 15
@@ -130,6 +130,7 @@ def open_writer(url: str, partition: int, log: str, erasures: Sequence[ErasureRe
 
     """
     table = open_table(url, partition, log)
+    sync_left(table)
     head, open_rows = ArchiveReader(table).chain_head(partition)
     return ArchiveWriter(table, head, open_rows.select(CHAINED), erasures)
 

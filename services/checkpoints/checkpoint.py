@@ -170,12 +170,14 @@ class CheckpointStore:
         """Names of the data objects of a partition, whether or not a manifest names them."""
         return {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
 
-    def prune(self, partition: int, keep: int, epoch: int) -> None:
+    def prune(self, partition: int, keep: int, epoch: int, written: str | None = None) -> None:
         """Remove all but the newest `keep` manifests of a partition; then the objects that no manifest left names.
 
-        Objects of epochs after `epoch` stay: their owner may be about to name them.
+        Objects of epochs after `epoch` stay: their owner may be about to name them. written: name of the manifest just written. Those of
+        later positions stay and do not count: recovery passed them over, or another owner wrote them.
         """
         names = self.manifests(partition)
+        keep += names.index(written) if written in names else 0
         for name in names[keep:]:
             self.blobs.remove(name)
         named = {entry.object for manifest in self._whole(names[:keep]) for entry in manifest.entries}

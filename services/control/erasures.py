@@ -96,8 +96,8 @@ class ErasureRecords:
         return tuple(one.name for one in self.of(pool))
 
     def find(self, pool: str, name: str) -> ErasureRequest | None:
-        """The erasure of a name, if there is one."""
-        token = NameMatcher(self.names(pool)).token(name)
+        """The erasure of a name, or the one that a token stands for, if there is one."""
+        token = NameMatcher(self.names(pool)).replaced(name)
         return next((one for one in self.of(pool) if one.name.token == token), None)
 
 

@@ -10,6 +10,7 @@ import msgspec
 from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
+from services.control.erasures import NameMatcher
 from services.control.generations import make_raters
 from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Reader, Topic
@@ -108,10 +109,14 @@ class ControlLog:
         return state.newest(pool) or GenerationRequest(pool=pool, time=created.time, fold=created.fold)
 
     def want(self, wanted: GenerationRequest) -> int:
-        """Ask for a new generation; the offset of the wish. Raises `NoPool`, and `InputError` where it could not run."""
-        created = self.refresh().pools.get(wanted.pool)
-        if created is None:
+        """Ask for a new generation; the offset of the wish, which names the tokens of erased names.
+
+        Raises `NoPool`, and `InputError` where it could not run.
+        """
+        state = self.refresh()
+        if (created := state.pools.get(wanted.pool)) is None:
             raise NoPool(wanted.pool)
+        wanted = generations.without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
         generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
             rule = f"must fit into {_MOST_BYTES} bytes together with the settings: that is some 20,000 names"

@@ -76,7 +76,7 @@ class Eraser:
         for number in self._numbers(control) - set(archiving):
             ready = self._ready(number, control)
             if len(ready) > self._erased[number] and self._tasks.is_due(number, now):
-                settled = all(control.erasures.is_done(request) for request in ready)
+                settled = sum(control.erasures.is_done(request) for request in ready)
                 take = partial(self._note, number, ready)
                 self._tasks.start(number, now, take, _ERASE, self._settings, number, ready, _first(ready, control), settled)
 

@@ -28,8 +28,9 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
     def edited(self, change: Callable[[bytes], bytes]) -> "DeadLetter":
-        """The entry with another excerpt."""
-        return msgspec.structs.replace(self, excerpt=change(self.excerpt.encode()).decode())
+        """The entry with `change` made to all that repeats what was sent: the path names a score by its agent."""
+        path, excerpt = (change(text.encode()).decode() for text in (self.path, self.excerpt))
+        return msgspec.structs.replace(self, path=path, excerpt=excerpt)
 
     @property
     def key(self) -> str:

@@ -5,12 +5,20 @@ Every fold of outcomes opens its reader here. Skipped records are part of what a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from services.log.protocol import BatchDamaged, Reader, Record, Topic
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 """Offsets from the first of each to before the second."""
+
+
+@runtime_checkable
+class LeavesOut(Protocol):
+    """Records that are kept in another form than one by one, and stay in it."""
+
+    def without(self, ranges: Ranges) -> Sequence[Record]:
+        """The records whose offsets are in none of `ranges`."""
 
 
 def beyond(ranges: Ranges, offset: int) -> int:
@@ -22,7 +30,11 @@ def beyond(ranges: Ranges, offset: int) -> int:
 
 
 def open_reader(topic: Topic, positions: Mapping[int, int], skipped: Mapping[int, Ranges]) -> Reader:
-    """A reader of `topic` from `positions` that passes over the records `skipped` by partition. Raises `LogError`."""
+    """A reader of `topic` from `positions` that passes over the records `skipped` by partition. Raises `LogError`.
+
+    It begins behind those that are skipped, which the topic may have forgotten.
+    """
+    positions = {partition: beyond(skipped.get(partition, ()), position) for partition, position in positions.items()}
     concerned = {
         partition: ranges
         for partition, position in positions.items()
@@ -60,6 +72,8 @@ class SkippingReader:
     def _left(self, partition: int, records: Sequence[Record]) -> Sequence[Record]:
         first, last = records[0].offset, records[-1].offset
         ranges = [one for one in self._skipped.get(partition, ()) if one[0] <= last and one[1] > first]
+        if ranges and isinstance(records, LeavesOut):
+            return records.without(ranges)
         return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)] if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:

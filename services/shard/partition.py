@@ -124,7 +124,11 @@ class Partition:
         return letters
 
     def catch_up_alone(self, build: Build, records: Sequence[Record], reached: int) -> list[DeadLetter]:
-        """Give one build that is behind what its pool has of the records below `reached`; entries for what it refuses."""
+        """Give one build that is behind what its pool has of the records below `reached`; entries for what it refuses.
+
+        An archive may reach beyond the partition, after a recovery from an older checkpoint: what is there comes with the stream.
+        """
+        records, reached = records[: count_below(records, self.position)], min(reached, self.position)
         batch = Batch(self.number, records)
         if build.state is not None:
             self._fold_build(build, batch)

@@ -85,10 +85,16 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
             raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
-        for part in topic.parts_of(made.pool, partition, position, retractions=True) if isinstance(topic, History) else ():
+        skipped = control.partitions.skipped
+        archived = (
+            topic.parts_of(made.pool, partition, position, retractions=True, skipped=skipped.get(partition, ()))
+            if isinstance(topic, History)
+            else ()
+        )
+        for part in archived:
             found += retracted_below(horizon, made.pool, part.records)
             position = part.end
-        for records in read_parts(topic, partition, position, horizon, control.partitions.skipped):
+        for records in read_parts(topic, partition, position, horizon, skipped):
             found += retracted_below(horizon, made.pool, records)
     return Retracted.of(found)
 

@@ -21,7 +21,7 @@ from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import RetractEvent
 
 LEFT_OUT: Final = ("retracted", "banned", "merged")
-"""Why an outcome is left out: it was retracted; an agent in it is banned; aliases made two of its agents one (games only)."""
+"""Why an outcome is left out: it was retracted; an agent in it is banned; an alias or erasure made two of its agents one (games only)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ class Edits:
         self.retracted = retracted
         self.left_out = np.zeros(len(LEFT_OUT), np.int64)
         self._erased = NameMatcher(generation.erased)
-        self._aliases, self._bans = Roster(), Roster()
+        self._tokens, self._aliases, self._bans = Roster(), Roster(), Roster()
+        self._tokens.intern(sorted({one.token for one in generation.erased}))
         self._aliases.intern(list(generation.aliases))
         self._bans.intern(generation.bans)
         self._targets = pack(list(generation.aliases.values()))
@@ -72,11 +73,12 @@ class Edits:
         if self._erased:
             columns = _without_erased(columns, self._erased, known)
         reasons = [self.retracted.among(columns.id_hash)]
+        tokens = self._tokens.lookup_coded(columns.names) != UNKNOWN  # of erased names, also where the archive holds the token already
         columns, renamed = self._renamed(columns)
         banned = self._bans.lookup_coded(columns.names) != UNKNOWN
         if isinstance(columns, GameColumns):
             outcome = _outcome_of(columns.agent_start[columns.side_start])
-            reasons += [_any(banned, outcome, len(columns)), _merged(columns, renamed, outcome)]
+            reasons += [_any(banned, outcome, len(columns)), _merged(columns, renamed | tokens, outcome)]
         else:
             columns, emptied = _without(columns, banned)
             reasons += [emptied]
@@ -129,7 +131,7 @@ def _any(flags: NDArray[np.bool_], outcome: NDArray[np.int64], n: int) -> NDArra
 
 
 def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Games in which an agent came to be twice."""
+    """Games in which an agent came to be twice. renamed: agents that may have had another name."""
     if not renamed.any():
         return np.zeros(len(games), np.bool_)
     agent = Roster().intern_coded(games.names)

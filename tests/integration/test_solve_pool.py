@@ -14,6 +14,9 @@ from ratings_core.errors import RatingsError
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
+from services.control.erasures import ErasureRequest, erased_name
+from services.control.log import ControlLog
+from services.control.records import ControlState
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -173,3 +176,21 @@ def test_a_slice_of_a_file_of_outcomes_is_refused_with_what_to_do(tmp_path: Path
     )
     with pytest.raises(RatingsError, match="of a pool: `equirank solve --pool POOL`"):
         equirank("solve", str(file), "--method", "copeland", "--where", "task=grass")
+
+
+@pytest.mark.usefixtures("settings")
+def test_edits_hold_for_names_whose_erasure_was_just_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the generation serves that erases them: what is read has the tokens already."""
+    before = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
+    requests = [ErasureRequest(pool=POOL, name=erased_name(name, ()), by="x", time=0.0) for name in ("well", "pebble")]  # banned; an alias
+    refresh = ControlLog.refresh
+
+    def asked_for(control: ControlLog) -> ControlState:
+        state = refresh(control)
+        for request in requests:
+            state.erasures.apply(request)
+        return state
+
+    monkeypatch.setattr(ControlLog, "refresh", asked_for)
+    after = [solved("--pool", POOL, "--method", method) for method in ("elo", "copeland")]
+    assert [ratings(answer) for (answer,) in after] == [ratings(answer) for (answer,) in before]

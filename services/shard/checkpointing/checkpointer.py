@@ -127,6 +127,9 @@ class Checkpointer:
         self._schedule.hurry()
 
     def _moved(self, partition: Partition) -> bool:
+        """Whether there is something to write; also where an earlier owner may have died before it deleted what holds erased names."""
+        if self._written is None and any(state.generation.erased for state in partition.pools.values()):
+            return True
         position = None if self.newest is None else self.newest.position
         edition = 0 if self._written is None else self._written.edition
         return (partition.position, partition.edition) != (position, edition)

@@ -1,12 +1,13 @@
 """Which pools a checkpoint writes: a pool that did not change since the last one keeps its object."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import PoolEntry, object_name
+from services.state.changes import ChangeTracker
 from services.state.frozen import FrozenPool
 from services.state.pool import PoolState
 
@@ -16,13 +17,19 @@ class PoolToWrite:
     """One pool as it was when the checkpoint began.
 
     version: of the pool's changes. content: None where the entry's object holds it already. beside: arrays of the object that are no
-    part of the content.
+    part of the content. changes: whose version it is; None where the entry was read: then it is of the state that was restored from it.
     """
 
     entry: PoolEntry
     version: int
     content: FrozenPool | None
     beside: Arrays = field(default_factory=dict)
+    changes: ChangeTracker | None = None
+
+    def holds(self, state: PoolState) -> bool:
+        """Whether the object holds a state as it is. A generation that is built again is another state, and counts from 0 again."""
+        is_its = state.changes is self.changes if self.changes is not None else state.recovered_at > 0
+        return is_its and self.version == state.changes.version
 
     def close(self) -> None:
         """Give the frozen content up."""
@@ -40,10 +47,9 @@ class PoolEntries:
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
         """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
         before = self._newest.get((state.generation.pool, state.generation.number))
-        if before is not None and (before.version == state.changes.version or state.stopped is not None):
+        if before is not None and (before.holds(state) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
-            named_again = msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped)
-            return PoolToWrite(named_again, before.version, None)
+            return replace(before, entry=msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped))
         if state.broken:
             return self._changed(state, state.emptied(), state.generation.start, partition)
         return self._changed(state, state, position, partition)
@@ -74,4 +80,4 @@ class PoolEntries:
             digest="",
             stopped=state.stopped,
         )
-        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.retractions.arrays())
+        return PoolToWrite(entry, state.changes.version, source.freeze(), source.retractions.arrays(), state.changes)

@@ -93,10 +93,10 @@ class CheckpointWriter:
         written = [item.entry for item in items]
         manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
         self._check_objects(manifest)
-        self._store.write_manifest(manifest)
+        name = self._store.write_manifest(manifest)
         if checkpoint.erasing:
             self._store.drop_generations(manifest.partition, checkpoint.erasing)
-        self._store.prune(manifest.partition, self._keep, self.entries.epoch)
+        self._store.prune(manifest.partition, self._keep, self.entries.epoch, name)
         self.entries.replace(items)
 
     def _check_objects(self, manifest: Manifest) -> None:
@@ -114,4 +114,4 @@ class CheckpointWriter:
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
-        return PoolToWrite(entry, item.version, None)
+        return PoolToWrite(entry, item.version, None, changes=item.changes)

@@ -54,7 +54,7 @@ class Builder:
         self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
-        self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number)
+        self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number, control)
         self._hurried: tuple[str, int] | None = None
 
     @property

@@ -78,10 +78,10 @@ class ArchivedPool:
 
 
 class ArchivedBuilds:
-    """Which builds of a partition read the archive, and how far they are. topic: the outcome log."""
+    """Which builds of a partition read the archive, and how far they are. topic: the outcome log. control: tells what was given up."""
 
-    def __init__(self, topic: Topic, partition: int) -> None:
-        self._history, self._partition = topic if isinstance(topic, History) else None, partition
+    def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
+        self._history, self._partition, self._control = topic if isinstance(topic, History) else None, partition, control
         self._pools: dict[tuple[str, int, bool], ArchivedPool] = {}
 
     def of(self, build: Build) -> ArchivedPool | None:
@@ -91,7 +91,8 @@ class ArchivedBuilds:
         scans = build.state is None
         key = (*build.key, scans)
         if key not in self._pools:
-            parts = self._history.parts_of(build.key[0], self._partition, build.position, retractions=scans)
+            skipped = self._control.known().partitions.skipped.get(self._partition, ())
+            parts = self._history.parts_of(build.key[0], self._partition, build.position, retractions=scans, skipped=skipped)
             self._pools[key] = ArchivedPool(parts, build.position)
         pool = self._pools[key]
         return pool if pool.position == build.position and not pool.ended else None

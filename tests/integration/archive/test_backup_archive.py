@@ -1,5 +1,6 @@
 """Backups of an installation whose log drops what is archived: log and archive of a backup are the whole log."""
 
+import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -8,12 +9,16 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
-from services.admin import backup
+from services.admin import backup, inventory
 from services.admin.verify import verify_partition
 from services.admin.verify_archive import verify_archive
+from services.archive.erasure import erase_rows
 from services.archive.follow import follow
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.erasures import ErasureRequest, erased_name
+from services.control.log import ControlLog
+from services.demo import simulated
 from services.engine.archiver import append_partition
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
@@ -143,3 +148,30 @@ def test_a_changed_file_of_the_archive_is_found_before_anything_is_restored(tmp_
     with pytest.raises(InputError, match="its checksum differs"):
         backup.restore(tmp_path / "copy", tmp_path / "again", str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
+
+
+def test_an_archive_that_underwent_an_erasure_after_the_log_was_copied_is_no_part_of_the_backup(
+    tmp_path: Path, settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copied control log knows nothing of it: folds would take the token for an agent, and no append would be accepted."""
+    fold(settings, log, 0, 200)
+    archive(settings)
+    backup.back_up(settings.data, tmp_path / "early", settings.archive)
+    copy_log = backup.copy_log
+
+    def erased_meanwhile(source: Path, target: Path) -> None:
+        copy_log(source, target)
+        request = ErasureRequest(pool=simulated.POOL, name=erased_name("rock", ()), by="x", time=0.0)
+        ControlLog(log.control).append(request)
+        erase_rows(str(settings.archive), HOME, log.outcomes.identity, [request])
+
+    monkeypatch.setattr(backup, "copy_log", erased_meanwhile)
+    with pytest.raises(InputError, match=r"must have undergone no erasure that the log does not know, .* back up again"):
+        backup.back_up(settings.data, tmp_path / "copy", settings.archive)
+    monkeypatch.undo()
+    assert not (tmp_path / "copy").exists()
+    assert backup.back_up(settings.data, tmp_path / "copy", settings.archive).archived == 200
+    shutil.rmtree(tmp_path / "early" / "archive")
+    (tmp_path / "early" / inventory.FILE).unlink()
+    with pytest.raises(InputError, match="must have undergone no erasure that the log does not know"):
+        backup.restore(tmp_path / "early", tmp_path / "again", settings.archive)

@@ -1,6 +1,8 @@
 """Names erased from the archive: no file holds them, the chain fits, kills and other commits do no harm, zombies bring nothing back."""
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -224,3 +226,36 @@ def test_rows_that_somebody_changed_are_not_chained_again(url: str, small_blocks
     with pytest.raises((ChainBrokenError, ArchiveDamagedError), match="rows 192 to 255 of the archive were changed"):
         erase_rows(url, 0, LOG, ALL)
     assert erasures_of(DeltaTable(table_uri(url, 0))) == 0
+
+
+def test_what_an_erasure_changed_is_told_although_a_later_one_changes_nothing(url: str, small_blocks: None) -> None:
+    """An engine was killed after the commit of the first one, before it noted that; meanwhile a second one was asked for."""
+    fill(url, RECORDS, 17)
+    change, known = erase_rows(url, 0, LOG, [FIRST]), [FIRST, request("nobody")]
+    assert change is not None
+    for _ in range(2):
+        assert erase_rows(url, 0, LOG, known) == change
+    assert erase_rows(url, 0, LOG, known, settled=2) is None
+    known.append(request("nobody else"))
+    assert erase_rows(url, 0, LOG, known, settled=2) is None, "the first two are noted"
+
+
+def test_files_that_the_log_of_the_table_has_forgotten_are_deleted_too(url: str, small_blocks: None) -> None:
+    """Delta forgets replaced files after a week, and knows nothing of those that a killed append left; a new file may be committed yet."""
+    fill(url, RECORDS, 17)
+    table = DeltaTable(table_uri(url, 0))
+    folder = Path(urlparse(table.table_uri).path)
+    new = next(folder.rglob("*.parquet")).with_name("new.parquet")
+    compact(url, 0, open_files=2)
+    for path in (folder / "_delta_log").glob("*.json"):
+        path.write_text(re.sub(r'("deletionTimestamp":)\d+', r"\g<1>1000000", path.read_text()))
+    for path in folder.rglob("*.parquet"):
+        os.utime(path, (1e9, 1e9))
+    new.write_bytes(b"")
+    table = DeltaTable(table_uri(url, 0))
+    table.create_checkpoint()
+    for version in range(table.version()):
+        (folder / "_delta_log" / f"{version:020d}.json").unlink()
+    erase_rows(url, 0, LOG, ALL)
+    kept = {str(path) for path in folder.rglob("*.parquet") if path.parent.name != "_delta_log"}
+    assert kept == {*(urlparse(file).path for file in DeltaTable(table_uri(url, 0)).file_uris()), str(new)}

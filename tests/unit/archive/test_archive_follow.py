@@ -1,5 +1,7 @@
 """The archive follows a real SQLite log up to a position, in as many calls as it takes."""
 
+import os
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -8,12 +10,14 @@ import pytest
 from deltalake import DeltaTable
 
 from services.archive import follow as followed
+from services.archive import writer
 from services.archive.compaction import compact
 from services.archive.follow import Followed, follow
 from services.archive.history import History
 from services.archive.reader import open_reader
 from services.archive.table import OtherLogError, table_uri
 from services.log.protocol import LogError, OffsetLost
+from services.log.reading import read_parts
 from services.log.sqlite.log import SqliteTopic, open_sqlite_log
 from tests.support.archive import mixed
 
@@ -135,3 +139,49 @@ def test_where_an_archive_begins_outlives_compaction_and_checkpoints_of_its_tabl
     table.cleanup_metadata()
     follow(topic, {}, url, 0, 400)
     assert (open_reader(url, 0).begin, open_reader(url, 0).position) == (50, 400)
+
+
+def test_records_that_an_operator_gave_up_are_no_loss_once_the_topic_forgets_them(tmp_path: Path) -> None:
+    """The archive ended before them when they fell out of the topic: it goes on, and folds from its beginning stay possible."""
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {}, url, 0, 100)
+    topic.drop(0, 150, 10.0)
+    for skipped in ([(100, 149)], [(101, 150)]):
+        with pytest.raises(LogError, match="the records between are lost"):
+            follow(topic, {0: skipped}, url, 0, 300)
+    skipped = {0: [(120, 150), (90, 120)]}
+    assert follow(topic, skipped, url, 0, 300).position == 300
+    assert offsets(url) == [*range(100), *range(150, 300)]
+    history = History(topic, url)
+    assert history.begin(0) == 0
+    read = [record.offset for part in read_parts(history, 0, 0, 400, skipped) for record in part]
+    assert read == [*range(90), *range(150, 400)]
+
+
+def test_what_a_killed_writer_committed_is_durable_before_the_log_drops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its commit is visible, and nobody had waited until it was on disk."""
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    synced: set[int] = set()
+
+    def kill(*_: object) -> None:
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "write_deltalake", _then(writer.write_deltalake, kill))
+        with pytest.raises(OSError, match="killed"):
+            follow(topic, {}, url, 0, 400)
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.add(os.fstat(file).st_ino), fsync(file)))
+    assert follow(topic, {}, url, 0, 400) == Followed(400, 0, 0, True)
+    table = Path(table_uri(url, 0))
+    files = [path for path in table.rglob("*") if path.is_file()]
+    assert len(files) > 2
+    assert [path for path in files if path.stat().st_ino not in synced] == []
+
+
+def _then(first: Callable[..., object], second: Callable[..., object]) -> Callable[..., None]:
+    def both(*given: object, **named: object) -> None:
+        first(*given, **named)
+        second()
+
+    return both

@@ -12,6 +12,7 @@ from services.archive import records as archived_records
 from services.archive.follow import follow
 from services.archive.history import History
 from services.control.directory import FixedDirectory
+from services.log import reading
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic
 from services.log.sqlite.file import table_of
@@ -114,6 +115,44 @@ def test_a_reader_that_the_topic_overtakes_goes_back_to_the_archive(tmp_path: Pa
         while reader.position(0) < 300:
             after += reader.poll(1.0, 57).get(0, [])
     assert [record.offset for record in [*before, *after]] == list(range(20, 300))
+
+
+def test_a_range_is_read_although_the_topic_forgets_it_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {}, url, 0, 200)
+    monkeypatch.setattr(reading, "_RECORDS", 30)
+    records: list[int] = []
+    for part in reading.read_parts(History(topic, url), 0, 20, 300):
+        records += [record.offset for record in part]
+        forget(tmp_path, 150)
+    assert records == list(range(20, 300))
+
+
+@pytest.mark.parametrize("skips", [(), (50, 60), (0, 60), (110, 125), (290, 300)])
+@pytest.mark.parametrize("rows", [7, 10_000])
+def test_records_that_an_operator_gave_up_are_left_out_of_what_is_archived(
+    tmp_path: Path, skips: tuple[int, int], rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stay columns: a fold of records that were encoded again would take their hashes for those of the log's."""
+    monkeypatch.setattr(archived_records, "_ROWS", rows)
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    skipped = {0: [skips] if skips else []}
+    whole = folded(read_parts(topic, skipped))
+    follow(topic, {}, url, 0, 200)
+    forget(tmp_path, 120)
+    history, kinds = History(topic, url), set[type]()
+    parts = list(read_parts(history, skipped))
+    kinds = {type(part) for part in parts if int(part[-1].offset) < 200}
+    assert folded(parts) == whole
+    assert kinds <= {archived_records.ArchivedRecords}
+    for pool in ("games", "scores"):
+        found = [record.offset for part in history.parts_of(pool, 0, 0, skipped=skipped[0]) for record in part.records]
+        every = [record.offset for part in history.parts_of(pool, 0, 0) for record in part.records]
+        assert found == [offset for offset in every if not skips or not skips[0] <= offset < skips[1]]
+
+
+def read_parts(topic: Topic, skipped: dict[int, list[tuple[int, int]]]) -> Iterator[Sequence[Record]]:
+    return (part for part in reading.read_parts(topic, 0, 0, 300, skipped) if part)
 
 
 def test_without_an_archive_it_is_the_topic(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from services.archive import records as archived_records
 from services.archive.follow import follow
 from services.archive.history import History
 from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
@@ -45,7 +46,7 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
     """Digest of a generation that is built after all was folded, its dead letters, and how many parts came from the archive."""
     partition, first = Partition(0, 1), {name: first_generation(one) for name, one in POOLS.items()}
     partition.fold(read(topic, 0), FixedDirectory(control_of(*POOLS.values()), first))
-    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0), list[DeadLetter](), 0
+    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0, ControlLog(topic)), list[DeadLetter](), 0
     partition.begin(build)
     while build.behind(partition.position):
         if (source := past.of(build)) is not None:
@@ -99,3 +100,26 @@ def takes_back_an_outcome(record: Record, topic: Topic) -> bool:
         return False
     ids = {event.id for event in decode([one.value for one in read(topic, 0) if one.offset < record.offset]).events}
     return json.loads(record.value)["retracts"] in ids
+
+
+def test_a_build_reads_no_further_than_its_partition_although_the_archive_does(tmp_path: Path) -> None:
+    """As after a recovery from an older checkpoint: what the archive holds beyond it is folded once, with the stream."""
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    made = first_generation(POOLS["games"], number=2, fold=FoldSettings(online={"elo": {"k": 7.0}}))
+    expected, _, _ = built(topic, "games", made)
+    follow(topic, {}, url, 0, END)
+    directory = FixedDirectory(control_of(*POOLS.values()), {name: first_generation(one) for name, one in POOLS.items()})
+    partition, build, past = Partition(0, 1), Build(POOLS["games"], made), ArchivedBuilds(History(topic, url), 0, ControlLog(topic))
+    partition.fold(read(topic, 0)[: END // 2], directory)
+    partition.begin(build)
+    while build.behind(partition.position):
+        source = past.of(build)
+        assert source is not None
+        part = source.take(10.0)
+        assert part is not None
+        partition.catch_up_alone(build, *part)
+    past.forget(())
+    assert build.position == partition.position == END // 2
+    partition.switch(build)
+    partition.fold(read(topic, END // 2), directory)
+    assert digest(partition.pools["games"].arrays()) == expected

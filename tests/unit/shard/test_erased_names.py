@@ -4,15 +4,22 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.arrays.digest import digest
+from services.archive.decode import games
+from services.archive.encode import rows
+from services.archive.erased_rows import erased
 from services.control import generations
+from services.control.directory import FixedDirectory
 from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, NameMatcher, erased_name
 from services.control.records import ControlState, decode, encode
+from services.log.protocol import Record
+from services.shard.partition import Partition
 from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
@@ -129,3 +136,34 @@ def test_names_are_recognized_under_several_salts() -> None:
     assert matcher.replaced(NAMES[3]) == BOB.token
     assert matcher.replaced("Ænna") == "Ænna"
     assert not NameMatcher([])
+
+
+def _duel(number: int, *agents: str) -> dict[str, Any]:
+    sides = [{"agents": [agent], "place": place} for place, agent in enumerate(agents, 1)]
+    return {"v": 1, "pool": "p", "time": float(number), "id": f"d{number}", "sides": sides}
+
+
+@pytest.mark.parametrize("aliases", [{}, {NAMES[1]: NAMES[2]}])
+@pytest.mark.parametrize("cuts", [[], [1], [2], [1, 2]])
+def test_a_game_that_names_both_an_agent_and_its_token_counts_for_nothing(aliases: dict[str, str], cuts: list[int]) -> None:
+    """Everybody who reads a board can send the token. The pool folds on, and the same is left out at any cut, from log or archive."""
+    outcomes = [_duel(0, NAMES[0], ALICE.token), _duel(1, NAMES[1], NAMES[4]), _duel(2, NAMES[0], NAMES[5])]
+    states = [_folded(Kind.GAMES, outcomes, cuts, scanned=scanned, erased=(ALICE,), aliases=aliases) for scanned in (False, True)]
+    state = state_of(kind=Kind.GAMES, erased=(ALICE,), aliases=aliases)
+    held, _ = erased(rows([Record(at, json.dumps(one).encode(), 0.0) for at, one in enumerate(outcomes)]), {"p": NameMatcher([ALICE])})
+    state.fold(games(held))
+    for one in (*states, state):
+        assert one.content.edits is not None
+        assert one.content.edits.left_out.tolist() == [0, 0, 1]
+        assert one.content.counts["outcomes"] == 2
+    assert len({digest(one.arrays()) for one in (*states, state)}) == 1
+
+
+def test_no_dead_letter_holds_an_erased_name() -> None:
+    """A refused score is named by its agent, in what was sent and in the path of the field."""
+    sent = {"v": 1, "pool": "p", "time": 1.0, "id": "s", "task": "t", "scores": {NAMES[1]: 1.0, NAMES[0]: "high"}}
+    (letter,) = Partition(0, 1).fold([Record(0, json.dumps(sent).encode(), 0.0)], FixedDirectory(ControlState()))
+    assert NAMES[0] in letter.path
+    without = letter.edited(NameMatcher([ALICE]).in_text)
+    assert NAMES[0] not in msgspec.json.encode(without).decode()
+    assert (without.path, NAMES[1] in without.excerpt) == (f'$.scores["{ALICE.token}"]', True)

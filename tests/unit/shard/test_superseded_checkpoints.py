@@ -64,3 +64,23 @@ def test_objects_that_were_removed_are_written_again(caplog: pytest.LogCaptureFi
     assert (manifest.position, manifest.epoch, skipped) == (4, 2, [])
     assert {entry.pool: entry.outcomes for entry in manifest.pools} == {"busy": 3, "still": 1}
     assert len(objects) == len(POOLS)
+
+
+def test_a_checkpoint_stays_although_damaged_ones_of_later_positions_lie_there() -> None:
+    """Recovery passed these over; each new checkpoint is the newest that it can use."""
+    store = CheckpointStore(f"memory://{uuid.uuid4().hex}")
+    old = Owner(store, 1)
+    for _ in range(5):
+        old.fold("busy")
+    old.checkpoint()
+    for name in store.objects(0):
+        store.blobs.remove(name)
+    new = Owner(store, 2)
+    for position in (1, 2, 5, 6):
+        while new.partition.position < position:
+            new.fold("busy")
+        new.checkpoint()
+        found = store.recover(0, [])
+        assert found is not None
+        assert (found[0].position, found[0].epoch) == (position, 2)
+    assert len(store.manifests(0)) == 1, "what is behind the newest goes, as ever"
