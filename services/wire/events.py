@@ -9,7 +9,6 @@ doubles, and whole numbers must be written without fraction or exponent; a byte 
 `rules.MAX_DEPTH` refuses the record, whatever it holds.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -425,16 +424,15 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
         return _Unread(Reason.UNPARSABLE, str(error))
     if (rule := rules.items_rule(parsed)) is not None:
         return _Unread(Reason.BAD_FIELD, rule)
-    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text, parsed), strict=True))]
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text), strict=True))]
 
 
-def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
+def _texts(value: bytes) -> list[Raw]:
     """The JSON text of each item of an array."""
     try:
         return _items_decoder.decode(value)
-    except msgspec.DecodeError:  # one holds half a surrogate pair: written again, as it is, so that it fails alone
-        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in parsed]
-        return [Raw(text.encode("utf-8", "surrogatepass")) for text in texts]
+    except msgspec.DecodeError:  # one holds half a surrogate pair, and has to fail alone
+        return [Raw(text.encode()) for text in rules.item_texts(value.decode())]
 
 
 def _one(parsed: Any, raw: Raw) -> Event | None:
