@@ -1,4 +1,4 @@
-"""Exported Parquet files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
+"""Exported files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
 
 import datetime as dt
 import json
