@@ -21,9 +21,16 @@ def log(tmp_path: Path) -> Iterator[Log]:
     log.close()
 
 
+def _erasure(salt: str) -> bytes:
+    name = {"token": "t", "salt": salt, "name_hash": "00"}
+    return msgspec.json.encode({"type": "erasure", "pool": "first", "name": name, "by": "", "time": 0.0})
+
+
 UNREADABLE = {
     "of a later version": msgspec.json.encode({"type": "pool", "surprise": 1}),
     "no UTF-8": b'{"type":"pool","pool":"\xff"}',
+    "a key that is no hexadecimal": _erasure(salt="zz"),
+    "a key of 65 bytes": _erasure(salt="00" * 65),
     "too deep": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
 }
 
