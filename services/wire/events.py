@@ -28,6 +28,8 @@ from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
 """Outcomes that `encode_records` puts into one record."""
+_GROWTH: Final = 2
+"""Times as long as it was sent may an outcome be at most when it is encoded again: a whole number is written as a double (1 as 1.0)."""
 _RUN_BYTES: Final = 1 << 18
 """Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
 
@@ -184,7 +186,7 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
         return _unread(body)
     found = decode([filled], len(filled))
     latest = now + future_seconds
-    if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
+    if len(filled) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
         return found
     return _sendable(found, latest, single=not is_array(body))
 
