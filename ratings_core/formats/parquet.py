@@ -18,7 +18,13 @@ _BUFFER: Final = 1 << 16
 
 def parquet_columns(stream: BinaryIO) -> list[str]:
     """Read the names of a Parquet file's columns. Raises as `parquet_rows` does."""
-    return list(_opened(stream).schema_arrow.names)
+    return [name for name, _ in parquet_types(stream)]
+
+
+def parquet_types(stream: BinaryIO) -> list[tuple[str, Any]]:
+    """Read name and Arrow type of each of a Parquet file's columns. Raises as `parquet_rows` does."""
+    schema = _opened(stream).schema_arrow
+    return list(zip(schema.names, schema.types, strict=True))
 
 
 def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:

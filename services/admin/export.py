@@ -46,6 +46,8 @@ class Wanted:
     def __post_init__(self) -> None:
         if unknown := [name for name in self.columns if name not in COLUMNS]:
             raise InputError("column", unknown[0], f"must be one of {', '.join(COLUMNS)}")
+        if len(set(self.columns)) < len(self.columns):
+            raise InputError("column", list(self.columns), "must name each column once")
 
 
 def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[Any, int]]:

@@ -56,7 +56,7 @@ async def post_generation(request: Request, here: Here, pool: str) -> Response:
 def _want(here: Context, pool: str, body: bytes) -> Response:
     try:
         asked = msgspec.json.decode(body, type=GenerationAsked)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ApiError(422, "not a generation", f"{error}: send what shall change of fold, initial, aliases, bans and start") from error
     wish = here.directory.want(pool, lambda standing: _wished(here, standing, asked))
     return reply(GenerationWish(pool=pool, wish=wish), 202)

@@ -40,7 +40,7 @@ async def put_methods(request: Request, here: Here, pool: str) -> Response:
 def _choose(here: Context, pool: str, body: bytes) -> Response:
     try:
         wanted = msgspec.json.decode(body, type=MethodsWanted)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ApiError(422, "not methods", f'{error}: send {{"methods": {{"NAME": {{"PARAMETER": value}}}}}}') from error
     control = here.directory.control
     state = control.refresh()

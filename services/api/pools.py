@@ -16,7 +16,7 @@ from services.api.problems import ApiError, no_pool
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
-from services.control.generations import make_raters
+from services.control.generations import check
 from services.control.records import PoolCreated
 from services.log.partition import partition_of
 from services.wire.pools import Kind, check_pool_name
@@ -114,7 +114,7 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
-    make_raters(kind, fold)  # refuses methods and parameters that no shard could fold
+    check(kind, fold)  # refuses what no shard could fold
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
 
 

@@ -10,7 +10,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -23,11 +23,12 @@ _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 class ErasedName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What replaces a name, and how the name is recognized.
 
-    token: the agent's name from now on. salt: hexadecimal key of the hash. name_hash: BLAKE2b of the name in UTF-8 under that key.
+    token: the agent's name from now on. salt: hexadecimal key of the hash, of 64 bytes at most. name_hash: BLAKE2b of the name in UTF-8
+    under that key.
     """
 
     token: str
-    salt: str
+    salt: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
     name_hash: str
 
 

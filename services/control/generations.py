@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -33,14 +34,16 @@ def _make(name: str, parameters: Mapping[str, float]) -> Rater[Any]:
 
 
 _MOST_RATING = 1e9
+_MOST_SECONDS = 2**63 - 1
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def check(
     kind: Kind,
     fold: FoldSettings,
-    initial: Mapping[str, Mapping[str, float]],
-    aliases: Mapping[str, str],
-    bans: Collection[str],
+    initial: Mapping[str, Mapping[str, float]] = _NONE,
+    aliases: Mapping[str, str] = _NONE,
+    bans: Collection[str] = (),
 ) -> None:
     """Raises `InputError` where a generation of a pool of this kind could not run so."""
     raters = make_raters(kind, fold)
@@ -49,6 +52,8 @@ def check(
     if fold.features and kind is Kind.SCORES:
         raise InputError("features", list(fold.features), "must be left out for scores: only games have features")
     _check_features(fold.features)
+    if fold.bucket_seconds is not None and fold.bucket_seconds > _MOST_SECONDS:
+        raise InputError("bucket_seconds", fold.bucket_seconds, f"must be at most {_MOST_SECONDS}")
     if unknown := sorted(initial.keys() - raters.keys()):
         raise InputError("initial", unknown[0], f"must be for the pool's online methods ({', '.join(raters) or 'it has none'})")
     _check_names("aliases", [*aliases, *aliases.values()])

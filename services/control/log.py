@@ -11,7 +11,6 @@ from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
 from services.control.erasures import NameMatcher
-from services.control.generations import make_raters
 from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name
@@ -87,7 +86,7 @@ class ControlLog:
         Raises `PoolExists` where it differs, `TooManyPools`, and `InputError` for a name or settings that cannot be.
         """
         check_pool_name(wanted.pool)
-        make_raters(wanted.kind, wanted.fold)
+        generations.check(wanted.kind, wanted.fold)
         state = self.refresh()
         if wanted.pool not in state.pools:
             if max_pools is not None and len(state.pools) >= max_pools:

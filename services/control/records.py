@@ -219,7 +219,10 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
 
 def decode(value: bytes) -> ControlRecord:
     """The record in `value`; raises `msgspec.DecodeError` when it is not one of these (a newer version wrote it)."""
-    return _decoder.decode(value)
+    try:
+        return _decoder.decode(value)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 @dataclass(slots=True)

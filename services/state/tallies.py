@@ -41,7 +41,8 @@ class Tallies:
     def __init__(self, fold: FoldSettings) -> None:
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
         self.clusters = PairTally(per_task=True) if fold.clustered else None
-        self.features = FeaturedGames(fold.features, fold.feature_window) if fold.features else None
+        features = list(dict.fromkeys(fold.features))  # settings that name one twice stop their pool, and no other (`OnlineRatings`)
+        self.features = FeaturedGames(features, fold.feature_window) if features else None
 
     @classmethod
     def from_arrays(cls, fold: FoldSettings, arrays: Arrays) -> "Tallies":

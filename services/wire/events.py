@@ -9,7 +9,6 @@ doubles, and whole numbers must be written without fraction or exponent; a byte 
 `rules.MAX_DEPTH` refuses the record, whatever it holds.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,6 +28,8 @@ from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
 """Outcomes that `encode_records` puts into one record."""
+_GROWTH: Final = 2
+"""Times as long as it was sent may an outcome be at most when it is encoded again: a whole number is written as a double (1 as 1.0)."""
 _RUN_BYTES: Final = 1 << 18
 """Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
 
@@ -185,7 +186,7 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
         return _unread(body)
     found = decode([filled], len(filled))
     latest = now + future_seconds
-    if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
+    if len(filled) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
         return found
     return _sendable(found, latest, single=not is_array(body))
 
@@ -425,16 +426,15 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
         return _Unread(Reason.UNPARSABLE, str(error))
     if (rule := rules.items_rule(parsed)) is not None:
         return _Unread(Reason.BAD_FIELD, rule)
-    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text, parsed), strict=True))]
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text), strict=True))]
 
 
-def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
+def _texts(value: bytes) -> list[Raw]:
     """The JSON text of each item of an array."""
     try:
         return _items_decoder.decode(value)
-    except msgspec.DecodeError:  # one holds half a surrogate pair: written again, as it is, so that it fails alone
-        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in parsed]
-        return [Raw(text.encode("utf-8", "surrogatepass")) for text in texts]
+    except msgspec.DecodeError:  # one holds half a surrogate pair, and has to fail alone
+        return [Raw(text.encode()) for text in rules.item_texts(value.decode())]
 
 
 def _one(parsed: Any, raw: Raw) -> Event | None:

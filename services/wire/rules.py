@@ -42,9 +42,11 @@ _LISTS_RULE: Final = (
     "equal lengths, sides count up from 0, and the agents of one side share its place"
 )
 """Of fields that only columns have (`services.wire.bulk`): a row in JSON keeps them where its lists say no outcome."""
+_META_JSON_RULE: Final = "must be JSON with whole Unicode characters and numbers that a double can hold"
 _LONG_NUMBER: Final = 400
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 """A string, or what follows a quote that nothing closes: so every byte is looked at once, as no quote is tried in vain."""
+_SPACE: Final = re.compile(r"[ \t\n\r]*+")
 _SHOWN_KEY: Final = 64
 _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -74,6 +76,23 @@ def parse(value: bytes) -> Any:
         raise UnparsableError(f"must be UTF-8 (byte {error.start} is not)") from error
     except json.JSONDecodeError as error:
         raise UnparsableError(f"must be JSON ({error.msg.lower()} at character {error.pos})") from error
+
+
+def item_texts(array: str) -> list[str]:
+    """The text of each item of a JSON array of one or more items, as it stands there. array: a text that `parse` takes."""
+    texts: list[str] = []
+    at = array.index("[")
+    while array[at] != "]":
+        begin = _after_space(array, at + 1)
+        _, end = _scanner.raw_decode(array, begin)
+        texts.append(array[begin:end])
+        at = _after_space(array, end)
+    return texts
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
 
 
 def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
@@ -110,7 +129,7 @@ def meta_rule(raw: msgspec.Raw) -> str | None:
     try:
         _any_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return "must be JSON with whole Unicode characters and numbers that a double can hold"
+        return _META_JSON_RULE
     return None
 
 
@@ -118,11 +137,18 @@ def broken_rule(item: Any, raw: msgspec.Raw, path: str = "$") -> Broken | None:
     """The first rule that `item` breaks as an outcome. item: parsed by `parse`; raw: its own JSON text; path: where it stands."""
     try:
         _check_outcome(item, path)
-        if "meta" in item and (rule := meta_rule(msgspec.json.decode(raw, type=_Meta).meta)) is not None:
+        if "meta" in item and (rule := _rule_of_meta(raw)) is not None:
             _break(f"{path}.meta", rule)
     except _BrokenError as error:
         return error.broken
     return None
+
+
+def _rule_of_meta(raw: msgspec.Raw) -> str | None:
+    try:
+        return meta_rule(msgspec.json.decode(raw, type=_Meta).meta)
+    except msgspec.DecodeError:  # half a surrogate pair, and no other field has one
+        return _META_JSON_RULE
 
 
 class _Meta(msgspec.Struct):
@@ -262,3 +288,6 @@ def _whole(digits: str) -> int | float:
 
 def _no_constant(name: str) -> NoReturn:
     raise UnparsableError(f"must be JSON ({name} is no JSON number)")
+
+
+_scanner: Final = json.JSONDecoder(parse_int=_whole, parse_constant=_no_constant)

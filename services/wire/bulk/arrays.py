@@ -43,7 +43,7 @@ def starts(texts: Any) -> NDArray[Any]:
     if not len(texts):
         return np.zeros(1, np.int32)
     wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
-    return np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32, texts.offset + len(texts) + 1)[texts.offset :]
 
 
 def are_equal(texts: Any) -> bool:

@@ -144,6 +144,11 @@ class TestPools:
             {"kind": "games", "label": "x" * 65},
             {"kind": "games", "fold": {"online": {"elos": {}}}},
             {"kind": "scores", "fold": {"online": {"elo": {}}}},
+            {"kind": "games", "fold": {"features": ["x", "x"]}},
+            {"kind": "games", "fold": {"features": ["x\n"]}},
+            {"kind": "games", "fold": {"bucket_seconds": 2**63}},
+            {"kind": "scores", "fold": {"features": ["x"]}},
+            {"kind": "scores", "fold": {"clustered": True}},
         ],
     )
     def test_what_is_no_pool_is_refused(self, api: Running, wanted: object) -> None:

@@ -23,6 +23,7 @@ from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Sid
 from services.wire.pools import Kind
 from tests.support.archive import mixed
 
+ONE = GameEvent(v=1, id="g", pool="p", time=1.5, sides=[Side(["a"], 1), Side(["b"], 2)])
 NAME = st.sampled_from(["a", "b", "Curaçao", "d" * 40, "e e", "\U0001f600", '"\\'])
 TIME = st.floats(-1e11, 1e11)
 WEIGHT = st.floats(0.001, 1000)
@@ -107,6 +108,15 @@ def assert_same(ours: Any, twin: Any) -> None:
 def test_a_record_made_of_rows_decodes_to_the_same_outcomes(outcomes: list[Event]) -> None:
     [record] = ArchivedRecords(rows(logged([events.encode(outcomes)])))
     assert events.encode(events.decode([record.value]).events) == events.encode(outcomes)
+
+
+@pytest.mark.parametrize("bad", [b'{"x":"\\ud800","y":1e999}', b'"\\udc00"', b'{"v" : 1,"id":"\\ud800\\ud800"}'])
+def test_half_a_surrogate_pair_does_not_take_the_other_items_along(bad: bytes) -> None:
+    sent = b"[" + events.encode([ONE]) + b" , " + bad + b"]"
+    [record] = ArchivedRecords(rows(logged([sent])))
+    ours, twin = events.decode([record.value]), events.decode([sent])
+    assert (ours.events, ours.item, ours.refusals) == (twin.events, twin.item, twin.refusals)
+    assert (ours.events, [refusal.item for refusal in ours.refusals]) == ([ONE], [1])
 
 
 @pytest.mark.parametrize(("pool", "kind", "word"), [("games", Kind.GAMES, GAME), ("scores", Kind.SCORES, SCORES)])

@@ -1,6 +1,8 @@
-"""Exported Parquet files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
+"""Exported files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
 
+import datetime as dt
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,59 @@ def test_a_file_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) -> 
     pq.write_table(table, tmp_path / "e.parquet")
     with pytest.raises(FormatError, match="weight"):
         outcomes_of(tmp_path / "e.parquet", "p")
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("sides", pa.array([[0.0, 0.0]])),
+        ("sides", pa.array([1])),
+        ("sides", pa.array([[False, True]])),
+        ("agents", pa.array(["xy"])),
+        ("agents", pa.array([[b"x", b"y"]])),
+        ("agents", pa.array([[dt.date(2026, 1, 1), dt.date(2026, 1, 2)]])),
+        ("id", pa.array([b"a"])),
+        ("id", pa.array([Decimal("1.5")])),
+        ("task", pa.array([b"a"])),
+        ("meta", pa.array([1])),
+        ("meta", pa.array([{"a": 1}])),
+        ("meta", pa.array([[1]])),
+        ("time", pa.array([0], pa.timestamp("us"))),
+        ("weight", pa.array([Decimal("1.5")])),
+    ],
+    ids=str,
+)
+def test_a_column_of_another_type_refuses_the_file_before_a_value_becomes_another(tmp_path: Path, column: str, values: pa.Array) -> None:
+    table = pa.Table.from_pylist([GAME], fields(COLUMNS))
+    pq.write_table(table.set_column(COLUMNS.index(column), column, values), tmp_path / "e.parquet")
+    with pytest.raises(FormatError, match=f"column '{column}' must be "):
+        outcomes_of(tmp_path / "e.parquet", "p")
+
+
+def test_a_column_that_is_there_twice_refuses_the_file(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist([GAME], fields(COLUMNS)).append_column("id", pa.array(["b"]))
+    pq.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(FormatError, match="column 'id' must be one column"):
+        outcomes_of(tmp_path / "e.parquet", "p")
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("id", pa.large_string()),
+        ("pool", pa.dictionary(pa.int8(), pa.string())),
+        ("agents", pa.large_list(pa.large_string())),
+        ("sides", pa.list_(pa.uint8())),
+        ("places", pa.large_list(pa.int64())),
+        ("weight", pa.int64()),
+        ("time", pa.float32()),
+        ("task", pa.null()),
+    ],
+    ids=str,
+)
+def test_a_column_may_have_any_type_that_streams_may_have(tmp_path: Path, column: str, kind: pa.DataType) -> None:
+    table = pa.Table.from_pylist([GAME], fields(COLUMNS))
+    pq.write_table(table.set_column(COLUMNS.index(column), column, pa.array([GAME[column]], kind)), tmp_path / "e.parquet")
+    assert list(map(meaning, outcomes_of(tmp_path / "e.parquet", "p").events)) == list(
+        map(meaning, outcomes_of(written(tmp_path / "twin.parquet", GAME), "p").events)
+    )

@@ -32,6 +32,7 @@ from services.cli.options import file_options
 from services.imports.files import Account, FileOptions, OutcomeFile
 from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
+from services.wire.events import Reason
 from tests.support.files import outcomes_of
 from tests.support.loading import load
 
@@ -264,3 +265,12 @@ def test_a_delimiter_for_what_is_no_table_is_refused(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(InputError, match="must be left out for pgn"):
         outcomes_of(path, "p", options=FileOptions(delimiter=";"))
+
+
+def test_an_outcome_that_no_record_holds_is_refused_alone(tmp_path: Path) -> None:
+    outcome = {"v": 1, "id": "s", "pool": "p", "time": 1, "task": "t", "scores": {"a": 1}}
+    long = outcome | {"scores": {f"{number:x}": 1 for number in range(95_000)}}
+    (tmp_path / "f.jsonl").write_text("\n".join(json.dumps(one, separators=(",", ":")) for one in (outcome, long, outcome)))
+    found = outcomes_of(tmp_path / "f.jsonl", "p")
+    assert len(found.events) == 2
+    assert [(one.line, one.reason) for one in found.account.first] == [(2, Reason.TOO_LARGE)]

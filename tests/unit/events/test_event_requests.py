@@ -55,3 +55,13 @@ def test_what_is_taken_fits_a_record() -> None:
     many = request(json.dumps([BARE] * 7000, separators=(",", ":")).encode())
     assert len(many.events) == 7000
     assert max(map(len, events.encode_records(many.events))) <= 1 << 20
+
+
+def test_an_outcome_that_no_record_holds_with_its_numbers_as_doubles_is_refused_alone() -> None:
+    whole = {"v": 1, "pool": "blitz", "task": "t", "scores": {f"{number:x}": 1 for number in range(95_000)}}
+    small = {**whole, "scores": {"a": 1}}
+    body = json.dumps([small, whole, small], separators=(",", ":")).encode()
+    assert len(body) < 900_000
+    found = request(body)
+    assert found.item == [0, 2]
+    assert [(one.item, one.reason, one.path) for one in found.refusals] == [(1, Reason.TOO_LARGE, "$[1]")]

@@ -167,6 +167,26 @@ def test_the_explainer_finds_nothing_in_what_is_taken(name: str) -> None:
     assert rules.broken_rule(rules.parse(raw), events.Raw(raw)) is None
 
 
+HALVES = {
+    "a key after it": b'{"a":"\\ud800","b":1}',
+    "a number that no double holds": b'{"a":"\\ud800","b":1e999}',
+    "a whole number of 500 digits": b'{"a":"\\ud800","b":' + b"9" * 500 + b"}",
+    "another half": b'"\\ud800\\ud800"',
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_half_a_surrogate_pair_in_meta_is_refused_alone(name: str) -> None:
+    bad = as_json(GAME)[:-1] + b',"meta":' + HALVES[name] + b"}"
+    texts = [as_json(GAME), b'{"x" : 1e999}', bad, b"[]", as_json(GAME)]
+    array = b" [ " + b" ,\n".join(texts) + b"\t]\r"
+    found = events.decode([bad, array])
+    assert (found.record, found.item) == ([1, 1], [0, 4])
+    refused = [(0, 0, "$.meta"), (1, 1, "$[1].v"), (1, 2, "$[2].meta"), (1, 3, "$[3]")]
+    assert [(refusal.record, refusal.item, refusal.path) for refusal in found.refusals] == refused
+    assert events.item_texts(array) == texts  # as they were sent, so that a record that is made of them again is refused alike
+
+
 def test_an_infinite_number_names_its_field() -> None:
     found = events.decode([as_json(GAME).replace(b"1764547200.25", b"1e999"), as_json(GAME).replace(b"1764547200.25", b"9" * 5000)])
     assert [(refusal.record, refusal.path) for refusal in found.refusals] == [(0, "$.time"), (1, "$.time")]

@@ -1,6 +1,7 @@
 """Streams of any Arrow types and values that a sender may choose: each is taken or refused, never raises, and both readings agree."""
 
 import random
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -89,3 +90,12 @@ def test_any_stream_is_taken_or_refused_and_the_two_readings_agree() -> None:
         decoded += bool(events.decode([value]).events)
     assert columns > STREAMS // 20
     assert decoded > columns
+
+
+def test_a_buffer_of_offsets_may_end_in_the_middle_of_a_number() -> None:
+    sound = stream(pa.table({"id": ["g"], "agents": [["a", "b"]]}))
+    whole, odd = (struct.pack("<4q", 0, 0, 0, size) for size in (8, 9))  # no validity, then the offsets of one text
+    assert sound.count(whole) == 1
+    first, second = (events.decode([value]).refusals for value in (sound, sound.replace(whole, odd)))
+    assert [refusal.path for refusal in first] == ["$[0]"]
+    assert second == first

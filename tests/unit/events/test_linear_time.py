@@ -32,7 +32,7 @@ def poll(value: bytes) -> None:
 
 
 def control(value: bytes) -> None:
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    with suppress(msgspec.DecodeError):
         records.decode(value)
 
 

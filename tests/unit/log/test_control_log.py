@@ -21,10 +21,24 @@ def log(tmp_path: Path) -> Iterator[Log]:
     log.close()
 
 
-def test_a_record_of_a_later_version_is_refused_each_time_it_is_read(log: Log) -> None:
+def _erasure(salt: str) -> bytes:
+    name = {"token": "t", "salt": salt, "name_hash": "00"}
+    return msgspec.json.encode({"type": "erasure", "pool": "first", "name": name, "by": "", "time": 0.0})
+
+
+UNREADABLE = {
+    "of a later version": msgspec.json.encode({"type": "pool", "surprise": 1}),
+    "no UTF-8": b'{"type":"pool","pool":"\xff"}',
+    "a key that is no hexadecimal": _erasure(salt="zz"),
+    "a key of 65 bytes": _erasure(salt="00" * 65),
+    "too deep": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_record_that_cannot_be_read_is_refused_each_time_it_is_read(log: Log, name: str) -> None:
     first, last = (PoolCreated(pool=name, kind=Kind.GAMES, time=0.0) for name in ("first", "last"))
-    later = (b"x", msgspec.json.encode({"type": "pool", "surprise": 1}))
-    log.control.append(0, [pools.encode(first), later, pools.encode(last)])
+    log.control.append(0, [pools.encode(first), (b"x", UNREADABLE[name]), pools.encode(last)])
     control = ControlLog(log.control)
     for _ in range(2):
         with pytest.raises(LogError, match="control record 1 is not of this version") as raised:

@@ -333,11 +333,20 @@ def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None
     assert partition.position == 4
 
 
-def test_settings_that_cannot_run_stop_the_pool_with_words() -> None:
-    (pool,) = pools_of(1, 1)
-    partition = Partition(1, PARTITIONS)
-    partition.fold(records([game(pool, 1, random.Random(1))]), directory(created(pool, online={"glicko9": {}})))
-    assert "glicko9" in (partition.pools[pool].stopped or "")
+@pytest.mark.parametrize(
+    ("fold", "words"),
+    [
+        ({"online": {"glicko9": {}}}, "glicko9"),
+        ({"features": ("x", "x")}, "must name each feature once"),
+        ({"bucket_seconds": 10**400}, "bucket_seconds"),
+    ],
+)
+def test_settings_that_cannot_run_stop_the_pool_with_words(fold: dict[str, object], words: str) -> None:
+    first, second = pools_of(1, 2)
+    draw, partition = random.Random(1), Partition(1, PARTITIONS)
+    partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), directory(created(first, **fold), created(second)))
+    assert words in (partition.pools[first].stopped or "")
+    assert partition.pools[second].content.counts["outcomes"] == 1
 
 
 @pytest.mark.parametrize(
