@@ -18,6 +18,8 @@ from services.wire.scanning.scan import Scanned
 
 _KIND: Final = {GameEvent: GAME, ScoreEvent: SCORES, RetractEvent: RETRACTION}
 _CONTENT_SCHEMA: Final = fields(CONTENT)
+_CALENDAR: Final = -62_135_596_800.0, 253_402_300_799.0
+"""Seconds since 1970 of years 1 to 9999, which readers of timestamps can show. Producers may choose the time of a record in Kafka."""
 
 
 def rows(records: Sequence[Record]) -> pa.Table:
@@ -57,7 +59,8 @@ def decoded_rows(records: Sequence[Record]) -> pa.Table:
 def _table(columns: dict[str, Any], records: Sequence[Record], record: NDArray[np.int64], item: NDArray[np.int32]) -> pa.Table:
     """A table of `columns` and of where each row comes from. record: int64 (n,), index into `records`; item: int32 (n,)."""
     columns["offset"] = np.array([entry.offset for entry in records], np.int64)[record]
-    columns["logged"] = np.rint(np.array([entry.time for entry in records], np.float64) * 1e6).astype(np.int64)[record]
+    taken = np.clip(np.array([entry.time for entry in records], np.float64), *_CALENDAR)
+    columns["logged"] = np.rint(taken * 1e6).astype(np.int64)[record]
     columns["item"] = item
     return pa.table([_array(columns.get(field.name), field.type, len(record)) for field in _CONTENT_SCHEMA], schema=_CONTENT_SCHEMA)
 

@@ -82,6 +82,14 @@ def test_every_item_is_a_row_and_comes_back_as_it_was_sent(values: list[bytes]) 
     assert table.equals(decoded_rows(records)), "what the scanner reads is what the decoder reads"
 
 
+def test_a_record_of_any_time_comes_back() -> None:
+    """Producers choose the time of a record where the topic has `message.timestamp.type=CreateTime`."""
+    value = events.encode([GameEvent(v=1, id="g", pool="p", time=1.0, sides=[Side(["a"], 1), Side(["b"], 2)])])
+    found = ArchivedRecords(rows([Record(i, value, time) for i, time in enumerate([-(2.0**63) / 1e3, 1.5, 2.0**63 / 1e3])]))
+    assert [record.time for record in found] == [-62_135_596_800.0, 1.5, 253_402_300_799.0]
+    assert events.decode([record.value for record in found]).events == events.decode([value] * 3).events
+
+
 @given(st.lists(game(), max_size=8))
 def test_games_are_the_columns_that_decoding_gives(outcomes: list[GameEvent]) -> None:
     table = rows(logged([events.encode([event]) for event in outcomes]))
