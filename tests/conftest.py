@@ -1,7 +1,10 @@
 """What all tests share: property tests are seeded, and compiling a kernel on first use is no slow example."""
 
+import gc
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # Small solves spend most of their time waiting for each other's BLAS threads on a busy machine; set before numpy is imported.
@@ -11,3 +14,11 @@ settings.register_profile("equirank", deadline=None, derandomize=True, print_blo
 settings.load_profile("equirank")
 
 from tests.support.required import pytest_configure, pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401 - hooks
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """Commands that run in the process of a test set up the garbage collector as for a process of their own."""
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)

@@ -171,7 +171,8 @@ class TestSkipping:
     def test_what_lies_before_the_position_needs_no_skipping(self, log: Log) -> None:
         log.outcomes.append(1, [(None, b"%d" % number) for number in range(10)])
         assert not isinstance(open_reader(log.outcomes, {1: 5}, {1: [(2, 5)]}), SkippingReader)
-        assert isinstance(open_reader(log.outcomes, {1: 4}, {1: [(2, 5)]}), SkippingReader)
+        assert isinstance(open_reader(log.outcomes, {1: 1}, {1: [(2, 5)]}), SkippingReader)
+        assert open_reader(log.outcomes, {1: 4}, {1: [(2, 5)]}).position(1) == 5
 
     @pytest.mark.parametrize("end", [6, 7])
     def test_a_damaged_batch_is_passed_over_only_where_its_first_record_is_skipped(self, log: Log, end: int) -> None:
