@@ -125,7 +125,9 @@ class _Csv(_Writer):
 
     def rest(self) -> bytes:
         """The header, where no row brought it."""
-        return (",".join(f'"{name}"' for name in self._columns) + "\n").encode() if self._header else b""
+        from services.archive.schema import SCHEMA  # noqa: PLC0415 - needs the extra `archive`
+
+        return self.bytes_of(SCHEMA.empty_table()) if self._header else b""
 
 
 class _JsonLines(_Writer):

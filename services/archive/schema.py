@@ -55,9 +55,9 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """segment: row // SEGMENT_ROWS. row: number of the row in its partition, from 0, without gaps. offset, item: record of the log, and index
-in its array (-1: the whole record was refused). logged: when the log took the record, the
-nearest moment of years 1 to 9999 where a producer gave another time. time: of the outcome, seconds since 1970. meta,
-raw: JSON text as it was sent. chain: SHA-256 of all rows up to this one, on the last row of each block."""
+in its array (-1: the whole record was refused). logged: when the log took the record; a time outside of years 1 to 9999, which a producer
+may give, becomes the nearest one inside. time: of the outcome, seconds since 1970. meta, raw: JSON text as it was sent. chain: SHA-256 of
+all rows up to this one, on the last row of each block."""
 CODED: Final = SCHEMA.set(
     SCHEMA.get_field_index("agents"), pa.field("agents", pa.list_(pa.field("element", pa.dictionary(pa.int32(), pa.string()))))
 )

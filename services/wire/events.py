@@ -29,7 +29,7 @@ from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 RECORD_OUTCOMES: Final = 500
 """Outcomes that `encode_records` puts into one record."""
 _GROWTH: Final = 2
-"""Times as long as it was sent may an outcome be at most when it is encoded again: a whole number is written as a double (1 as 1.0)."""
+"""An outcome becomes less than so many times as long when whole numbers are written as doubles: `"a":1,` becomes `"a":1.0,`."""
 _RUN_BYTES: Final = 1 << 18
 """Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
 

@@ -13,6 +13,7 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import restore
+from tests.support.checkpoints import try_checkpoint
 from tests.support.outcomes import game
 from tests.support.pools import control_of, first_generation, pool_of
 
@@ -38,11 +39,7 @@ class Shard:
 
     def checkpoint(self) -> None:
         self.now += 1e6
-        while self.checkpointer.step(self.now, 1.0, self.partition) and self.checkpointer.freezes:
-            pass
-        if self.checkpointer._job is not None:
-            self.checkpointer._job.exception(60.0)
-        self.checkpointer.step(self.now, 1.0, self.partition)
+        try_checkpoint(self.checkpointer, self.now, self.partition)
 
 
 @pytest.mark.parametrize("restarts", [False, True])

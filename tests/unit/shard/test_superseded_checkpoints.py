@@ -12,6 +12,7 @@ from services.log.protocol import Record
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.shard.recovery import restore
+from tests.support.checkpoints import try_checkpoint
 from tests.support.outcomes import game
 from tests.support.pools import control_of, pool_of
 
@@ -34,11 +35,7 @@ class Owner:
 
     def checkpoint(self) -> None:
         self.now += 1e6
-        while self.checkpointer.step(self.now, 1.0, self.partition) and self.checkpointer.freezes:
-            pass
-        if self.checkpointer._job is not None:
-            self.checkpointer._job.exception(60.0)
-        self.checkpointer.step(self.now, 1.0, self.partition)
+        try_checkpoint(self.checkpointer, self.now, self.partition)
 
 
 def test_objects_that_were_removed_are_written_again(caplog: pytest.LogCaptureFixture) -> None:
