@@ -53,8 +53,8 @@ class Intake:
             return taken
         found = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=self._settings.future_seconds)
         self._refuse(found.refusals)
-        self._refuse(_hidden(found, single=not is_array(body)))
-        retracts = any(isinstance(event, RetractEvent) for event in found.events)
+        self._refuse(_hidden(found, body))
+        retracts = RetractEvent in map(type, found.events)
         if retracts:
             may_retract()
         self._refuse(self._wrong_kinds(found, now, single=not is_array(body)))
@@ -137,8 +137,11 @@ class Intake:
         return offsets[-1] + 1
 
 
-def _hidden(found: Decoded, *, single: bool) -> list[Refusal]:
-    """A refusal of each outcome with a name that is not displayed as a whole."""
+def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
+    """A refusal of each outcome with a name that is not displayed as a whole. body: what they were decoded from."""
+    if body.isascii() and b"\\" not in body:
+        return []  # it cannot write such a character
+    single = not is_array(body)
     items = [(found.item[name.number], name.broken) for name in hidden_names(found.events)]
     return [
         Refusal(0, item, Reason.BAD_FIELD, broken.path if single else f"$[{item}]{broken.path[1:]}", broken.rule) for item, broken in items

@@ -180,13 +180,15 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
     may lie. Every accepted outcome fits into one record.
     """
+    latest = now + future_seconds
+    if (whole := _whole(body, latest)) is not None:
+        return whole
     text = _text(body, MAX_RECORD_BYTES)
     filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
     if filled is None:
         return _unread(body)
     found = decode([filled], len(filled))
-    latest = now + future_seconds
-    if len(filled) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
+    if _fits(filled, found.events, latest):
         return found
     return _sendable(found, latest, single=not is_array(body))
 
@@ -387,6 +389,17 @@ def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
             found.refusals.append(Refusal(record, item, Reason.MIXED_POOLS, f"{path}.pool", rule))
         else:
             found.take(record, [event], [item])
+
+
+def _whole(body: bytes, latest: float) -> Decoded | None:
+    """The outcomes of a request that is a record of the log as it is, as most are; None where somebody has to look closer."""
+    found = _flat(_typed([body], MAX_RECORD_BYTES), 0)
+    return found if found is not None and _fits(body, found.events, latest) and _sound(found.events) else None
+
+
+def _fits(text: bytes, events: Sequence[Event], latest: float) -> bool:
+    """Whether a record holds each of `events`, which `text` gave, and none is later than `latest`."""
+    return len(text) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in events)
 
 
 class _Unread(NamedTuple):

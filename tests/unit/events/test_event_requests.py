@@ -4,6 +4,8 @@ import json
 from itertools import count
 from typing import Any
 
+import pytest
+
 from services.wire import events
 from services.wire.events import Decoded, Reason
 
@@ -65,3 +67,16 @@ def test_an_outcome_that_no_record_holds_with_its_numbers_as_doubles_is_refused_
     found = request(body)
     assert found.item == [0, 2]
     assert [(one.item, one.reason, one.path) for one in found.refusals] == [(1, Reason.TOO_LARGE, "$[1]")]
+
+
+METAS = (b"1e999", b'{"a":1e999}', b'{"a":1,"a":2}', rb'"\ud800"', b'{ "a" : 1.0e3 }', b"[" * 40 + b"]" * 40, b"[nan]", b'"\x01"', b"null")
+
+
+@pytest.mark.parametrize("meta", METAS)
+def test_a_request_with_ids_and_times_is_taken_as_the_record_that_it_is(meta: bytes) -> None:
+    whole = json.dumps({**BARE, "id": "mine", "time": 5}).encode()[:-1] + b',"meta":' + meta + b"}"
+    found, record = request(whole), events.decode([whole])
+    assert found.events == record.events
+    assert bool(found.refusals) is bool(record.refusals)
+    filled = request(whole.replace(b'"id": "mine", ', b""))
+    assert len(filled.events) == len(found.events)
