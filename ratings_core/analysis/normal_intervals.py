@@ -30,6 +30,8 @@ NORMAL_AGENTS: Final = 1_000
 _DRAWN_AGENTS: Final = 300
 """Up to so many agents the critical value of all differences is drawn; beyond, Bonferroni's bound takes its place."""
 _DRAWS: Final = 2_000
+_BLOCK: Final = 1 << 14
+"""Differences of ratings made at once."""
 
 
 def normal_intervals(
@@ -122,7 +124,9 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.nonzero(np.triu(compare, 1))
     drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
-    largest = np.array([np.max(np.abs(one[i] - one[j]) / np.maximum(error[i, j], np.finfo(float).tiny)) for one in drawn])
+    scale, rows = np.maximum(error[i, j], np.finfo(float).tiny), max(1, _BLOCK // len(i))
+    blocks = (drawn[at : at + rows] for at in range(0, _DRAWS, rows))
+    largest = np.concatenate([np.max(np.abs(block[:, i] - block[:, j]) / scale, axis=1) for block in blocks])
     return float(np.quantile(largest, level, method="higher"))
 
 

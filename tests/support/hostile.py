@@ -104,14 +104,14 @@ def fitting(make: Callable[[int], bytes]) -> Callable[[int], bytes]:
     return lambda size: make(min(size, MOST_BYTES) - 512)
 
 
-def growth(make: Callable[[int], bytes], read: Callable[[bytes], object]) -> str | None:
+def growth(make: Callable[[int], bytes], read: Callable[[bytes], object], most: int = MOST_BYTES) -> str | None:
     """How much faster than the text's size the time to read it grows, in words; None where it does not.
 
-    CPU time of this thread at sizes four times one another, the least of some tries: another process makes it hardly longer.
+    CPU time of this thread at sizes four times one another up to `most`, the least of some tries: another process makes it hardly longer.
     """
     before = None
     with _uncollected():
-        for size in _LADDER:
+        for size in (size for size in _LADDER if size <= most):
             data = make(size)
             seconds = _cpu(read, data)
             if before is not None:

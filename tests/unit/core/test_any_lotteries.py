@@ -67,6 +67,7 @@ def test_levels_by_programs_are_too(M):
 
 
 @given(margins)
+@settings(max_examples=40)
 def test_the_lottery_is_the_first_level_and_elects_only_whom_some_maximal_lottery_does(M):
     found = maximal_lottery(M, options=LotteryOptions(mode="any"))
     first = iterated_maximal_lotteries(M, options=LotteryOptions(mode="any")).levels[0]
@@ -93,6 +94,7 @@ def test_a_strong_condorcet_winner_is_proven_unique_and_one_who_only_ties_is_not
 
 
 @given(margins)
+@settings(max_examples=40)
 def test_dense_and_sparse_margins_of_any_format_give_one_answer(M):
     ratings = iterated_maximal_lotteries(M, options=LotteryOptions(mode="any")).ratings
     for form in (sparse.csr_array, sparse.coo_matrix, sparse.csc_array):

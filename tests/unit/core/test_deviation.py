@@ -50,14 +50,14 @@ def same(found, wanted):
 
 
 @given(games())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_ratings_are_those_of_algorithm_1(case):
     payoffs, _ = case
     assert same(rated(payoffs), deviation_ratings(payoffs))
 
 
 @given(tables())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_the_table_rates_as_its_cubes_do(scores):
     game = AgentAgentTask.of(scores)
     found = deviation(game)

@@ -43,6 +43,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "ratings_core", folder / "ratings_core", ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "ratings_core/online/__init__.py").write_text("")  # importing all raters takes half a second in each process
         self.cache = folder / "ratings_core/online/__pycache__"
 
     def call(self, *prefix: str, **environment: str) -> tuple[int, int, int]:
@@ -161,9 +162,12 @@ def test_an_installation_that_cannot_be_written_uses_the_cache_of_its_user(copy:
 
 
 def test_a_second_start_compiles_nothing() -> None:
+    """The first start is a second one already where kernels are compiled."""
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=280)
-    hits, missed = done.stdout.split(maxsplit=1)
+        hits, missed = done.stdout.split(maxsplit=1)
+        if missed.strip() == "[]":
+            break
     assert missed.strip() == "[]"
     assert int(hits) > 25
 

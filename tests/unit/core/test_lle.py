@@ -85,7 +85,7 @@ def test_the_stepping_equations_have_the_jacobian_that_differences_give(seed):
     assert system.linear(at, border).sign == np.sign(np.linalg.det(matrix))
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_order_of_players_and_strategies_moves_nothing(seed):
     game = general(seed)
     told, players, orders = shuffled(game, seed)
@@ -95,7 +95,7 @@ def test_the_order_of_players_and_strategies_moves_nothing(seed):
         assert other.mixes[place] == close(found.mixes[player][orders[player]], 1e-5)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("target", ["even", AffinityTarget(), AffinityTarget(sigma=2.0)], ids=["even", "exact", "soft"])
 def test_clones_move_nothing_once_merged(seed, target):
     game = general(seed)
@@ -246,7 +246,7 @@ def test_scales_far_apart_end_certified_of_what_sums_to_1(seed):
     assert (found.status is Status.OPTIMAL) == (found.certificate.value <= 1e-6)
 
 
-@pytest.mark.parametrize("seed", [14, 16, 20])
+@pytest.mark.parametrize("seed", [14, 16])
 def test_paths_with_corners_of_a_millionth_are_followed_round(seed):
     """Payoffs a million apart: what is a smooth turn to one player is a corner to the other, and a long step turns back there."""
     rng = np.random.default_rng(seed)

@@ -226,6 +226,7 @@ def test_few_candidates_are_enough_where_few_agents_matter():
 
 
 @given(margin_matrices(largest=1))
+@settings(max_examples=40)
 def test_the_linear_program_reads_the_same_support_as_the_interior_point(M):
     """`close` above every possible clearness hands all of them to the program."""
     assert (solve_symmetric(M, options=PathOptions(close=1e9)).support == solve_symmetric(M).support).all()
@@ -283,6 +284,7 @@ def test_bad_limits_are_refused(name, value):
 
 
 @given(margin_matrices(largest=1, agents=6))
+@settings(max_examples=40)
 def test_a_strategy_is_called_the_only_one_exactly_where_it_is(M):
     found, m = solve_symmetric(M), len(M)
     programs = [

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.syntax import nodes, parsed, source, statements
+
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("ratings_core", "services")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -37,8 +39,8 @@ def _is_public_method(node: ast.stmt) -> bool:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    names = {alias.name for node in statements(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in statements(tree) if isinstance(node, ast.ImportFrom)}
     return {name.partition(".")[0] for name in names}
 
 
@@ -48,7 +50,7 @@ def test_there_is_code_to_look_at() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=IDS)
 def test_what_is_public_is_documented(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     assert ast.get_docstring(tree), "the module"
     undocumented = [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]  # type: ignore[arg-type]
     assert undocumented == []
@@ -56,13 +58,12 @@ def test_what_is_public_is_documented(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.is_relative_to(ROOT / "ratings_core")], ids=lambda path: path.stem)
 def test_the_library_stays_a_library(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert imported(tree) & OUTSIDE_THE_LIBRARY == set()
-    asked = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert imported(parsed(path)) & OUTSIDE_THE_LIBRARY == set()
+    asked = {ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Attribute)}
     assert asked & FORBIDDEN_CALLS == set()
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if "__all__" in path.read_text(encoding="utf-8")], ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", [path for path in MODULES if "__all__" in source(path)], ids=lambda p: p.parent.name)
 def test_what_is_listed_is_there_once_and_in_order(path: Path) -> None:
     module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
     assert len(set(module.__all__)) == len(module.__all__)
@@ -73,7 +74,8 @@ def test_no_package_prints() -> None:
     calls = [
         f"{name}:{node.lineno}"
         for path, name in zip(MODULES, IDS, strict=True)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "print" in source(path)
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert calls == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.english import PHRASES
+from tests.support.syntax import nodes, parsed, source, statements
 
 ROOT = Path(__file__).parents[3]
 REWRITTEN = (
@@ -32,14 +33,14 @@ def files() -> Iterator[Path]:
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The prose of a file with its line numbers: all of a page; docstrings, comments and string constants of a module."""
-    source = path.read_text(encoding="utf-8")
+    lines = source(path).splitlines()
     if path.suffix == ".md":
-        yield from enumerate(source.splitlines(), 1)
+        yield from enumerate(lines, 1)
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
-    yield from ((number, line.partition("#")[2]) for number, line in enumerate(source.splitlines(), 1))
+    yield from ((number, line.partition("#")[2]) for number, line in enumerate(lines, 1))
 
 
 @pytest.mark.parametrize("path", [*files()], ids=lambda path: str(path.relative_to(ROOT)))
@@ -53,8 +54,8 @@ MODULES = sorted([*(ROOT / "services").rglob("*.py"), *(ROOT / "ratings_core").r
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_docstrings_use_plain_english(path: Path) -> None:
-    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Expr)]
-    prose = [node.value.value for node in nodes if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]
+    expressions = [node for node in statements(parsed(path)) if isinstance(node, ast.Expr)]
+    prose = [node.value.value for node in expressions if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]
     found = [match[0] for text in prose for match in PHRASES.finditer(text)]
     assert found == [], "name the subject first, one idea a sentence, the standard term"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.syntax import parsed, source, statements
+
 ROOT = Path(__file__).parents[3]
 SERVICES = (
     ("runtime",),
@@ -49,18 +51,20 @@ IMPORTS_RAY = ("services/engine/", "services/solve/worker/task_pool.py", "servic
 """Where Ray may be imported."""
 
 
-def modules(package: str) -> dict[str, ast.Module]:
+def paths(package: str) -> dict[str, Path]:
     """Every module of a package by its dotted name."""
-    found = {}
-    for path in sorted((ROOT / package).rglob("*.py")):
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        found[name] = ast.parse(path.read_text(encoding="utf-8"))
-    return found
+    found = sorted((ROOT / package).rglob("*.py"))
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in found}
+
+
+def modules(package: str) -> dict[str, ast.Module]:
+    """The trees of these modules."""
+    return {name: parsed(path) for name, path in paths(package).items()}
 
 
 def imports(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
     """The modules that a module imports: `from a import b` names `a.b` where that is a module, else `a`."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -121,8 +125,8 @@ def test_few_modules_lie_flat(package: str) -> None:
 def test_ray_is_imported_by_the_engine_the_task_pool_and_the_actor_only() -> None:
     known = modules("services")
     users = [name for name, tree in known.items() if any(target.split(".")[0] == "ray" for target in imports(tree, known))]
-    paths = [name.replace(".", "/") + ".py" for name in users]
-    assert [path for path in paths if not path.startswith(IMPORTS_RAY)] == []
+    files = [name.replace(".", "/") + ".py" for name in users]
+    assert [path for path in files if not path.startswith(IMPORTS_RAY)] == []
     assert users
 
 
@@ -132,11 +136,13 @@ def from_test_files(tree: ast.Module, known: Mapping[str, object]) -> set[str]:
 
 
 def test_nothing_imports_from_a_test_file() -> None:
-    known, broken = modules("tests"), []
+    known, broken = paths("tests"), []
     scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")]
     assert scripts
     for path in sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *scripts]):
-        found = from_test_files(ast.parse(path.read_text(encoding="utf-8")), known)
+        if "test_" not in source(path):
+            continue
+        found = from_test_files(ast.parse(source(path)), known)
         broken += [f"{path.relative_to(ROOT)} imports from the test file {target}" for target in sorted(found)]
     assert broken == [], "nothing imports from a test file: move what is shared to tests/support, a fixture to a conftest.py of its folder"
 
@@ -160,7 +166,7 @@ def test_an_import_from_a_test_file_is_recognized(statement: str) -> None:
 def test_every_folder_says_its_subject_what_it_may_import_and_what_to_read_first(package: str) -> None:
     silent = []
     for path in sorted((ROOT / package).rglob("__init__.py")):
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        text = ast.get_docstring(parsed(path)) or ""
         if not ("May import:" in text and "Read first:" in text):
             silent.append(str(path.relative_to(ROOT)))
     assert silent == []

@@ -1,6 +1,9 @@
 """A half-life: results of games count less the older they are, in files and in pools."""
 
+import csv
 import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,9 +160,15 @@ def test_a_pool_that_counts_by_time_takes_it() -> None:
     assert plan_of(control, "p", {"copeland": {"half_life": "30"}}, 0.0).methods == {"copeland": {"half_life": 30.0}}
 
 
-def test_football_is_predicted_better_with_a_half_life_of_some_years() -> None:
-    year = 365.25 * DAY
-    given = load(shared_file("data/football/results.csv"), FileOptions(), counting=Counting(bucket_seconds=year)).problem
+def test_football_is_predicted_better_with_a_half_life_of_some_years(tmp_path: Path) -> None:
+    """Of the 60 teams that played most: 14,576 games, whose losses are found in a quarter of the time that all games take."""
+    with shared_file("data/football/results.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    most = {team for team, _ in Counter(team for row in rows for team in row[1:3]).most_common(60)}
+    path, year = tmp_path / "results.csv", 365.25 * DAY
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *(row for row in rows if most.issuperset(row[1:3]))])
+    given = load(path, FileOptions(), counting=Counting(bucket_seconds=year)).problem
     choice = chosen_half_life(given, {})
     losses = dict(choice.losses)
     assert choice.half_life in (4.0, 8.0)
