@@ -85,6 +85,8 @@ class PosteriorMargins:
 
     def win_less_loss(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
         """Margins of some pairs (pairs,)."""
+        if not len(first):
+            return np.zeros(0)  # of no pairs scipy gives no array
         known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
         return self.predicted(self.strength[first] - self.strength[second]) + known
 

@@ -51,3 +51,13 @@ def test_bad_arguments_are_named(half_lives: tuple[float, ...], first: int, name
     one = season(np.zeros(3), 0, 10)
     with pytest.raises(InputError, match=named):
         choose_half_life([one, one], half_lives, first=first)
+
+
+def test_seasons_without_games_teach_and_count_nothing() -> None:
+    skill = np.random.default_rng(0).normal(0, 1, 6)
+    empty, half_lives = pair_counts(np.zeros((6, 6))), (0.5, math.inf)
+    played = [season(skill, 0), season(skill, 1), season(skill, 2)]
+    found = choose_half_life([empty, played[0], empty, played[1], empty, played[2], empty], half_lives, first=3)
+    assert found.games == 2 * 600
+    assert found.losses[1] == choose_half_life(played, half_lives, first=1).losses[1]
+    assert math.isfinite(choose_half_life([empty, *played], half_lives, first=1).losses[0])
