@@ -9,11 +9,14 @@ from typing import Any, BinaryIO, Final
 from ratings_core import extras
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
+from ratings_core.formats.stream import MAX_LINE_BYTES
 
 MAGIC: Final = b"PAR1"
 _BATCH: Final = 256
 """Rows held in memory at once; a row of an arena file holds a whole conversation."""
 _BUFFER: Final = 1 << 16
+_TEXTS: Final = frozenset({"STRING", "JSON", "NONE"})
+"""Logical types of texts and bytes."""
 
 
 def parquet_columns(stream: BinaryIO) -> list[str]:
@@ -49,7 +52,8 @@ def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[in
 def python_rows(stream: BinaryIO, needed: Collection[str], columns: Sequence[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read the rows of a Parquet file, with values as Python holds them.
 
-    Pages are read one batch at a time, not whole row groups.
+    Pages are read one batch at a time, not whole row groups. A page can say a long text once for many rows, so texts stay as pages have
+    them until it is known how long they are for each row.
 
     Args:
         stream: The file; seekable, because Parquet stores the positions of its columns at the end.
@@ -57,34 +61,83 @@ def python_rows(stream: BinaryIO, needed: Collection[str], columns: Sequence[str
         columns: Columns to read; None reads all.
 
     Yields:
-        The row's number, from 1, and the value of each column. Raises as `parquet_rows` does.
+        The row's number, from 1, and the value of each column. Raises as `parquet_rows` does, and `FormatError` for a row of more than
+        `MAX_LINE_BYTES`.
     """
     file = _opened(stream)
     for column in needed:
         if column not in file.schema_arrow.names:
             raise FormatError(1, column, file.schema_arrow.names, "must be a column of the file")
-    yield from _rows(file, columns)
+    leaves = [file.schema.column(number) for number in range(len(file.schema))]
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in _TEXTS]
+    yield from _rows(_opened(stream, texts), columns, file.schema_arrow)
 
 
-def _opened(stream: BinaryIO) -> Any:
+def _opened(stream: BinaryIO, coded: Sequence[str] = ()) -> Any:
+    """The file. coded: paths of columns that are read as dictionaries of their texts."""
     if not stream.seekable():
         raise InputError("file", "Parquet, compressed again or from a pipe", "must be a plain file: Parquet stores its index at the end")
     parquet = extras.load("pyarrow.parquet", "arrow", "reading Parquet")
     with _refused():
-        return parquet.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
+        return parquet.ParquetFile(stream, read_dictionary=coded, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
 
 
-def _rows(file: Any, columns: Sequence[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    batches, row = file.iter_batches(_BATCH, columns=columns, use_threads=False), 0
+def _rows(file: Any, columns: Sequence[str] | None, schema: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    batches, row = _batches(file, columns), 0
     while True:
         with _refused():
-            batch = next(batches, None)
-            values = [] if batch is None else batch.to_pylist()
-        if batch is None:
-            return
-        for value in values:
-            row += 1
-            yield row, value
+            if (batch := next(batches, None)) is None:
+                return
+        for part in _parts(batch, row + 1):
+            with _refused():
+                values = _written_out(part, schema).to_pylist()
+            for value in values:
+                row += 1
+                yield row, value
+
+
+def _batches(file: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Batches of one row group each: a list of texts cannot have two dictionaries."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(_BATCH, row_groups=[group], columns=columns, use_threads=False)
+
+
+def _parts(batch: Any, first: int) -> Iterator[Any]:
+    """A batch in parts of at most `MAX_LINE_BYTES`. first: number of its first row. Raises `FormatError` for a row that has more."""
+    with _refused():
+        size = sum(map(_bytes_of, batch.columns))
+    if size <= MAX_LINE_BYTES:
+        yield batch
+    elif len(batch) == 1:
+        raise FormatError(first, None, size, f"must be a row of at most {MAX_LINE_BYTES} bytes")
+    else:
+        half = len(batch) // 2
+        yield from _parts(batch.slice(0, half), first)
+        yield from _parts(batch.slice(half), first + half)
+
+
+def _bytes_of(column: Any) -> int:
+    """Bytes of an Arrow array, of a dictionary with its texts repeated for each row."""
+    arrow, compute = extras.load("pyarrow", "arrow", "reading Parquet"), extras.load("pyarrow.compute", "arrow", "reading Parquet")
+    if arrow.types.is_dictionary(column.type):
+        lengths = compute.binary_length(column.dictionary).take(column.indices)  # checks places, which Arrow takes as the file has them
+        return compute.sum(lengths).as_py() or 0
+    if arrow.types.is_struct(column.type):
+        return sum(map(_bytes_of, column.flatten()))
+    if arrow.types.is_map(column.type):  # has no flatten
+        begin, end = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        return _bytes_of(column.values.slice(begin, end - begin))
+    return _bytes_of(column.flatten()) if arrow.types.is_nested(column.type) else int(column.nbytes)
+
+
+def _written_out(batch: Any, schema: Any) -> Any:
+    """A batch without dictionaries, which Python reads faster. schema: of the file, with the types that its columns have then."""
+    arrow = extras.load("pyarrow", "arrow", "reading Parquet")
+    types = dict(zip(schema.names, schema.types, strict=True))
+    try:
+        return batch.cast(arrow.schema([(name, types[name]) for name in batch.schema.names]))
+    except arrow.ArrowException:  # a kind of lists or texts that no cast is made for
+        return batch
 
 
 @contextmanager

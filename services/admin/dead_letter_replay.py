@@ -6,14 +6,14 @@ off before its note counts nothing twice, as long as the pool remembers them.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-import msgspec
-
+from ratings_core.errors import InputError
 from services.control import records as pools
 from services.control.records import ControlState, LettersSent
+from services.log import dead_letters
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
 from services.log.protocol import Log, OffsetLost, Topic
@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     REPEATED = "the same was sent already"
     SENT_BEFORE = "sent by an earlier run"
     GONE = "the log holds its record no more"
+    DAMAGED = "the letter is damaged"
 
 
 class Sent(NamedTuple):
@@ -45,11 +46,20 @@ class Sent(NamedTuple):
     rule: str = ""
 
 
-def read(topic: Topic, reason: Reason | None = None, pool: str | None = None) -> Iterator[DeadLetter]:
-    """Every dead letter once, oldest first, however often it was delivered; of one reason or one pool only. Raises `LogError`."""
+def read(
+    topic: Topic, reason: Reason | None = None, pool: str | None = None, tell: Callable[[InputError], object] = lambda _: None
+) -> Iterator[DeadLetter]:
+    """Every dead letter once, oldest first, however often it was delivered; of one reason or one pool only. Raises `LogError`.
+
+    tell: called with what is wrong with each damaged record of the topic, which is passed over.
+    """
     seen: set[str] = set()
     for record in read_range(topic, 0, topic.begin(0), topic.end(0)):
-        letter = msgspec.json.decode(record.value, type=DeadLetter)
+        try:
+            letter = dead_letters.decode(record)
+        except InputError as error:
+            tell(error)
+            continue
         if letter.key not in seen:
             seen.add(letter.key)
             if reason in {None, letter.reason} and pool in {None, letter.pool}:
@@ -57,12 +67,24 @@ def read(topic: Topic, reason: Reason | None = None, pool: str | None = None) ->
 
 
 def original(log: Log, letter: DeadLetter) -> bytes:
-    """What was refused, whole: the item, or the record. Raises `OffsetLost` where neither the log nor the archive holds it."""
+    """What was refused, whole: the item, or the record.
+
+    Raises:
+        OffsetLost: Neither the log nor the archive holds the record.
+        InputError: There is no such partition or item: the letter is damaged.
+    """
     topic, partition = log.history, letter.partition
+    if partition >= topic.partitions:
+        raise InputError("partition", partition, f"must be below {topic.partitions}")
     found = [record.value for record in read_range(topic, partition, letter.offset, letter.offset + 1)]
     if not found:
         raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))
-    return found[0] if letter.item < 0 else events.item_texts(found[0])[letter.item]
+    if letter.item < 0:
+        return found[0]
+    texts = events.item_texts(found[0])
+    if letter.item >= len(texts):
+        raise InputError("item", letter.item, f"must be below {len(texts)}, as the record at offset {letter.offset} holds so many")
+    return texts[letter.item]
 
 
 def sent_before(control: Topic) -> set[str]:
@@ -101,6 +123,8 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
         value = original(log, letter)
     except OffsetLost:
         return Sent(letter, Outcome.GONE)
+    except InputError as error:
+        return Sent(letter, Outcome.DAMAGED, str(error))
     found = events.decode([value])
     if found.refusals:
         return Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")

@@ -4,6 +4,7 @@ The shard makes a generation without the name, and deletes checkpoints that hold
 done here, for one partition at a time. Every step may be repeated, so a crash at any moment costs no more than doing it again.
 """
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -20,10 +21,12 @@ from services.control import generations
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, erased_name, matchers
 from services.control.log import ControlLog, NoPool
 from services.control.records import Generation, GenerationRequest, decode, encode
-from services.log.dead_letters import DeadLetter
+from services.log import dead_letters
 from services.log.protocol import Record, Rewrites, Topic
 from services.log.reading import read_range
 from services.runtime.settings import Settings
+
+_logger = logging.getLogger("equirank.erasure")
 
 
 class StillKeptError(Exception):
@@ -95,7 +98,7 @@ def erase_kept(
         if left:
             _erase_control(log.control, names)
         if left and isinstance(log.dead_letters, Rewrites):
-            log.dead_letters.rewrite(0, partial(_erased_letter, partition, names))
+            log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if settings.archive is None:
             return None
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
@@ -149,10 +152,15 @@ def _erased_control(names: Mapping[str, NameMatcher], record: Record) -> bytes:
     return record.value if erased == decoded else encode(erased)[1]
 
 
-def _erased_letter(partition: int, names: Mapping[str, NameMatcher], record: Record) -> bytes:
-    letter = msgspec.json.decode(record.value, type=DeadLetter)
-    erased = letter
+def _erased_letter(names: Mapping[str, NameMatcher], record: Record) -> bytes:
+    """A letter without the names. A damaged one is emptied, because nothing can be searched in it, and nothing reads it."""
+    try:
+        letter = erased = dead_letters.decode(record)
+    except InputError as error:
+        if record.value:
+            _logger.warning("dead letter at offset %d is damaged and was emptied: it %s", record.offset, error.rule)
+        return b""
     for pool, matcher in names.items():
-        if letter.pool == pool or (letter.pool is None and letter.partition == partition):
+        if letter.pool in {pool, None}:
             erased = erased.edited(matcher.in_text)
     return record.value if erased == letter else msgspec.json.encode(erased)

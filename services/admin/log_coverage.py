@@ -91,7 +91,7 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = log.history.begin(number)
     state = control.refresh()
-    position = _stands(number, newest, topic, state)
+    position = state.partitions.beyond_losses(number, _stands(number, newest, topic, state))
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:
         raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
     if (unarchived := _unarchived(number, log, state)) is not None:

@@ -47,7 +47,8 @@ def decoded_rows(records: Sequence[Record]) -> pa.Table:
     decoded = events.decode(values)
     taken, refused = _event_columns(decoded.events), _refusal_columns(decoded, values)
     record = np.array([*decoded.record, *(refusal.record for refusal in decoded.refusals)], np.int64)
-    item = np.array([*decoded.item, *(refusal.item for refusal in decoded.refusals)], np.int32)
+    whole = {number for number in {refusal.record for refusal in decoded.refusals} if not events.is_array(values[number])}
+    item = np.array([*decoded.item, *(-1 if bad.record in whole else bad.item for bad in decoded.refusals)], np.int32)
     order = np.lexsort((item, record))
     columns: dict[str, Any] = {
         name: taken.get(name, [None] * len(decoded.events)) + refused.get(name, [None] * len(decoded.refusals)) for name in CONTENT

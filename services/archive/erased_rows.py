@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from services.control.erasures import NameMatcher
 from services.state.features import numbers_of
+from services.wire import events
+from services.wire.bulk.recognition import STREAM_START, is_stream
 
 
 def erased(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Table, NDArray[np.bool_]]:
     """`rows` without erased names, and which of them held one.
 
     A row that held one keeps only the numbers of its `meta`, which features of the pool read: texts may say who the agent is. In bytes
-    that the wire schema refuses, each JSON string that is an erased name of any of the pools is replaced. Ids and tasks stay.
+    that the wire schema refuses, each JSON string that is an erased name of any of the pools is replaced; of a refused Arrow stream that
+    cannot be read, only the first bytes stay, because a name cannot be found there by its hash. Ids and tasks stay.
 
     Args:
         rows: Rows with the columns pool, agents and meta, and raw where they may be refused ones.
@@ -72,11 +75,18 @@ def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedAr
     column, changed = rows["raw"], np.zeros(len(rows), np.bool_)
     texts = column.to_pylist() if column.null_count < len(column) else []
     for at in [at for at, text in enumerate(texts) if text is not None]:
-        text = texts[at]
+        text = sent = _as_json(texts[at]) if is_stream(texts[at]) else texts[at]
         for matcher in names.values():
-            texts[at] = matcher.in_text(texts[at])
-        changed[at] = texts[at] != text
+            text = matcher.in_text(text)
+        changed[at] = text != sent or text == STREAM_START != texts[at]
+        texts[at] = text if changed[at] else texts[at]
     return (pa.array(texts, column.type) if changed.any() else column), changed
+
+
+def _as_json(stream: bytes) -> bytes:
+    """The array that a stream means, or its first bytes where it cannot be read."""
+    texts = events.item_texts(stream)
+    return STREAM_START if list(texts) == [stream] else b"[" + b",".join(texts) + b"]"
 
 
 def _is(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:

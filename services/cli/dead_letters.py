@@ -36,7 +36,7 @@ def list_(
 ) -> None:
     """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
     with opened(settings_of(data)) as (log, _):
-        found = list(letters.read(log.dead_letters, reason, pool))
+        found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         sent = letters.sent_before(log.control)
     table = Table("key", "reason", "pool", "path", "begins with", "sent again")
     for letter in found[-count:]:
@@ -78,7 +78,7 @@ def replay(
 ) -> None:
     """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
     with opened(settings_of(data)) as (log, control):
-        found = list(letters.read(log.dead_letters, reason, pool))
+        found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         done = list(letters.send_again(log, control.refresh(), found, time.time(), all_=again))
     console = Console(soft_wrap=True)
     for one in done:
@@ -88,6 +88,11 @@ def replay(
     earlier = f", {before} by an earlier run" if before else ""
     console.print(f"{sent} of {_counted(len(done))} sent again{earlier}", highlight=False)
     sys.exit(int(sent + before < len(done)))
+
+
+def _tell_damage(error: InputError) -> None:
+    """Say which record is no letter, where output that programs read does not have it."""
+    typer.echo(f"passed over: {error}", err=True)
 
 
 def _counted(letters: int) -> str:

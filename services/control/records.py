@@ -263,11 +263,12 @@ class PartitionRecords:
         return beyond(self.skipped.get(partition, ()), offset) > offset
 
     def beyond_losses(self, partition: int, position: int) -> int:
-        """Where a partition goes on that stands at `position`: there, unless the log lost what follows and an operator said so."""
+        """Where a partition goes on that stands at `position`: there, unless an operator gave up what follows, as lost or by a skip."""
+        skipped = self.skipped.get(partition, ())
         for lost in self.losses.get(partition, []):
-            if lost.position <= position < lost.begin:
+            if lost.position <= beyond(skipped, position) < lost.begin:
                 position = lost.begin
-        return position
+        return beyond(skipped, position)
 
 
 class ControlState:

@@ -1,18 +1,22 @@
-"""Outcomes of an exported Parquet file, as the wire schema writes them.
+"""Outcomes of an exported Parquet or CSV file, as the wire schema writes them.
 
 A row becomes the JSON object that was sent, so the decoder checks it by the rules that hold for every outcome, and refuses it alone.
 """
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from io import BufferedReader
 from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from ratings_core.formats import table
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.parquet import parquet_types, python_rows
 
 EXPORTED: Final = frozenset({"kind", "pool", "id"})
-"""Columns that distinguish an export from a Parquet file of battles."""
+"""Columns that distinguish an export from a Parquet file of battles, and from other tables in CSV."""
 _SHOWN: Final = 200
 
 
@@ -34,6 +38,49 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     _check_types(parquet_types(stream))
     for number, row in python_rows(stream, COLUMNS, list(COLUMNS)):
         yield number, msgspec.json.encode(outcome(row)).decode()
+
+
+def is_exported_csv(first: bytes) -> bool:
+    """Whether a file is an export in CSV. first: its beginning."""
+    header = first.partition(b"\n")[0].decode(errors="replace").removeprefix("\ufeff").rstrip("\r")
+    try:
+        return set(next(csv.reader([header]), [])) >= EXPORTED
+    except csv.Error:
+        return False
+
+
+def csv_texts(stream: BufferedReader) -> Iterator[tuple[int, str]]:
+    """Line and JSON text of each row of an export in CSV.
+
+    Raises:
+        FormatError: A column that outcomes are made of is missing, or a cell holds no number or list of its column.
+    """
+    from services.wire.bulk.texts import outcome  # noqa: PLC0415 - see above
+
+    rows, readers = table.rows_of(stream), _cell_readers()
+    places = [(name, rows.column(name), read) for name, read in readers.items()]
+    for line, cells in rows:
+        yield line, msgspec.json.encode(outcome({name: read(cells[at], line, name) for name, at, read in places if cells[at]})).decode()
+
+
+def _cell_readers() -> Mapping[str, Callable[[str, int, str], Any]]:
+    """What reads a cell of each column: cell, line and column -> value. Raise `FormatError`."""
+    from services.wire.bulk.layout import COLUMNS, NUMBER, TEXT, WHOLE  # noqa: PLC0415 - see above
+
+    kinds: Mapping[Any, Any] = {TEXT: list[str], WHOLE: list[int], NUMBER: list[float]}
+    lists = {content: partial(_list, msgspec.json.Decoder(kind)) for content, kind in kinds.items()}
+    return {name: lists[one.content] if one.is_list else table.number if one.content == NUMBER else _text for name, one in COLUMNS.items()}
+
+
+def _text(cell: str, _line: int, _column: str) -> str:
+    return cell
+
+
+def _list(decoder: msgspec.json.Decoder[list[Any]], cell: str, line: int, column: str) -> list[Any]:
+    try:
+        return decoder.decode(cell)
+    except msgspec.DecodeError as error:
+        raise FormatError(line, column, cell[:_SHOWN], f"must be a list in JSON ({error})") from error
 
 
 def _check_types(types: Sequence[tuple[str, Any]]) -> None:

@@ -40,7 +40,7 @@ from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.rows import NO_EXTRAS, Extras
 from ratings_core.formats.rows import PLAIN as PLAIN_ROWS
 from ratings_core.formats.stream import head, text_lines
-from services.imports.exported import outcome_texts
+from services.imports.exported import csv_texts, is_exported_csv, outcome_texts
 from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
 from services.wire import events
@@ -288,10 +288,12 @@ def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bo
 
 
 def _outcome_texts(source: Source) -> Iterator[tuple[int, str]]:
-    """Line and text of each line of JSON, or number and text of each row of an exported Parquet file."""
+    """Line and text of each line of JSON or row of an exported CSV file, or number and text of each row of an exported Parquet file."""
     stream = source.reader()
     if head(stream).startswith(MAGIC):
         return outcome_texts(stream)
+    if is_exported_csv(head(stream)):
+        return csv_texts(stream)
     return ((line, content) for line, content in text_lines(stream) if content.strip())
 
 

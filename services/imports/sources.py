@@ -15,7 +15,7 @@ from ratings_core.formats import FileKind, FormatError, guess, unpacked
 from ratings_core.formats.kinds import TABLES
 from ratings_core.formats.parquet import MAGIC, parquet_columns
 from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
-from services.imports.exported import EXPORTED
+from services.imports.exported import EXPORTED, is_exported_csv
 
 _TAKEN: Final = " (taken for scores, one column an agent; --input and --column name what else it is)"
 """Scores may have any header, so a table whose header was not understood is taken for them."""
@@ -59,9 +59,10 @@ class Source:
         return found
 
     def _guessed(self, delimiter: str) -> FileKind:
-        """The kind by name and beginning; of a Parquet file by its columns."""
+        """The kind by name and beginning; of exports by their columns."""
         first = self._head()
-        if first.startswith(MAGIC) and set(parquet_columns(self.reader())) >= EXPORTED:
+        exported = set(parquet_columns(self.reader())) >= EXPORTED if first.startswith(MAGIC) else is_exported_csv(first)
+        if exported:
             return FileKind.OUTCOMES
         return guess(self.path.name, first.decode(errors="replace"), delimiter)
 

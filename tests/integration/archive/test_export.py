@@ -75,7 +75,7 @@ def test_games_of_some_agents(tmp_path: Path, run: Run) -> None:
     assert 0 < len(wanted) < 300
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 def test_a_replay_of_an_export_gives_the_same_content(
     tmp_path: Path, settings: Settings, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:

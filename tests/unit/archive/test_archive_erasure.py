@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import msgspec
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -22,14 +24,17 @@ from services.archive.encode import rows
 from services.archive.erased_rows import erased
 from services.archive.erasure import erase_rows
 from services.archive.reader import ArchiveDamagedError, open_reader
-from services.archive.records import parts
+from services.archive.records import ArchivedRecords, parts
 from services.archive.schema import CONTENT
 from services.archive.table import OtherLogError, erasures_of, table_uri
 from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.log.protocol import Record
 from services.state.features import values_of
+from services.wire import events
+from services.wire.events import Side
 from tests.support.archive import LOG, append, contents, fill, mixed
+from tests.support.streams import stream, table
 
 NAME, OTHER, SCORED = "agent 7", "agent 21", "a3"
 
@@ -93,6 +98,35 @@ def test_rows_without_names_are_the_rows_of_records_that_held_the_tokens(seed: i
     found, changed = erased(before, matchers(requests))
     assert found.to_pylist() == rows(replaced(records, requests)).to_pylist()
     assert changed.tolist() == [one != other for one, other in zip(before.to_pylist(), found.to_pylist(), strict=True)]
+
+
+def _stream(*agents: str) -> bytes:
+    return stream(table([{"id": "g", "pool": "games", "time": 1.0, "agents": list(agents), "sides": [0, 1], "places": [1, 2]}]))
+
+
+def test_of_a_refused_stream_that_cannot_be_read_only_the_first_bytes_stay() -> None:
+    """It is refused as before, and once it is replaced an erasure changes nothing."""
+    before = rows([Record(0, _stream("agent 7", "b")[:-8], 0.0), Record(1, b"\xff\xff", 0.0)])
+    assert before["kind"].to_pylist() == ["unread", "unread"]
+    found, changed = erased(before, matchers([SECOND]))
+    assert (found["raw"].to_pylist(), changed.tolist()) == ([b"\xff\xff\xff\xff", b"\xff\xff"], [True, False])
+    (again,) = [record.value for record in ArchivedRecords(found.slice(0, 1))]
+    assert [(one.item, one.reason) for one in events.decode([again]).refusals] == [(-1, "unparsable")]
+    assert not erased(found, matchers(ALL))[1].any()
+
+
+def test_a_stream_that_an_older_release_refused_is_searched() -> None:
+    """Where it holds the name it becomes the array that it means, so that its dead letter can still be sent again."""
+    refused = rows([Record(0, b"\xff\xff\xff\xff", 0.0), Record(1, b"\xff\xff\xff\xff", 0.0)])
+    kept, named = _stream("agent 77", "b"), _stream("agent 7", "b")
+    before = refused.set_column(refused.column_names.index("raw"), "raw", pa.array([kept, named], pa.binary()))
+    found, changed = erased(before, matchers(ALL))
+    assert changed.tolist() == [False, True]
+    assert found["raw"][0].as_py() == kept
+    tokens = events.decode([named]).events
+    assert events.decode([found["raw"][1].as_py()]).events == [
+        msgspec.structs.replace(one, sides=[Side([FIRST.name.token], 1), Side(["b"], 2)]) for one in tokens
+    ]
 
 
 def test_of_meta_the_numbers_stay_that_features_read() -> None:

@@ -82,6 +82,14 @@ def test_every_item_is_a_row_and_comes_back_as_it_was_sent(values: list[bytes]) 
     assert table.equals(decoded_rows(records)), "what the scanner reads is what the decoder reads"
 
 
+@given(st.lists(value() | REFUSED, max_size=8))
+def test_what_is_refused_has_its_place_and_path_from_the_archive_too(values: list[bytes]) -> None:
+    """Of a single object and of an array of one as well."""
+    values = [*values, b'{"v":1}', b'[{"v":1}]', b' \n{"v":2} ']
+    found = ArchivedRecords(rows(logged(values)))
+    assert events.decode([record.value for record in found]).refusals == events.decode(values).refusals
+
+
 def test_a_record_of_any_time_comes_back() -> None:
     """Producers choose the time of a record where the topic has `message.timestamp.type=CreateTime`."""
     value = events.encode([GameEvent(v=1, id="g", pool="p", time=1.0, sides=[Side(["a"], 1), Side(["b"], 2)])])

@@ -1,5 +1,6 @@
 """Exported files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
 
+import csv
 import datetime as dt
 import json
 from decimal import Decimal
@@ -12,9 +13,11 @@ import pytest
 
 from ratings_core.formats import FileKind, FormatError
 from services.admin.export import COLUMNS
+from services.admin.export_formats import Format, encoded
 from services.archive.encode import rows
 from services.archive.schema import fields
 from services.imports.sources import Source
+from services.log.protocol import Record
 from services.wire import events
 from tests.support.archive import mixed
 from tests.support.files import outcomes_of
@@ -23,6 +26,23 @@ GAME: dict[str, Any] = {
     "offset": 1, "item": 0, "logged": 0, "kind": "game", "pool": "p", "id": "a", "time": 1.0, "weight": 1.0, "task": None,
     "agents": ["x", "y"], "sides": [0, 1], "places": [1, 2], "scores": None, "retracts": None, "meta": None,
 }  # fmt: skip
+
+
+SIDES = [{"agents": ['a "quoted", name', "null"], "place": -(2**31)}, {"agents": ["Åse", "[1]"], "place": 7}]
+AWKWARD = [
+    json.dumps({"v": 1, "id": "1,5", "pool": "games", "time": 0.1 + 0.2, "sides": SIDES, "task": "null", "weight": 0.001}).encode(),
+    json.dumps({"v": 1, "id": '"', "pool": "games", "time": -1e-300, "sides": SIDES, "weight": 1000 / 3}).encode()[:-1]
+    + b', "meta":{"a" :\r\n [1,\r"b\\u00e4,"\xc3\xa4"]}}',
+    json.dumps({"v": 1, "id": "=1", "pool": "games", "time": 1e11, "retracts": "1,5", "meta": None}).encode(),
+    json.dumps({"v": 1, "id": "s", "pool": "scores", "time": 5e-324, "task": ";", "scores": {"a": 5e-324, '"': -1e15, "é": 1}}).encode(),
+]
+"""Texts that a table could take apart, and numbers with all their digits."""
+
+
+def exported(path: Path, found: pa.Table) -> Path:
+    parts = encoded(iter([(found.slice(0, 7), 0), (found.slice(7), 0)]), Format(path.suffix[1:]), COLUMNS)
+    path.write_bytes(b"".join(part.data for part in parts))
+    return path
 
 
 def written(path: Path, *found: dict[str, Any]) -> Path:
@@ -36,16 +56,54 @@ def meaning(event: events.Event) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("pool", ["games", "scores"])
-def test_a_row_of_any_kind_is_the_outcome_that_was_sent(tmp_path: Path, pool: str, seed: int) -> None:
-    records = mixed(seed, 400)
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.CSV])
+def test_a_row_of_any_kind_is_the_outcome_that_was_sent(tmp_path: Path, pool: str, seed: int, form: Format) -> None:
+    records = mixed(seed, 400) + [Record(10**6 + at, value, 0.0) for at, value in enumerate(AWKWARD)]
     table = rows(records)
     own = [name == pool for name in table["pool"].to_pylist()]
-    pq.write_table(table.filter(pa.array(own)).select(COLUMNS), path := tmp_path / "export.parquet")
+    path = exported(tmp_path / f"export.{form}", table.filter(pa.array(own)))
     found = outcomes_of(path, pool)
     sent = [event for event in events.decode([record.value for record in records]).events if event.pool == pool]
     assert {type(event) for event in sent} == {type(event) for event in found.events}
     assert list(map(meaning, found.events)) == list(map(meaning, sent))
     assert found.account.refused.total() == 0
+
+
+CELLS = [
+    ("time", "soon", "column 'time' must be a number"),
+    ("time", "nan", "column 'time' must be a finite number"),
+    ("weight", "1_0", "column 'weight' must be a finite number"),
+    ("agents", "xy", "column 'agents' must be a list in JSON"),
+    ("agents", '"xy"', r"must be a list in JSON \(Expected `array`, got `str`\)"),
+    ("agents", "[1,2]", "must be a list in JSON"),
+    ("sides", "[false,true]", "must be a list in JSON"),
+    ("places", "[1,null]", "must be a list in JSON"),
+    ("scores", "[[1]]", "must be a list in JSON"),
+]
+
+
+@pytest.mark.parametrize(("column", "cell", "rule"), CELLS)
+def test_a_cell_that_is_no_value_of_its_column_refuses_the_file(tmp_path: Path, column: str, cell: str, rule: str) -> None:
+    with exported(tmp_path / "e.csv", pa.Table.from_pylist([GAME], fields(COLUMNS))).open(newline="") as lines:
+        header, row = csv.reader(lines)
+    row[header.index(column)] = cell
+    with (tmp_path / "e.csv").open("w", newline="") as lines:
+        csv.writer(lines).writerows([header, row])
+    with pytest.raises(FormatError, match=rule):
+        outcomes_of(tmp_path / "e.csv", "p")
+
+
+def test_a_row_of_a_table_that_is_no_outcome_is_refused_alone(tmp_path: Path) -> None:
+    three = [GAME, GAME | {"id": "b", "agents": ["x", "x"]}, GAME | {"id": "c"}]
+    found = outcomes_of(exported(tmp_path / "e.csv", pa.Table.from_pylist(three, fields(COLUMNS))), "p")
+    assert [event.id for event in found.events] == ["a", "c"]
+    assert [(one.line, one.path) for one in found.account.first] == [(3, "$.sides[1].agents[0]")]
+
+
+def test_a_table_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text('"id","pool","kind","time"\n"a","p","game",1\n')
+    with pytest.raises(FormatError, match="column 'weight' must be a column of the header"):
+        outcomes_of(tmp_path / "e.csv", "p")
 
 
 def test_an_export_is_told_from_battles_by_its_columns(tmp_path: Path) -> None:

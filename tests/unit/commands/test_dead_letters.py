@@ -9,13 +9,17 @@ from typer.testing import CliRunner, Result
 
 from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
+from services.admin.erasure import erase_kept
 from services.cli.main import application
 from services.control.directory import LiveDirectory
+from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.log import dead_letters
 from services.log.partition import partition_of
+from services.log.reading import read_range
 from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.wire.pools import Kind
 from tests.support import outcomes
@@ -125,6 +129,68 @@ def test_what_an_earlier_run_sent_stays_where_it_is(run: Run, tmp_path: Path) ->
     assert "0 of 3 dead letters sent again, 3 by an earlier run" in third.output
     assert "3 of 3 dead letters sent again" in run("replay", "--pool", POOL, "--again").output
     assert len(at_home(tmp_path)) == 6
+
+
+LETTER = {"generation": 0, "partition": HOME, "offset": 0, "item": 1, "reason": "bad_field", "path": "$", "rule": "must", "pool": None}
+DAMAGED = {
+    b"\xff\x00no json": "malformed",
+    b"": "truncated",
+    b'{"more":' + b"[" * 100_000: "recursion",
+    b"[1]": "Expected `object`",
+    msgspec.json.encode(LETTER): "missing required field `excerpt`",
+    msgspec.json.encode(LETTER | {"excerpt": "", "offset": "0"}): "Expected `int`, got `str` - at `$.offset`",
+    msgspec.json.encode(LETTER | {"excerpt": "", "offset": -1}): ">= 0",
+    msgspec.json.encode(LETTER | {"excerpt": "", "item": -2}): ">= -1",
+    b'{"offset":1%s}' % (b"0" * 400): "at `$.offset`",
+    b'{"pool":"\xed\xa0\x80"}': "decode",
+}
+
+
+def test_damaged_letters_are_passed_over_and_told(run: Run, tmp_path: Path) -> None:
+    create(tmp_path)
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    offsets = log.dead_letters.append(0, [(None, value) for value in DAMAGED])
+    log.close()
+    listed, shown, replayed = run("list"), run("show", f"0/{HOME}/0/1"), run("replay")
+    assert [one.exit_code for one in (listed, shown, replayed)] == [0, 0, 1]
+    assert "5 dead letters, bad_field 1" in listed.output
+    assert "3 of 5 dead letters sent again" in replayed.output
+    for offset, rule in zip(offsets, DAMAGED.values(), strict=True):
+        (told,) = [line for line in replayed.stderr.splitlines() if line.startswith(f"passed over: dead letter at offset {offset} ")]
+        assert rule.casefold() in told.casefold()
+        assert "got b" in told
+
+
+def test_an_erasure_empties_damaged_letters_and_goes_on(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Entries of all partitions without a pool are searched: a record that broke before its pool was read may lie in any."""
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    damaged = msgspec.json.encode(LETTER | {"offset": "0", "excerpt": '"ada"'})
+    away = msgspec.json.encode(LETTER | {"partition": AWAY, "excerpt": '{"agents": ["ada"'})
+    (offset, _) = log.dead_letters.append(0, [(None, damaged), (None, away)])
+    request = ErasureRequest(pool=POOL, name=erased_name("ada", ()), by="case 1", time=0.0)
+    for _ in range(2):
+        erase_kept(Settings(data=tmp_path, partitions=PARTITIONS), HOME, [request], {}, 0)
+    values = [record.value for record in read_range(log.dead_letters, 0, 0, log.dead_letters.end(0))]
+    log.close()
+    assert (values[offset], values[offset + 1].count(request.name.token.encode())) == (b"", 1)
+    assert not any(b"ada" in value for value in values)
+    rule = "must be an entry of this version (Expected `int`, got `str` - at `$.offset`)"
+    assert caplog.messages == [f"dead letter at offset {offset} is damaged and was emptied: it {rule}"]
+    assert "5 dead letters" not in run("list").output
+    assert "6 dead letters" in run("list").output
+
+
+def test_a_letter_of_no_partition_or_item_is_not_sent_and_the_others_are(run: Run, tmp_path: Path) -> None:
+    create(tmp_path)
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    places = [{"partition": PARTITIONS}, {"item": 9}, {"offset": 2**62}]
+    log.dead_letters.append(0, [(None, msgspec.json.encode(LETTER | {"excerpt": ""} | place)) for place in places])
+    log.close()
+    replayed = run("replay")
+    assert "3 of 8 dead letters sent again" in replayed.output
+    assert f"bad_field: the letter is damaged: partition must be below {PARTITIONS}, got {PARTITIONS}" in replayed.output
+    assert "bad_field: the letter is damaged: item must be below 3, as the record at offset 0 holds so many, got 9" in replayed.output
+    assert "bad_field: the log holds its record no more" in replayed.output
 
 
 def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> None:

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from ratings_core.errors import InputError
 from services.backends import open_log
-from services.cli.partitions import list_
+from services.cli.partitions import accept_loss, list_
 from services.control.log import ControlLog
 from services.control.records import Attempt, Skipped
+from services.log.partition import partition_of
+from services.log.protocol import Drops
 from services.runtime.settings import Settings
+from tests.support.pools import first_generation, pool_of
 
 
 def test_an_isolated_partition_is_listed_until_somebody_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,5 +31,32 @@ def test_an_isolated_partition_is_listed_until_somebody_decides(tmp_path: Path, 
     control.append(Skipped(partition=1, begin=1, end=2, time=0.0))
     list_(tmp_path)
     assert "stops" not in capsys.readouterr().out
+    control.close()
+    log.close()
+
+
+def test_what_an_operator_skipped_is_no_loss_once_the_topic_forgot_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows it and was forgotten is one, until somebody accepts it."""
+    log = open_log(Settings(data=tmp_path))
+    control = ControlLog(log.control)
+    number = partition_of("p", log.outcomes.partitions)
+    for record in (pool_of("p"), first_generation(pool_of("p"))):
+        control.append(record)
+    log.outcomes.append(number, [(None, b"a"), (None, b"b"), (None, b"c")])
+    control.append(Skipped(partition=number, begin=0, end=2, time=0.0))
+    assert isinstance(log.outcomes, Drops)
+    log.outcomes.drop(number, 2, 10.0)
+    list_(tmp_path)
+    assert "stops" not in capsys.readouterr().out
+    with pytest.raises(InputError, match="must have lost something: it needs the log from 2, and the log holds all from 2 on"):
+        accept_loss(number, tmp_path)
+    log.outcomes.drop(number, 3, 10.0)
+    list_(tmp_path)
+    assert f"partition {number} stops: its log lost 2 to 3" in capsys.readouterr().out
+    accept_loss(number, tmp_path)
+    assert f"partition {number} goes on at 3; records from 2 on" in capsys.readouterr().out
+    list_(tmp_path)
+    assert "stops" not in capsys.readouterr().out
+    assert control.refresh().partitions.beyond_losses(number, 0) == 3
     control.close()
     log.close()

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.formats import Battle, FormatError, Skipped, iter_battles, unpacked
 from ratings_core.formats.json_items import json_values
+from ratings_core.formats.parquet import python_rows
+from ratings_core.formats.stream import MAX_LINE_BYTES
 
 PREFERENCES = [
     {
@@ -134,6 +137,53 @@ def test_a_parquet_file_of_something_else_names_the_column() -> None:
 def test_a_broken_parquet_file_is_said_to_be_one(data: bytes) -> None:
     with pytest.raises(InputError, match="Parquet"):
         battles(data)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_long_text_that_a_page_says_once_for_many_rows_is_not_unpacked(nested: bool) -> None:
+    """A few kilobytes of file would be 2 GiB of texts."""
+    text = "x" * (1 << 23)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 256, pa.int32()), pa.array([text]))
+    column = pa.ListArray.from_arrays(pa.array([*range(257)], pa.int32()), texts) if nested else texts
+    names = pa.array(["a"] * 256)
+    found = pa.table({"model_a": names, "model_b": pa.array(["b"] * 256), "winner": names, "text": column})
+    pq.write_table(found, out := io.BytesIO(), compression="zstd", store_schema=False)
+    assert len(out.getvalue()) < 20_000
+    before, rows = pa.total_allocated_bytes(), python_rows(out, ["text"])
+    assert next(rows)[1]["text"] == ([text] if nested else text)
+    assert pa.total_allocated_bytes() - before < 1 << 28
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_a_row_of_parquet_has_a_limit(repeats: int) -> None:
+    """The one that a line of text has."""
+    cell = ["x" * (MAX_LINE_BYTES // 2)] * repeats
+    pq.write_table(pa.table({"text": [["short"], cell]}), out := io.BytesIO(), compression="zstd")
+    if repeats == 2:
+        assert [row["text"] for _, row in python_rows(out, ["text"])] == [["short"], cell]
+        return
+    with pytest.raises(FormatError, match=f"row 2 must be a row of at most {MAX_LINE_BYTES} bytes, got {repeats * len(cell[0])}"):
+        list(python_rows(out, ["text"]))
+
+
+TYPES = {
+    "json": pa.array(["{}", "1"], pa.json_()),
+    "view": pa.array(["a", "b"], pa.string_view()),
+    "list view": pa.array([["a"], ["b"]], pa.list_view(pa.string())),
+    "map": pa.array([[("k", "v")], []], pa.map_(pa.string(), pa.string())),
+    "fixed": pa.array([["a", "b"], ["c", None]], pa.list_(pa.string(), 2)),
+    "struct": pa.array([{"a": "x", "b": [{"c": "y"}]}, None]),
+    "dictionary": pa.array(["a", "b"], pa.large_string()).dictionary_encode(),
+    "nulls": pa.nulls(2, pa.binary()),
+    "decimal": pa.array([Decimal("1.5"), None]),
+    "time": pa.array([1, 2], pa.timestamp("us")),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_value_of_any_type_is_read_as_arrow_reads_it(name: str) -> None:
+    pq.write_table(pa.table({"cell": TYPES[name], "number": [1.5, 2.5]}), out := io.BytesIO())
+    assert [row for _, row in python_rows(out, ["cell"])] == pq.read_table(out).to_pylist()
 
 
 def test_parquet_in_gzip_is_refused_in_words() -> None:

@@ -18,6 +18,7 @@ from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, NameMatcher, erased_name
 from services.control.records import ControlState, decode, encode
+from services.log.dead_letters import EXCERPT_BYTES, DeadLetter
 from services.log.protocol import Record
 from services.shard.partition import Partition
 from services.state.pool import PoolState
@@ -25,6 +26,7 @@ from services.wire import events
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
 from tests.support.pools import control_of, pool_of, state_of
+from tests.support.streams import stream, table
 
 NAMES = [f"agent {number}" for number in range(6)]
 ALICE, BOB = erased_name(NAMES[0], ()), erased_name(NAMES[3], ())
@@ -167,3 +169,47 @@ def test_no_dead_letter_holds_an_erased_name() -> None:
     without = letter.edited(NameMatcher([ALICE]).in_text)
     assert NAMES[0] not in msgspec.json.encode(without).decode()
     assert (without.path, NAMES[1] in without.excerpt) == (f'$.scores["{ALICE.token}"]', True)
+
+
+def _letter(sent: bytes) -> DeadLetter:
+    (letter,) = Partition(0, 1).fold([Record(0, sent, 0.0)], FixedDirectory(ControlState()))
+    return letter
+
+
+@pytest.mark.parametrize("name", ["Åse Søndergård", 'quoted "name" here', "back\\slash"])
+def test_a_cut_excerpt_ends_without_a_part_of_an_erased_name(name: str) -> None:
+    """Wherever the cut is, and however the name is written; what stands before the last quote stays."""
+    erased_one = erased_name(name, ())
+    for ascii_only in (True, False):
+        written = json.dumps(name, ensure_ascii=ascii_only)
+        for left in range(1, len(written.encode()) + 1):
+            head = b'{"v":1,"pool":"p","time":1.0,"id":"g","x":"'
+            sent = head + b"x" * (EXCERPT_BYTES - len(head) - len(b'","agents":[') - left) + b'","agents":[' + written.encode() + b"]}"
+            letter = _letter(sent)
+            without = letter.edited(NameMatcher([erased_one]).in_text)
+            assert letter.excerpt.startswith(without.excerpt[:4000])
+            rest = without.excerpt.partition('"agents":[')[2]
+            assert rest in ('"', f'"{erased_one.token}"'), (left, rest)
+            assert without.edited(NameMatcher([BOB]).in_text) == without
+
+
+def test_an_excerpt_that_was_not_cut_keeps_its_end() -> None:
+    letter = _letter(b'{"v":1,"id":"agent 0","sides":[{"place":1}],"weight":12')
+    assert letter.edited(NameMatcher([ALICE]).in_text).excerpt == f'{{"v":1,"id":"{ALICE.token}","sides":[{{"place":1}}],"weight":12'
+
+
+@pytest.mark.parametrize("letter", ["n", "ñ", "\u200b"])
+def test_a_path_has_no_beginning_of_an_erased_name(letter: str) -> None:
+    """A path shows the first 64 characters of a key."""
+    name = letter * 80
+    sent = {"v": 1, "pool": "p", "time": 1.0, "id": "s", "task": "t", "scores": {name: "high"}}
+    without = _letter(json.dumps(sent).encode()).edited(NameMatcher([erased_name(name, ())]).in_text)
+    assert without.path == '$.scores["…"]'
+    assert json.dumps(name)[1:7] not in without.excerpt
+
+
+def test_the_excerpt_of_a_refused_stream_holds_no_name() -> None:
+    sent = stream(table([{"id": "g", "pool": "p", "time": 1.0, "agents": NAMES[:2], "sides": [0, 1], "places": [1, 2]}]))[:-8]
+    letter = _letter(sent)
+    assert NAMES[0] in letter.excerpt
+    assert letter.edited(NameMatcher([BOB]).in_text).excerpt == "\\xff\\xff\\xff\\xff"
