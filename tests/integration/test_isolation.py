@@ -41,11 +41,14 @@ def play_with_a_deadly_record(log: Log) -> None:
     log.outcomes.append(AWAY, [(None, b"no json")])
 
 
-def shard(settings: Settings) -> subprocess.CompletedProcess[str]:
-    """One life of a shard, to its death or until all is folded that is to be."""
+def shards(settings: Settings, lives: int) -> tuple[list[dict[str, int]], list[int]]:
+    """Lives of a shard, each to its death or until all is folded that is to be: what those that do not die isolate, and all exit codes."""
     positions = json.dumps({HOME: DEADLY + 11, AWAY: 1})
-    command = [sys.executable, "-m", "tests.support.deadly", str(settings.data), str(settings.redis), "deadly", positions]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    command = [sys.executable, "-m", "tests.support.deadly", str(settings.data), str(settings.redis), "deadly", positions, str(lives)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    *isolated, codes = map(json.loads, done.stdout.splitlines())
+    return isolated, codes
 
 
 def skip(settings: Settings, log: Log, control: ControlLog, offset: int) -> Skipped:
@@ -56,13 +59,10 @@ def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator
     settings: Settings, log: Log, control: ControlLog
 ) -> None:
     play_with_a_deadly_record(log)
-    lives = [shard(settings)]
-    while lives[-1].returncode == -signal.SIGKILL and len(lives) < 10:
-        lives.append(shard(settings))
-    assert [life.returncode for life in lives] == [-signal.SIGKILL] * 4 + [0], lives[-1].stderr
-    assert json.loads(lives[-1].stdout) == {str(HOME): DEADLY}
+    isolated, codes = shards(settings, 6)
+    assert codes == [-signal.SIGKILL] * 4 + [0, 0]
+    assert isolated == [{str(HOME): DEADLY}] * 2, "another restart does not try again"
     assert published(settings) == 300
-    assert json.loads(shard(settings).stdout) == {str(HOME): DEADLY}, "another restart does not try again"
 
     for wrong in (DEADLY - 1, DEADLY + 1, 0):
         with pytest.raises(InputError, match="must be in a damaged batch, or where the partition is isolated"):
@@ -71,8 +71,7 @@ def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator
     assert (skipped.partition, skipped.begin, skipped.end) == (HOME, DEADLY, DEADLY + 1)
     with pytest.raises(InputError, match="skipped already"):
         skip(settings, log, control, DEADLY)
-    last = shard(settings)
-    assert (last.returncode, json.loads(last.stdout)) == (0, {}), last.stderr
+    assert shards(settings, 1) == ([{}], [0])
     assert published(settings) == 400
     assert differences(settings, log) == []
 

@@ -182,7 +182,7 @@ class Feed(threading.Thread):
         try:
             with Stranger(self._cluster, "lz4") as send:
                 for number in range(1_000_000):
-                    if self._stopping.wait(0.002):
+                    if self._stopping.wait(0.01):
                         return
                     self._record(send, self._pools[number % len(self._pools)], number)
         except BaseException as error:  # noqa: BLE001 - raised again by `finish`

@@ -1,10 +1,12 @@
 """A shard's process that ends by SIGKILL when it folds a certain outcome, as the kernel ends one that takes too much memory.
 
-`python -m tests.support.deadly DATA REDIS ID POSITIONS` runs a worker on the SQLite log in DATA until its partitions, where they do not
-stop, have folded to POSITIONS (JSON: partition -> offset), and prints the offsets of isolated partitions as JSON.
+`python -m tests.support.deadly DATA REDIS ID POSITIONS LIVES` runs LIVES workers in turn on the SQLite log in DATA. Each ends when its
+partitions, where they do not stop, have folded to POSITIONS (JSON: partition -> offset), and prints the offsets of isolated partitions as
+JSON. The last line is the list of all exit codes. Each life is a process of its own, forked from one that has imported everything.
 """
 
 import json
+import multiprocessing
 import os
 import signal
 import sys
@@ -72,4 +74,12 @@ def _reached(worker: ShardWorker, positions: dict[int, int]) -> bool:
 
 if __name__ == "__main__":
     np.seterr(all="raise")
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], {int(number): at for number, at in json.loads(sys.argv[4]).items()})
+    words = sys.argv[1:]
+    reached = {int(number): at for number, at in json.loads(words[3]).items()}
+    codes = []
+    for _ in range(int(words[4])):
+        life = multiprocessing.get_context("fork").Process(target=main, args=(Path(words[0]), words[1], words[2], reached))
+        life.start()
+        life.join()
+        codes.append(life.exitcode)
+    print(json.dumps(codes))  # noqa: T201

@@ -11,6 +11,7 @@ import pytest
 from services.cli.engine import _ray_token
 from services.runtime.private_files import write_token
 from services.runtime.settings import Settings
+from tests.support.worker import until
 
 
 def mode(path: Path) -> int:
@@ -46,8 +47,8 @@ def test_a_command_writes_files_that_only_its_owner_reads(tmp_path: Path) -> Non
     environment = {**os.environ, "EQUIRANK_DATA": str(tmp_path / "data"), "EQUIRANK_REDIS": "redis://127.0.0.1:1", "EQUIRANK_PORT": "0"}
     child = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
     try:
-        while not (tmp_path / "data" / "log.sqlite").exists():
-            assert child.poll() is None
+        until(lambda: (tmp_path / "data" / "log.sqlite").exists() or child.poll() is not None, "a log, or the command's end")
+        assert child.poll() is None
     finally:
         child.kill()
         child.wait()

@@ -121,7 +121,7 @@ def shard(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         one._executor.shutdown()
 
 
-@pytest.mark.parametrize("shard", range(8), indirect=True)
+@pytest.mark.parametrize("shard", range(4), indirect=True)
 def test_whatever_happens_between_slices_the_bytes_are_those_of_a_freeze_at_once(shard: Shard) -> None:
     for _ in range(25):
         shard.fold()
