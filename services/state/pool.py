@@ -182,7 +182,6 @@ class PoolState:
     def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
         """Remember those of `retractions` just folded, each with its offset, that this generation does not apply."""
         if pending := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
-            self._about_to_change()
             self.retractions.note(pending)
 
     def retracted_for(self, generation: Generation) -> Retracted | None:
