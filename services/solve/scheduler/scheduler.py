@@ -25,7 +25,7 @@ from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobKind, Parameters
-from services.solve.planning.ledger import Ledger, PoolView, Try
+from services.solve.planning.ledger import Ledger, PoolView, Try, data_of
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
@@ -117,7 +117,10 @@ class SolveScheduler:
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
         self._ledger = Ledger(  # the tries of an earlier run were long ago
-            {job: Try(board.data, board.outcomes, board.parameters, float("-inf")) for job, board in results.boards().items()}
+            {
+                job: Try(data_of(board.generation, board.data), board.outcomes, board.parameters, float("-inf"))
+                for job, board in results.boards().items()
+            }
         )
         self._plan, self._counters = _Plan(), _Counters()
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
@@ -336,4 +339,5 @@ def _solvable(entry: PoolEntry, control: ControlState) -> bool:
 
 
 def _view(entry: PoolEntry, control: ControlState) -> PoolView:
-    return PoolView(entry.pool, entry.digest, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))
+    data = data_of(entry.generation, entry.digest)
+    return PoolView(entry.pool, data, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))

@@ -189,6 +189,23 @@ def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: FakeTask
     assert (board.generation, board.position, board.error) == (2, 2, None)
 
 
+def of_generation(number: int, position: int) -> Manifest:
+    manifest = manifest_at(position)
+    return msgspec.structs.replace(manifest, pools=[msgspec.structs.replace(manifest.pools[0], generation=number)])
+
+
+def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    for second in range(100, 110):
+        runner.step(float(second), [of_generation(2, 1)], ControlState())
+        end_newest(tasks)
+    assert store.boards[method].generation == 2
+    started = len(tasks.tasks)
+    again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log a")
+    again.step(200.0, [of_generation(2, 1)], ControlState())
+    assert method not in map(method_of, tasks.tasks[started:]), "its result of the earlier run is of these data"
+
+
 def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
     store = Store()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
