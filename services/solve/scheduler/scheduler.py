@@ -259,7 +259,8 @@ class SolveScheduler:
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
         self._counters.ended[job.method, status] += 1
         newest = self._results.get(job)
-        if newest is None or newest.board.result.status in _WITHOUT_RESULT:
+        left = refused and newest is not None and newest.board.generation < flight.entry.generation  # a banned agent may be on its board
+        if newest is None or left or newest.board.result.status in _WITHOUT_RESULT:
             self._results.replaced(job, self._boards.without_result(flight.entry, job.method, flight.parameters, status))
         self._results.failed(job, ended.why)
 

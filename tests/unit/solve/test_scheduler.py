@@ -206,6 +206,21 @@ def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(ta
     assert method not in map(method_of, tasks.tasks[started:]), "its result of the earlier run is of these data"
 
 
+def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_one_before(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """As where all agents but one are banned: the board of the earlier generation would rate them for ever."""
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    refused = NotApplicable("method", method, "needs at least 2 agents, there are 1")
+    for second in range(100, 110):
+        runner.step(float(second), [of_generation(2, 2)], ControlState())
+        for task in tasks.tasks:
+            if not task.ended:
+                task.end(refused if method_of(task) == method else result_of(method_of(task)))
+    board = store.boards[method]
+    assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
+    assert board.error == refused.rule
+    assert store.histories_held[method] == [1]
+
+
 def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
     store = Store()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
