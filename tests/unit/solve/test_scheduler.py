@@ -258,14 +258,15 @@ def test_results_of_another_log_are_not_shown(tasks: FakeTaskPool, tmp_path: Pat
     assert (method in store.boards) == shown
 
 
-def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", [BadObject("o: checksum differs"), TimeoutError("o: no answer within 60 s")])
+def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path, trouble: Exception) -> None:
     store, control = Store(), ControlState()
     runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store)
     runner.step(0.0, [manifest_at(1)], control)
     first = tasks.tasks[0]
-    first.end(BadObject("o: checksum differs"))
+    first.end(trouble)
     runner.step(1.0, [manifest_at(1)], control)
-    assert store.boards[method_of(first)].error == "BadObject: o: checksum differs"
+    assert store.boards[method_of(first)].error == f"{type(trouble).__name__}: {trouble}"
     for second in range(2, 100):
         end_newest(tasks)
         runner.step(float(second), [manifest_at(1)], control)
