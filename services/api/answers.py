@@ -63,7 +63,9 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """version: that it was built from; built_at, confirmed_at: seconds by the clock that ages are counted with."""
+    """version: that it was built from; built_at, confirmed_at: seconds by the clock that ages are counted with; size: bytes of the body as
+    it was built, which ages make longer.
+    """
 
     version: Version
     value: Value
@@ -71,6 +73,7 @@ class _Entry:
     body: bytes
     built_at: float
     confirmed_at: float
+    size: int
 
 
 class Answers:
@@ -157,11 +160,11 @@ class Answers:
 
     def _keep(self, asked: Asked, entry: _Entry) -> None:
         old = self._entries.pop(asked, None)
-        self._bytes += len(entry.body) - (len(old.body) if old is not None else 0)
+        self._bytes += entry.size - (old.size if old is not None else 0)
         self._entries[asked] = entry
         while self._bytes > _BYTES and len(self._entries) > 1:
             _, oldest = self._entries.popitem(last=False)
-            self._bytes -= len(oldest.body)
+            self._bytes -= oldest.size
 
     def _last_known(self, asked: Asked, longest: float = math.inf) -> Answer | None:
         """What the store confirmed at most `longest` seconds ago."""
@@ -187,7 +190,8 @@ def _board_of(asked: Asked, method: str) -> Asked:
 
 def _entry(value: Value, version: Version, now: float) -> _Entry:
     tag = f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
-    return _Entry(version, value, tag, msgspec.json.encode(value), now, now)
+    body = msgspec.json.encode(value)
+    return _Entry(version, value, tag, body, now, now, len(body))
 
 
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:

@@ -91,7 +91,10 @@ def _address(request: Request) -> str:
         address = ip_address(client)
     except ValueError:
         return client
-    return client if address.version == 4 else str(ip_network((int(address) >> 64 << 64, 64)))
+    if address.version == 4:
+        return client
+    mapped = address.ipv4_mapped  # as a socket for both kinds, or a proxy on one, names an IPv4 address
+    return str(ip_network((int(address) >> 64 << 64, 64)) if mapped is None else mapped)
 
 
 def _netloc(origin: str) -> str | None:

@@ -19,7 +19,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from services.boards.history import Past
-from services.boards.reading import Board, belief_intervals, past_solve
+from services.boards.reading import TRIES, Board, belief_intervals, keeps_changing, past_solve
 from services.boards.result import AgentRow
 from services.boards.store.beliefs import believed
 from services.boards.store.protocol import ACTIVITY, StoreError
@@ -97,14 +97,17 @@ class PastBoards:
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
-        history: list[Past] = self._store.solved.history(rows.pool, rows.method)
-        if not history:
-            return None
-        at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
-        solve = None if at is None else self._store.solved.past(rows.pool, rows.method, at)
-        if solve is None:
-            raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
-        return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
+        for _ in range(TRIES):
+            history: list[Past] = self._store.solved.history(rows.pool, rows.method)
+            if not history:
+                return None
+            at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
+            if at is None:
+                raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
+            solve = self._store.solved.past(rows.pool, rows.method, at)
+            if solve is not None and solve.past == history[at]:  # else a solve came between
+                return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
+        raise keeps_changing(rows.pool, rows.method)
 
     def _live(self, rows: PastRows, partition: int, now: float) -> Board:
         kept: list[tuple[int, float]] = []

@@ -14,7 +14,8 @@ from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
 from services.runtime.settings import PROVISIONAL, Provisional
 
-_TRIES: Final = 5
+TRIES: Final = 5
+"""Readings of a history, which a solve that comes between two steps makes useless."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +116,7 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
     """From an earlier solve to the newest one; None where fewer than two are kept. against: position of the earlier one, by default the
     one before the newest; of several there the last. count: most agents that each list names. Raises `InputError`, `StoreError`.
     """
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         history = boards.history(pool, method)
         if len(history) < 2:
             return None
@@ -126,7 +127,12 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
         newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve came between
             return difference(pool, method, before, newest, count)
-    raise StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
+    raise keeps_changing(pool, method)
+
+
+def keeps_changing(pool: str, method: str) -> StoreError:
+    """A solve came between the steps of every reading of a history."""
+    return StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
 def _solved_page(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import Loss, all_ratings, next_matches, one_rating, top
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 from ratings_core.tallies import ScoreTable
 from services.boards.store.protocol import PoolHead, StoreError
@@ -151,8 +151,16 @@ def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: i
 
 
 def _sensitivity(given: ScoresInput, agent: int) -> Floats:
-    """How far the agent's deviation rating moves with each mean score: its gain over play, whose joint probabilities are those held."""
-    found = methods.solve("deviation", given, {"players": 2, "merge": False})
+    """How far the agent's deviation rating moves with each mean score: its gain over play, whose joint probabilities are those held.
+
+    Raises `NotApplicable` where cells are missing, or the ratings are not certain.
+    """
+    if lacking := int(np.isnan(given.scores).sum()):
+        raise methods.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
+    try:
+        found = methods.solve("deviation", given, {"players": 2, "merge": False})
+    except SolverError as error:
+        raise methods.NotApplicable("target", "deviation", f"needs certain ratings: {error}") from error
     agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
     moved = np.zeros(given.scores.shape)
     for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `services.solve.registry.games` makes it

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection
 from operator import methodcaller
+from typing import Final
 
 from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys
 from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
+
+_KNOWN_POOLS: Final = 20_000
+"""Pools whose methods are remembered: twice as many as an installation has by default."""
 
 
 class Versions:
@@ -18,6 +22,8 @@ class Versions:
 
     def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
         """The versions of `pools`, by name. Raises `StoreError`, `InputError`."""
+        if len(self._methods) > _KNOWN_POOLS:
+            self._methods.clear()  # before the reading, which has to remember what it learns of any number of pools
         found: dict[str, PoolVersion] = {}
         left = [check_pool_name(pool) for pool in pools]
         while left:
@@ -33,8 +39,6 @@ class Versions:
                     changed.append(pool)
                     continue
                 found[pool] = PoolVersion(head, boards, bool(listed))
-            if len(self._methods) > 20_000:  # twice as many as an installation has pools by default
-                self._methods.clear()
             left = changed
         return found
 

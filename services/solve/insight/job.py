@@ -24,7 +24,7 @@ from services.solve.insight import parts as insight_parts
 from services.solve.insight.look_alikes import look_alikes
 from services.solve.insight.parts import top
 from services.solve.planning.jobs import Job
-from services.solve.planning.ledger import PoolView
+from services.solve.planning.ledger import PoolView, data_of
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.state.parts import part
 from services.wire.pools import Kind
@@ -49,7 +49,8 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     fold = FoldSettings() if made is None else made.fold
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
-    seen = f"{entry.digest}/{hash(frozenset(solved))}"  # not the latest of them: the clock may have been put back
+    boards = hash(frozenset(solved))  # not the latest of them: the clock may have been put back
+    seen = f"{data_of(entry.generation, entry.digest)}/{boards}"
     return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
 
 

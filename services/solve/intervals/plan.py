@@ -1,6 +1,6 @@
 """Choice of the board whose intervals are computed next: a pure function, as `planning.due` is. Intervals wait for every solve.
 
-A board is a candidate if its data or parameters changed since its intervals were computed and the budget of seconds allows enough
+A board is a candidate if it is of another solve than the newest intervals of its job and the budget of seconds allows enough
 replicates, judged by the seconds of its solve. The least recently tried board comes first, so no board starves; then the cheaper class.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from services.boards.result import SolvedBoard
-from services.solve.planning.jobs import Job, Parameters
+from services.solve.planning.jobs import Job
 
 LOAD: Final = 1.0
 """Work of s seconds is followed by a rest of LOAD * s, so intervals take at most half of one worker that no solve needs, at low
@@ -19,10 +19,9 @@ priority. With a rest of 9 s for each second, the boards of a quiet pool waited 
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """The newest try at a job's intervals."""
+    """The newest try at a job's intervals. solve: of which solve, as `Basis.solve` names it."""
 
-    data: str
-    parameters: Parameters
+    solve: tuple[object, ...]
     ended: float
 
 
@@ -43,7 +42,7 @@ def rested(now: float, ended: float, spent: float) -> bool:
 
 
 def _changed(board: SolvedBoard, last: Redrawn | None) -> bool:
-    return last is None or last.data != board.data or last.parameters != board.parameters
+    return last is None or last.solve != board.solve
 
 
 def _ended(last: Redrawn | None) -> float:

@@ -32,8 +32,8 @@ _SLICE: Final = TaskType(solve_slice)
 _FOLDER: Final = "intervals"
 _SLICE_SECONDS: Final = 1.0
 """A due solve waits for a worker no longer than this and one replicate."""
-_UNREAD: Final = ""
-"""Digest of no data: whatever a later checkpoint holds is other data."""
+_UNREAD: Final = ()
+"""No solve: whatever board there is, it is of another one."""
 
 
 class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +52,11 @@ class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
     solved_at: float
     told: Intervals
     rows: dict[str, intervals.Ends]
+
+    @property
+    def solve(self) -> tuple[object, ...]:
+        """Of which solve they are, as `Basis.solve` names it."""
+        return self.generation, self.told.position, self.data, self.parameters, self.solved_at
 
 
 @dataclass(slots=True)
@@ -101,7 +106,7 @@ class IntervalRunner:
         found = self._found.get(job)
         if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
             return board.result.intervals
-        if _of_solve(found, board):
+        if found.solve == board.solve:
             return found.told
         why = f"the newest intervals are of an earlier solve (position {found.told.position}); those of this board are not computed yet"
         return Intervals(kind="none", why_not=why)
@@ -140,7 +145,7 @@ class IntervalRunner:
     def _superseded(self, run: _Run, now: float) -> None:
         """Stop work on a solve that readers no longer see. Its job takes its turn again after the others."""
         self.cancel()
-        self._tried[run.job] = Redrawn(run.entry.digest, run.board.parameters, now)
+        self._tried[run.job] = Redrawn(run.board.solve, now)
         self._run, self._ended, self._spent = None, now, run.spent(now)
 
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
@@ -198,8 +203,8 @@ class IntervalRunner:
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
         """Say why there are none; of a checkpoint that cannot be read nothing is said: it is tried again after all others."""
-        if isinstance(cause, BadObject):
-            self._tried[run.job] = Redrawn(_UNREAD, run.board.parameters, now)
+        if isinstance(cause, BadObject | OSError):
+            self._tried[run.job] = Redrawn(_UNREAD, now)
             self._run, self._ended, self._spent = None, now, run.spent(now)
             return None
         overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
@@ -221,7 +226,7 @@ class IntervalRunner:
             rows=rows,
         )
         self._found[run.job] = found
-        self._tried[run.job] = Redrawn(found.data, found.parameters, now)
+        self._tried[run.job] = Redrawn(found.solve, now)
         self._run, self._ended, self._spent = None, now, run.spent(now)
         try:
             self._checkpoints.blobs.write(f"{_folder(run.job)}/newest.json", [msgspec.json.encode(found)])
@@ -239,7 +244,7 @@ class IntervalRunner:
             if found.log == self._log:
                 job = Job(found.pool, found.method)
                 self._found[job] = found
-                self._tried[job] = Redrawn(found.data, found.parameters, float("-inf"))
+                self._tried[job] = Redrawn(found.solve, float("-inf"))
 
 
 def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
@@ -251,11 +256,6 @@ def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
 def _same_solve(first: SolvedBoard, second: SolvedBoard | None) -> bool:
     """Whether two boards are of one solve; one of them may carry another error."""
     return second is not None and first.solve == second.solve
-
-
-def _of_solve(found: IntervalFile, board: SolvedBoard) -> bool:
-    """Whether intervals are of the very solve that a board shows."""
-    return (found.generation, found.told.position, found.data, found.parameters, found.solved_at) == board.solve
 
 
 def _row(row: AgentRow, found: IntervalFile) -> AgentRow:

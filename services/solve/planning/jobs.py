@@ -57,7 +57,7 @@ class JobStatus(StrEnum):
     FAILED = "failed"
     """The newest try failed or passed its deadline; it is tried again when the data change."""
     LOST = "lost"
-    """The process of the newest try died, or its checkpoint was replaced; it is tried again on the same data."""
+    """The process of the newest try died, or its checkpoint was replaced or could not be read; it is tried again on the same data."""
 
 
 class JobEvent(StrEnum):

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
 
 
+def data_of(generation: int, digest: str) -> str:
+    """The data of a pool: two generations may have equal digests, and a board says of which one it is."""
+    return f"{generation}/{digest}"
+
+
 @dataclass(frozen=True, slots=True)
 class PoolView:
     """What a checkpoint offers to the planner.
 
     Attributes:
         pool: Name of the pool.
-        data: Digest that changes exactly when the pool's outcomes did.
+        data: What changes exactly when the pool's generation or outcomes did, as `data_of` says.
         outcomes: Number of outcomes folded.
         methods: Method -> its parameters, for every job of this pool.
     """

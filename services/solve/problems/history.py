@@ -1,6 +1,7 @@
 """Games by time bucket: recent results can count more than old ones, and the half-life that predicts best can be found."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,13 +85,15 @@ class History:
         Raises:
             InputError: The games span fewer than four buckets, or none can be held out.
         """
-        first, last = self.buckets[0], self.buckets[-1]
+        buckets = self.buckets
+        first, last = buckets[0], buckets[-1]
         if last - first + 1 < _LEAST_PERIODS:
             rule = f"must be chosen from at least {_LEAST_PERIODS} time buckets: make them shorter"
             raise InputError("half_life", f"{last - first + 1} time buckets", rule)
         period = math.ceil((last - first + 1) / PERIODS)
         starts = range(last + 1 - period * math.ceil((last - first + 1) / period), last + 1, period)
-        tallies = [of_tally(self.pairs.counts(dict.fromkeys(range(start, start + period), 1.0)), agents) for start in starts]
+        periods = [buckets[bisect_left(buckets, start) : bisect_left(buckets, start + period)] for start in starts]
+        tallies = [of_tally(self.pairs.counts(dict.fromkeys(within, 1.0)), agents) for within in periods]
         found = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
         losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, found.losses, strict=True))
         return Choice(_in_buckets(found.half_life, period), period, losses, found.games)

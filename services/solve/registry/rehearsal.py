@@ -32,7 +32,8 @@ _SCORES: Final = np.array([[1.0, 4.0, 3.0], [2.0, 1.0, 4.0], [3.0, 2.0, 1.0], [4
 """Each agent scores higher than each other one on some task."""
 _LACKED: Final = ((0, 1), (0, 2), (1, 0), (2, 2), (3, 0))
 """Cells of agent and task that the second problem lacks: no task has all agents, and agents a and b never meet."""
-_MOST_REPLICATES: Final = 2
+_MOST: Final = {"replicates": 2, "max_steps": 100}
+"""Most work that a rehearsal does, by the parameter that limits it: nobody can cancel it. What takes more is a matter of data."""
 _POLICIES: Final = {Takes.FEATURES: "prior"}
 """Parameter that says what to do about an agent of few games, where that is not `missing`."""
 _OF_DATA: Final = frozenset({"winners"})
@@ -54,8 +55,7 @@ def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
     _check_roster(method, given)
     own = {parameter.name for parameter in method.parameters}
     values = accepted(method.parameters, {name: value for name, value in given.items() if name in own})
-    if "replicates" in values:
-        values["replicates"] = min(int(values["replicates"]), _MOST_REPLICATES)
+    values |= {name: min(int(values[name]), most) for name, most in _MOST.items() if name in values}
     if (error := _error(method, _problem(kind, method.takes, complete=True), values)) is not None:
         raise error
     policy = next((parameter for parameter in method.parameters if parameter.name == _POLICIES.get(method.takes, "missing")), None)

@@ -131,4 +131,5 @@ class Flights:
             return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)
         if overdue:
             return Ended(flight, JobEvent.FAILED, why=f"it did not end within {self._deadline_seconds:g} s and was cancelled")
-        return Ended(flight, JobEvent.LOST if isinstance(error, TaskLost) else JobEvent.FAILED, why=failure_text(error))
+        passing = isinstance(error, TaskLost | OSError)  # of a file system or an object store, which the same data may pass later
+        return Ended(flight, JobEvent.LOST if passing else JobEvent.FAILED, why=failure_text(error))

@@ -25,7 +25,7 @@ from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobKind, Parameters
-from services.solve.planning.ledger import Ledger, PoolView, Try
+from services.solve.planning.ledger import Ledger, PoolView, Try, data_of
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
@@ -117,7 +117,10 @@ class SolveScheduler:
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
         self._ledger = Ledger(  # the tries of an earlier run were long ago
-            {job: Try(board.data, board.outcomes, board.parameters, float("-inf")) for job, board in results.boards().items()}
+            {
+                job: Try(data_of(board.generation, board.data), board.outcomes, board.parameters, float("-inf"))
+                for job, board in results.boards().items()
+            }
         )
         self._plan, self._counters = _Plan(), _Counters()
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
@@ -256,7 +259,8 @@ class SolveScheduler:
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
         self._counters.ended[job.method, status] += 1
         newest = self._results.get(job)
-        if newest is None or newest.board.result.status in _WITHOUT_RESULT:
+        left = refused and newest is not None and newest.board.generation < flight.entry.generation  # a banned agent may be on its board
+        if newest is None or left or newest.board.result.status in _WITHOUT_RESULT:
             self._results.replaced(job, self._boards.without_result(flight.entry, job.method, flight.parameters, status))
         self._results.failed(job, ended.why)
 
@@ -336,4 +340,5 @@ def _solvable(entry: PoolEntry, control: ControlState) -> bool:
 
 
 def _view(entry: PoolEntry, control: ControlState) -> PoolView:
-    return PoolView(entry.pool, entry.digest, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))
+    data = data_of(entry.generation, entry.digest)
+    return PoolView(entry.pool, data, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))

@@ -1,19 +1,24 @@
 """Polled answers: built once for each publication, looked up otherwise, and never older than the store."""
 
+import asyncio
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import count
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 import redis
 
-from services.api.answers import Asked
+from services.api.answers import Answers, Asked
 from services.api.fast_path import asked_for
-from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreLost
+from services.api.workers import Workers
+from services.boards.reading import Board
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, StoreLost
 from services.boards.store.redis import RedisStore
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -110,6 +115,30 @@ def test_a_solve_changes_its_board_and_the_summary_only(api: Api) -> None:
     tags = [api.get(path).headers["etag"] for path in PATHS]
     assert api.here.store.solved.publish(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
     assert [api.get(path, tag).status_code for path, tag in zip(PATHS, tags, strict=True)] == [200, 304, 200]
+
+
+def test_the_bytes_that_are_counted_are_those_that_are_kept_however_old_answers_become() -> None:
+    """Bodies grow with the digits of their ages. What was counted too little would let ever more be kept."""
+    now, heads = [0.0], count()
+
+    class Published:
+        def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+            return {pool: PoolVersion(str(next(heads) // 2), {}, listed=True) for pool in pools}
+
+    def build(asked: Asked, _: object) -> Board:
+        head = {"pool": asked.pool, "method": asked.method, "source": "live", "generation": 1, "position": 1}
+        return Board(total=0, age_seconds=0.0, rows=[], **head)
+
+    async def polled() -> int:
+        readers = Workers("the store", threads=1, places=4, seconds=60.0)
+        answers = Answers(Published(), readers, build, lambda: now[0])  # type: ignore[arg-type]
+        asked = Asked("board", "blitz", "elo", 0, 10)
+        for _ in range(10):
+            await answers.get(asked)
+            now[0] += 10_000.0
+        return answers._bytes
+
+    assert asyncio.run(polled()) == len(msgspec.json.encode(build(Asked("board", "blitz", "elo", 0, 10), {})))
 
 
 def test_a_pool_that_was_removed_is_gone(api: Api) -> None:

@@ -86,6 +86,18 @@ def test_a_kind_of_pool_that_lacks_the_target_says_why(api: Running, tmp_path: P
     assert "needs a pool of games" in ask(api, "atari", target="top:1")["not_applicable"]
 
 
+def test_scores_that_give_no_certain_ratings_say_why(api: Running, tmp_path: Path) -> None:
+    """The first were answered as a parameter of the caller's that breaks a rule, the others as a fault of the service."""
+    whole = [measured(i) for i in range(2)]
+    checkpointed(api, tmp_path, Kind.SCORES, [*whole, ScoreEvent(v=1, id="part", pool="atari", time=0.0, task="t2", scores={"ann": 1.0})])
+    lacking = ask(api, "atari", target="deviation:ann")
+    assert lacking["not_applicable"] == "needs every agent measured on every task; 2 cells are not measured"
+    scores = [{name: 1e12 + ((5 * i + 3 * at + i * at) % 7) / 3 for at, name in enumerate(NAMES)} for i in range(3)]
+    far = [ScoreEvent(v=1, id=str(i), pool="far", time=0.0, task=f"t{i}", scores=each) for i, each in enumerate(scores)]
+    checkpointed(api, tmp_path, Kind.SCORES, far)
+    assert "needs certain ratings" in ask(api, "far", target="deviation:ann")["not_applicable"]
+
+
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
     assert api.client.get("/v1/pools/nowhere/next").status_code == 404
     assert api.store.live.publish(head_of("early", position=1, published_at=NOW, online=[]), 1, {})

@@ -132,6 +132,22 @@ def test_deviations_are_those_of_then(believing: World, method: str, position: i
     assert {row.agent: row.provisional for row in board.rows} == marked
 
 
+def test_a_solve_that_comes_while_the_history_is_read_is_not_taken_for_an_earlier_one(world: World) -> None:
+    class Solving(Store):
+        """Solved again once, after the history was read."""
+
+        def past(self, pool: str, method: str, index: int) -> Kept:
+            if len(self.solves) == 2:
+                self.solves.insert(0, kept(solved_of(POOL, position=32, ratings=[("a", 32.0)])))
+            return super().past(pool, method, index)
+
+    store = Solving([solved_of(POOL, position=at, ratings=[("a", float(at))]) for at in (12, 22)])
+    boards = PastBoards(store, world.files, lambda: world.control)  # type: ignore[arg-type]
+    board = boards.board(PastRows(POOL, "maximal_lottery", When(15), 0, 10), 5000.0)
+    assert board is not None
+    assert (board.position, board.rows[0].rating) == (12, 12.0)
+
+
 def test_boards_without_beliefs_show_none(believing: World) -> None:
     for method in ("elo", "outcomes"):
         board = believing.board(method, When(30))

@@ -51,7 +51,8 @@ def test_the_name_that_was_used_longest_ago_is_forgotten_first(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("client", "name"),
     [("192.0.2.7", "192.0.2.7"), ("2001:db8::1", "2001:db8::/64"), ("2001:db8::ffff:0:0:1", "2001:db8::/64"),
-     ("2001:db8:0:1::1", "2001:db8:0:1::/64"), ("2001:db8:0:2::1", "2001:db8:0:2::/64"), ("testclient", "testclient")],
+     ("2001:db8:0:1::1", "2001:db8:0:1::/64"), ("2001:db8:0:2::1", "2001:db8:0:2::/64"), ("testclient", "testclient"),
+     ("::ffff:192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.8", "192.0.2.8")],
 )  # fmt: skip
 def test_addresses_of_one_ipv6_network_share_a_rate(client: str, name: str) -> None:
     assert _address(Request({"type": "http", "client": (client, 1234), "headers": []})) == name

@@ -1,5 +1,7 @@
 """What applies to a pool, what was chosen for it, and what no choice may hold."""
 
+from dataclasses import replace
+
 import pytest
 
 from ratings_core.errors import InputError
@@ -8,6 +10,7 @@ from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry.choice import choices, plan_of
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS, NotApplicable, defaults
+from services.solve.registry.rehearsal import rehearse
 from services.wire.pools import Kind
 from tests.support.pools import control_of, pool_of
 
@@ -93,6 +96,20 @@ def test_every_method_can_be_chosen_with_a_policy_for_missing_cells(kind: Kind, 
         policy = {"missing": "zero"}
     assert plan_of(state, "p", {name: policy}, 0.0).methods == {name: policy}
     assert plan_of(state, "p", {name: {**policy, "most_agents": 3}}, 0.0).methods[name]["most_agents"] == 3
+
+
+def test_a_rehearsal_of_whatever_tolerance_and_limits_does_little_work() -> None:
+    """Nobody can cancel it: with these parameters four agents took a thread of the API for hours."""
+    worked: list[Value] = []
+
+    def solve(_: object, values: dict[str, Value]) -> object:
+        worked.append(values["max_steps"])
+        return METHODS["uniform"]
+
+    given: dict[str, Value] = {"missing": "zero", "tolerance": 1e-300, "max_steps": 1_000_000}
+    rehearse(replace(METHODS["lle"], run=solve), Kind.GAMES, given)  # type: ignore[arg-type]
+    assert worked == [100]
+    assert plan_of(control(per_task=True), "p", {"lle": given}, 0.0).methods == {"lle": given}, "solved with the parameters as they are"
 
 
 def test_what_depends_on_the_data_is_chosen_at_the_caller_s_word() -> None:

@@ -109,6 +109,15 @@ def test_drifting_strengths_get_a_half_life_that_predicts_better() -> None:
     assert choice.games == 10 * 20
 
 
+def test_a_half_life_is_chosen_of_short_buckets_over_months() -> None:
+    """As many as there are buckets in the time, full or empty, were listed: of a millisecond each they exceeded any memory."""
+    rows = rows_of(160, 4, seed=1)
+    fine = chosen_half_life(counted(rows, bucket_seconds=0.001), {})
+    coarse = chosen_half_life(counted(rows), {})
+    assert fine.games == pytest.approx(coarse.games, rel=0.1)
+    assert fine.period * 0.001 == pytest.approx(DAY, rel=0.01)
+
+
 def test_constant_strengths_get_none_or_a_long_one() -> None:
     choice = chosen_half_life(counted(rows_of(160, 12, seed=5)), {})
     assert choice.half_life == 0.0 or choice.half_life >= 32

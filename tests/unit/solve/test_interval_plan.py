@@ -30,12 +30,12 @@ def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float
 def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
     assert wanted([]) is None
     assert wanted([board(C), board(B), board(A)]) == A
-    assert wanted([board(A)], {A: Redrawn("d1", {}, 9.0)}) is None
+    assert wanted([board(A)], {A: Redrawn(board(A)[1].solve, 9.0)}) is None
 
 
 @pytest.mark.parametrize("changed", [board(A, "d2"), board(A, prior=1.0)])
 def test_changed_data_or_parameters_are_redrawn(changed: Standing) -> None:
-    assert wanted([changed], {A: Redrawn("d1", {}, 9.0)}) == A
+    assert wanted([changed], {A: Redrawn(board(A)[1].solve, 9.0)}) == A
 
 
 def test_what_a_budget_does_not_hold_is_left_alone() -> None:
@@ -62,4 +62,4 @@ def test_nobody_starves_however_often_others_change(changing: list[str]) -> None
         assert job is not None
         assert turn - last[job] >= len(jobs) or last[job] == -1
         last[job] = turn
-        tried[job] = Redrawn("old", {}, float(turn))
+        tried[job] = Redrawn((), float(turn))

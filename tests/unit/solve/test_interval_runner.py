@@ -41,13 +41,28 @@ ENTRIES = {
 }
 
 
-def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(tasks: FakeTaskPool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", [BadObject("o: checksum differs"), TimeoutError("o: no answer within 60 s")])
+def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(tasks: FakeTaskPool, tmp_path: Path, trouble: Exception) -> None:
     runner = runner_in(tmp_path, tasks)
-    runner.step(0.0, True, BOARDS, ENTRIES)
-    tasks.newest.end(BadObject("o: checksum differs"))
-    runner.step(1.0, True, BOARDS, ENTRIES)
-    runner.step(1000.0, True, BOARDS, ENTRIES)
-    assert [b'"good"' in task.arguments[1] for task in tasks.tasks] == [False, True]
+    for second in (0.0, 1000.0, 2000.0):
+        runner.step(second, True, BOARDS, ENTRIES)
+        tasks.newest.end(trouble)
+        runner.step(second + 1.0, True, BOARDS, ENTRIES)
+    assert [b'"good"' in task.arguments[1] for task in tasks.tasks] == [False, True, False]
+    job = Job("bad", METHOD)
+    assert runner.shown(job, BOARDS[job]) == BOARDS[job], "nothing is said of what will be tried again"
+
+
+def test_the_same_data_solved_once_more_get_their_intervals_once_more(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """As where parameters were changed and put back before the intervals of the change were computed."""
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
+    runner.step(0.0, True, {job: BOARDS[job]}, ENTRIES)
+    tasks.newest.end(ValueError("no intervals of these data"))
+    assert runner.step(1.0, True, {job: BOARDS[job]}, ENTRIES) == job
+    runner.step(1000.0, True, {job: BOARDS[job]}, ENTRIES)
+    assert len(tasks.tasks) == 1
+    runner.step(2000.0, True, {job: msgspec.structs.replace(BOARDS[job], solved_at=1500.0)}, ENTRIES)
+    assert len(tasks.tasks) == 2
 
 
 def test_stopping_between_two_slices_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:

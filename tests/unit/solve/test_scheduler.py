@@ -189,6 +189,38 @@ def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: FakeTask
     assert (board.generation, board.position, board.error) == (2, 2, None)
 
 
+def of_generation(number: int, position: int) -> Manifest:
+    manifest = manifest_at(position)
+    return msgspec.structs.replace(manifest, pools=[msgspec.structs.replace(manifest.pools[0], generation=number)])
+
+
+def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    for second in range(100, 110):
+        runner.step(float(second), [of_generation(2, 1)], ControlState())
+        end_newest(tasks)
+    assert store.boards[method].generation == 2
+    started = len(tasks.tasks)
+    again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log a")
+    again.step(200.0, [of_generation(2, 1)], ControlState())
+    assert method not in map(method_of, tasks.tasks[started:]), "its result of the earlier run is of these data"
+
+
+def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_one_before(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """As where all agents but one are banned: the board of the earlier generation would rate them for ever."""
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    refused = NotApplicable("method", method, "needs at least 2 agents, there are 1")
+    for second in range(100, 110):
+        runner.step(float(second), [of_generation(2, 2)], ControlState())
+        for task in tasks.tasks:
+            if not task.ended:
+                task.end(refused if method_of(task) == method else result_of(method_of(task)))
+    board = store.boards[method]
+    assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
+    assert board.error == refused.rule
+    assert store.histories_held[method] == [1]
+
+
 def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
     store = Store()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
@@ -226,14 +258,15 @@ def test_results_of_another_log_are_not_shown(tasks: FakeTaskPool, tmp_path: Pat
     assert (method in store.boards) == shown
 
 
-def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", [BadObject("o: checksum differs"), TimeoutError("o: no answer within 60 s")])
+def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path, trouble: Exception) -> None:
     store, control = Store(), ControlState()
     runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store)
     runner.step(0.0, [manifest_at(1)], control)
     first = tasks.tasks[0]
-    first.end(BadObject("o: checksum differs"))
+    first.end(trouble)
     runner.step(1.0, [manifest_at(1)], control)
-    assert store.boards[method_of(first)].error == "BadObject: o: checksum differs"
+    assert store.boards[method_of(first)].error == f"{type(trouble).__name__}: {trouble}"
     for second in range(2, 100):
         end_newest(tasks)
         runner.step(float(second), [manifest_at(1)], control)
