@@ -22,6 +22,8 @@ from services.state.parts import part
 from services.wire.pools import Kind
 
 MOST_AGENTS: Final = 300
+_SOLVE_SECONDS: Final = 30.0
+"""Of one solve for a question: whoever asks waits for it, and other questions wait behind it."""
 TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
 
 
@@ -157,13 +159,14 @@ def _sensitivity(given: ScoresInput, agent: int) -> Floats:
     """
     if lacking := int(np.isnan(given.scores).sum()):
         raise methods.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
+    taken = methods.taken("deviation", given, {"players": 2, "merge": False})
     try:
-        found = methods.solve("deviation", given, {"players": 2, "merge": False})
+        found = taken._replace(values={**taken.values, "max_seconds": _SOLVE_SECONDS}).rated()
     except SolverError as error:
-        raise methods.NotApplicable("target", "deviation", f"needs certain ratings: {error}") from error
+        raise methods.NotApplicable("target", "deviation", f"needs certain ratings within {_SOLVE_SECONDS:g} s: {error}") from error
     agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
     moved = np.zeros(given.scores.shape)
-    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `services.solve.registry.games` makes it
+    for row in found.extra["equilibrium"]:  # as `services.solve.registry.games` makes it
         (a, t), share = row["joint"], row["probability"]
         moved[agents[a], tasks[t]] -= share
         moved[agent, tasks[t]] += share

@@ -98,6 +98,13 @@ def test_scores_that_give_no_certain_ratings_say_why(api: Running, tmp_path: Pat
     assert "needs certain ratings" in ask(api, "far", target="deviation:ann")["not_applicable"]
 
 
+def test_a_solve_that_takes_too_long_is_given_up(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpointed(api, tmp_path, Kind.SCORES, [measured(i) for i in range(2)])
+    assert ask(api, "atari", target="deviation:ann").get("not_applicable") is None
+    monkeypatch.setattr("services.solve.next_matches._SOLVE_SECONDS", 1e-9)
+    assert "needs certain ratings within 1e-09 s" in ask(api, "atari", target="deviation:ann")["not_applicable"]
+
+
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
     assert api.client.get("/v1/pools/nowhere/next").status_code == 404
     assert api.store.live.publish(head_of("early", position=1, published_at=NOW, online=[]), 1, {})
