@@ -166,7 +166,7 @@ def _sensitivity(given: ScoresInput, agent: int) -> Floats:
         raise methods.NotApplicable("target", "deviation", f"needs certain ratings within {_SOLVE_SECONDS:g} s: {error}") from error
     agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
     moved = np.zeros(given.scores.shape)
-    for row in found.extra["equilibrium"]:  # as `services.solve.registry.games` makes it
+    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `services.solve.registry.games` makes it
         (a, t), share = row["joint"], row["probability"]
         moved[agents[a], tasks[t]] -= share
         moved[agent, tasks[t]] += share
