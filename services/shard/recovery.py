@@ -10,7 +10,7 @@ from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
-from services.log.protocol import CUT, OTHER, Log, OffsetLost, Topic
+from services.log.protocol import CUT, OTHER, BatchDamaged, Log, OffsetLost, Topic
 from services.log.reading import read_parts, read_range
 from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
@@ -142,10 +142,22 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
         raise WrongLog(f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; {OTHER}")
     if manifest.last_offset is None or manifest.last_offset < topic.begin(manifest.partition):
         return
-    if sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
+    if not holds(topic, manifest.partition, manifest.last_offset, manifest.last_sha256):
         end = topic.end(manifest.partition)
         what = "is not the one that the checkpoint was folded from" if end > manifest.last_offset else f"is gone, as the log ends at {end}"
         raise WrongLog(f"{where}: the record at offset {manifest.last_offset} {what}: {CUT}")
+
+
+def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool:
+    """Whether the log has the record at `offset` that was folded, by its hash. Raises `LogError`.
+
+    Also where that record was damaged since: it is folded, and nobody could skip it any more.
+    """
+    try:
+        return sha256_at(topic, partition, offset) == sha256
+    except BatchDamaged as error:
+        log.warning("the last record folded cannot be compared, as it was damaged since: %s", error, extra={"partition": partition})
+        return True
 
 
 def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:

@@ -10,7 +10,7 @@ from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
-from services.log.protocol import Log, LogError, Reader, Record
+from services.log.protocol import BatchDamaged, Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
 from services.shard.recovery import WrongLog, recover, restore, served
@@ -29,6 +29,13 @@ class Silent:
 
     def close(self) -> None:
         return
+
+
+class Damaged(Silent):
+    """A reader at a batch of two records that cannot be read."""
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        raise BatchDamaged("outcomes", 0, 1, 3, "its checksum does not match", 1)
 
 
 @pytest.fixture
@@ -82,6 +89,13 @@ def test_a_log_that_does_not_answer_is_waited_for(log: Log, tmp_path: Path, monk
     with pytest.raises(LogError, match="gave no record") as raised:
         recover(0, log, control, checkpointed(log, tmp_path / "state", 1), [])
     assert raised.value.retriable
+
+
+def test_a_record_that_was_damaged_after_it_was_folded_stops_nothing(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged())
+    partition, manifest = recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", 1), [])
+    assert manifest is not None
+    assert partition.position == 2
 
 
 @pytest.mark.parametrize("offset", [1, 2, 3])
