@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from typing import Final
 
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
+from services.runtime.deadlines import start
 from services.shard.archive_watch import ArchiveWatch
 from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
@@ -36,6 +39,7 @@ class LogWatch:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._figures = figures
         self._archive = ArchiveWatch(log_.archived)
+        self._committing: Future[None] | None = None
         self._looked_at = self._asked_at = float("-inf")
 
     def step(self, now: float) -> None:
@@ -65,16 +69,28 @@ class LogWatch:
             runtime.builder.look(self._timer(), control)
 
     def _measure(self) -> None:
-        """Ask the topic how far it reaches, and commit how far it was folded. Nothing where the topic is another one."""
+        """Ask the topic how far it reaches, and tell it how far it was folded. Nothing where the topic is another one."""
         if self._owned.replaced:
             return
         for number, runtime in self._owned.runtimes.items():
             runtime.end = self._topic.end(number)
             if runtime.lag == 0:
                 runtime.even_at = self._timer()
-        if isinstance(self._topic, CommitsPositions):  # for lag tools; recovery never reads them
-            running = self._owned.running()
-            self._topic.commit({number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()})
+        if isinstance(self._topic, CommitsPositions):
+            self._commit(self._topic)
+
+    def _commit(self, topic: CommitsPositions) -> None:
+        """Commit positions for lag tools, on a thread and one commit at a time: recovery never reads them, so nothing waits for them."""
+        if self._committing is not None:
+            if not self._committing.done():
+                return
+            try:
+                self._committing.result()
+            except LogError as error:
+                log.warning("tools that watch lag see old positions: %s", error)
+        running = self._owned.running()
+        positions = {number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()}
+        self._committing = start(partial(topic.commit, positions), "commit")
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""
