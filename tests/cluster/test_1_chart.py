@@ -64,3 +64,11 @@ def test_brokers_and_redis_have_to_be_named(missing: str) -> None:
     del given[missing]
     with pytest.raises(AssertionError, match=missing):
         run("helm", "template", "x", str(CHART), *[f"--set={name}={value}" for name, value in given.items()])
+
+
+@pytest.mark.parametrize(("replicas", "left"), [("api.replicas=1", 0), ("api.replicas=3,api.minAvailable=3", 2), ("api.replicas=3", 1)])
+def test_a_budget_of_the_api_leaves_one_pod_to_evict(replicas: str, left: int) -> None:
+    """Without one, no node that runs the pod could be drained."""
+    rendered = run("helm", "template", "x", str(CHART), "-f", str(CHART / "values-demo.yaml"), "--set", replicas)
+    budgets = [part for part in rendered.split("\n---\n") if "kind: PodDisruptionBudget" in part and "x-equirank-api" in part]
+    assert [f"minAvailable: {left}\n" in budget for budget in budgets] == ([True] if left else [])
