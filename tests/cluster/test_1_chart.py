@@ -12,6 +12,8 @@ REFUSED = {
     "demo.kafkaBrokers=2": "value must be one of 1, 3",
     "api.replicas=two": "got string, want integer",
     "settings.kafka=a:9092": "must not be valid against schema",
+    "settings.tls_key=/key": "must not be valid against schema",
+    "api.drainSeconds=0": "minimum: got 0, want 1",
 }
 
 
@@ -42,6 +44,7 @@ def test_numbers_of_settings_are_written_whole(tmp_path: Path) -> None:
         ("kafka.sasl.mechanism=SCRAM-SHA-512,kafka.sasl.username=equirank", "kafka.sasl.existingSecret"),
         ("redis.username=equirank", "redis.existingSecret"),
         ("kafka.tls.clientSecret=client", "kafka.tls.enabled=true"),
+        ("solves.minReplicas=3,solves.maxReplicas=2", "solves.maxReplicas"),
     ],
 )
 def test_a_value_that_needs_another_one_names_it(given: str, missing: str) -> None:
