@@ -10,10 +10,11 @@ from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
+from services.log.partition import partition_of
 from services.log.protocol import BatchDamaged, Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
-from services.shard.recovery import WrongLog, recover, restore, served
+from services.shard.recovery import WrongLog, check_homes, recover, restore, served
 from services.state.pool import PoolState
 from tests.support import pools
 
@@ -102,6 +103,24 @@ def test_a_record_that_was_damaged_after_it_was_folded_stops_nothing(log: Log, t
 def test_another_record_or_none_is_another_log(log: Log, tmp_path: Path, offset: int) -> None:
     with pytest.raises(WrongLog, match=f"offset {offset}"):
         recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", offset), [])
+
+
+def test_a_log_that_was_given_more_partitions_is_refused(log: Log) -> None:
+    """Each pool then lives in another partition, whose offsets have nothing to do with what was folded."""
+    control = control_of("pool")
+    assert (partition_of("pool", 2), partition_of("pool", 1)) == (1, 0)
+    arrays = {"pool": arrays_of(control, "pool")}
+    assert restore(manifest_of(log, 1, entry_of("pool")), arrays, 1, control).position == 2
+    with pytest.raises(WrongLog, match="pool pool, which lives in partition 1 of 2"):
+        restore(manifest_of(log, 1, entry_of("pool")), arrays, 2, control)
+    check_homes(control_of(), 1)
+    with pytest.raises(LogError, match="partition 0 of 1, where pool pool lives, was never folded"):
+        check_homes(control, 1)
+    control.apply(control.position, Takeover(partition=0, owner="first", time=0.0))
+    check_homes(control, 1)
+    with pytest.raises(LogError, match="partition 1 of 2, where pool pool lives, was never folded") as raised:
+        check_homes(control, 2)
+    assert not raised.value.retriable
 
 
 @pytest.mark.parametrize("fold_version", [FOLD_VERSION, FOLD_VERSION + 1])
