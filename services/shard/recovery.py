@@ -166,10 +166,10 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
 def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool:
     """Whether the log has the record at `offset` that was folded, by its hash. Raises `LogError`.
 
-    Also where that record was damaged since: it is folded, and nobody could skip it any more.
+    Also where that record was damaged since: it is folded, and nobody could skip it any more. Or forgotten, perhaps at this moment.
     """
     try:
-        return sha256_at(topic, partition, offset) == sha256
+        return sha256_at(topic, partition, offset) == sha256 or offset < topic.begin(partition)
     except BatchDamaged as error:
         log.warning("the last record folded cannot be compared, as it was damaged since: %s", error, extra={"partition": partition})
         return True

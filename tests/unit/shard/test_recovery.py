@@ -11,7 +11,7 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
 from services.log.partition import partition_of
-from services.log.protocol import BatchDamaged, Log, LogError, Reader, Record
+from services.log.protocol import BatchDamaged, Drops, Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
 from services.shard.recovery import WrongLog, check_homes, recover, restore, served
@@ -97,6 +97,23 @@ def test_a_record_that_was_damaged_after_it_was_folded_stops_nothing(log: Log, t
     partition, manifest = recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", 1), [])
     assert manifest is not None
     assert partition.position == 2
+
+
+def test_a_record_that_the_log_forgets_while_it_is_looked_for_is_not_missed(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = log.outcomes
+    assert isinstance(topic, Drops)
+    begin = topic.begin
+
+    def before_it_forgets(partition: int) -> int:
+        found = begin(partition)
+        assert topic.drop(partition, 2, 10.0)
+        return found
+
+    monkeypatch.setattr(topic, "begin", before_it_forgets)
+    partition, _ = recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", 1), [])
+    assert (partition.position, begin(0)) == (2, 2)
 
 
 @pytest.mark.parametrize("offset", [1, 2, 3])
