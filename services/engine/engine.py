@@ -33,6 +33,7 @@ from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
+from services.shard.recovery import check_homes
 from services.solve.scheduler.flights import Limits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
@@ -108,6 +109,7 @@ class Engine:
         self._tell_weaknesses(log_)
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
+        check_homes(control.refresh(), log_.outcomes.partitions)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
         archiver = Archiver(self._settings, RayTaskPool(), max(1, self._solve_workers() // 2))
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None

@@ -118,6 +118,7 @@ def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
     table = [] if options.columns is None else [str(options.columns)]
     table += [] if options.delimiter == "," else [options.delimiter]
     table += [feature.text for feature in options.rules.features]
+    table += [] if options.rules.task is None else ["task", options.rules.task]
     return [kind, options.unplayed, str(options.time), source.content_hash(), *table]
 
 

@@ -179,6 +179,12 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         return value
 
+    @field_validator("checkpoints", "archive")
+    @classmethod
+    def _absolute_folder(cls, value: str | None) -> str | None:
+        """One folder for all processes, wherever each was started; an empty text names none."""
+        return str(Path(value).expanduser().absolute()) if value and "://" not in value else value or None
+
     @field_validator("write_keys", "admin_keys")
     @classmethod
     def _keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:

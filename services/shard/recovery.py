@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Mapping
+from typing import Final
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
@@ -10,7 +11,7 @@ from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
-from services.log.protocol import CUT, OTHER, Log, OffsetLost, Topic
+from services.log.protocol import CUT, OTHER, BatchDamaged, Log, LogError, OffsetLost, Topic
 from services.log.reading import read_parts, read_range
 from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
@@ -19,6 +20,8 @@ from services.state.pool import PoolState
 from services.wire.events import RetractEvent
 
 log = logging.getLogger("equirank.recovery")
+
+_OTHER_COUNT: Final = "the log was folded with another number of partitions"
 
 
 class WrongLog(Exception):  # noqa: N818 - names the fact
@@ -49,7 +52,8 @@ def recover(
 
 
 def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, control: ControlState) -> Partition:
-    """The partition that a checkpoint holds; arrays: of its objects. Raises `WrongLog` where the control log does not know a generation.
+    """The partition that a checkpoint holds; arrays: of its objects. Raises `WrongLog` where the control log does not know a generation, or
+    a pool lives in another partition.
 
     A pool that serves a later generation by now is hidden: readers go on with what they have until that one is built again.
     """
@@ -57,11 +61,11 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
     if manifest.last_offset is not None and manifest.last_sha256 is not None:
         partition.last = manifest.last_offset, manifest.last_sha256
     for entry in manifest.pools:
-        state = partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.object], control)
+        state = partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.object], partitions, control)
         if state.generation.number < control.served(entry.pool):
             partition.readers.hidden.add(entry.pool)
     for entry in manifest.builds:
-        build = Build.restored(_restored(manifest, entry, arrays[entry.object], control), entry.position)
+        build = Build.restored(_restored(manifest, entry, arrays[entry.object], partitions, control), entry.position)
         if build.failed is None:  # one that failed is begun anew
             partition.builds[build.key] = build
     return partition
@@ -99,8 +103,11 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
     return Retracted.of(found)
 
 
-def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: ControlState) -> PoolState:
+def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: int, control: ControlState) -> PoolState:
     """One pool; stopped where it was, or where this version cannot go on with it."""
+    if (home := partition_of(entry.pool, partitions)) != manifest.partition:
+        what = f"the checkpoint holds pool {entry.pool}, which lives in partition {home} of {partitions}: {_OTHER_COUNT}"
+        raise WrongLog(f"partition {manifest.partition}: {what}; {OTHER}")
     created, generation = control.pools.get(entry.pool), control.generations.get(entry.pool, {}).get(entry.generation)
     if created is None or generation is None:
         what = f"the control log has no generation {entry.generation} of pool {entry.pool}, which the checkpoint holds"
@@ -135,6 +142,14 @@ def check_bound(number: int, topic: Topic, control: ControlState) -> None:
         raise WrongLog(f"partition {number} of {topic.name}: it was folded from log {bound}, this is {topic.identity}; {OTHER}")
 
 
+def check_homes(control: ControlState, partitions: int) -> None:
+    """Raises `LogError` where a pool was folded and nobody ever owned the partition that it lives in: its outcomes are in another one."""
+    for pool in control.generations:
+        if (home := partition_of(pool, partitions)) not in control.partitions.epochs:
+            what = f"partition {home} of {partitions}, where pool {pool} lives, was never folded"
+            raise LogError(f"{what}: {_OTHER_COUNT}; {OTHER}", retriable=False)
+
+
 def check_log(manifest: Manifest, topic: Topic) -> None:
     """Raises `WrongLog` where a checkpoint was folded from another log, or from records that this one lost at its end; `LogError`."""
     where = f"partition {manifest.partition} of {topic.name}"
@@ -142,10 +157,22 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
         raise WrongLog(f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; {OTHER}")
     if manifest.last_offset is None or manifest.last_offset < topic.begin(manifest.partition):
         return
-    if sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
+    if not holds(topic, manifest.partition, manifest.last_offset, manifest.last_sha256):
         end = topic.end(manifest.partition)
         what = "is not the one that the checkpoint was folded from" if end > manifest.last_offset else f"is gone, as the log ends at {end}"
         raise WrongLog(f"{where}: the record at offset {manifest.last_offset} {what}: {CUT}")
+
+
+def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool:
+    """Whether the log has the record at `offset` that was folded, by its hash. Raises `LogError`.
+
+    Also where that record was damaged since: it is folded, and nobody could skip it any more. Or forgotten, perhaps at this moment.
+    """
+    try:
+        return sha256_at(topic, partition, offset) == sha256 or offset < topic.begin(partition)
+    except BatchDamaged as error:
+        log.warning("the last record folded cannot be compared, as it was damaged since: %s", error, extra={"partition": partition})
+        return True
 
 
 def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:

@@ -1,13 +1,16 @@
 """What a shard asks the logs about once a second: how far its topic reaches, who owns its partitions, and what operators decided."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
 from typing import Final
 
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
+from services.runtime.deadlines import start
 from services.shard.archive_watch import ArchiveWatch
 from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
@@ -36,6 +39,7 @@ class LogWatch:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._figures = figures
         self._archive = ArchiveWatch(log_.archived)
+        self._measuring: Future[tuple[float, dict[int, int]]] | None = None
         self._looked_at = self._asked_at = float("-inf")
 
     def step(self, now: float) -> None:
@@ -44,10 +48,10 @@ class LogWatch:
             return
         self._asked_at = now
         try:
+            self._take_in()
             if now - self._looked_at >= _LOOK_SECONDS:
                 self._looked_at = now
                 self._measure()
-                self._figures.measured_at = self._timer()
                 self._apply(self._control.refresh())
             elif self._control.has_news():
                 self._apply(self._control.refresh())
@@ -55,6 +59,11 @@ class LogWatch:
             self._owned.stop_all(error)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
+
+    def close(self) -> None:
+        """Wait a moment for a question that is under way, as the log is closed next."""
+        if self._measuring is not None:
+            wait([self._measuring], _LOOK_SECONDS)
 
     def _apply(self, control: ControlState) -> None:
         """Do what the control log says. Raises `Fenced` and `LogError`."""
@@ -65,16 +74,38 @@ class LogWatch:
             runtime.builder.look(self._timer(), control)
 
     def _measure(self) -> None:
-        """Ask the topic how far it reaches, and commit how far it was folded. Nothing where the topic is another one."""
-        if self._owned.replaced:
-            return
-        for number, runtime in self._owned.runtimes.items():
-            runtime.end = self._topic.end(number)
-            if runtime.lag == 0:
-                runtime.even_at = self._timer()
-        if isinstance(self._topic, CommitsPositions):  # for lag tools; recovery never reads them
+        """Ask the topic how far it reaches, on a thread: a partition without a leader takes long to answer, and the others go on meanwhile.
+        Nothing where the topic is another one, or has not answered yet.
+        """
+        if self._measuring is None and not self._owned.replaced:
             running = self._owned.running()
-            self._topic.commit({number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()})
+            folded = {number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()}
+            self._measuring = start(partial(self._ends, list(self._owned.runtimes), folded), "measure")
+
+    def _ends(self, numbers: Sequence[int], folded: Mapping[int, int]) -> tuple[float, dict[int, int]]:
+        """When the topic was asked, and its end in each partition.
+
+        It is also told how far partitions were folded, for tools that watch lag: recovery never reads that, and nothing depends on it.
+        """
+        at, ends = self._timer(), {number: self._topic.end(number) for number in numbers}
+        if isinstance(self._topic, CommitsPositions):
+            try:
+                self._topic.commit(folded)
+            except LogError as error:
+                log.warning("tools that watch lag see old positions: %s", error)
+        return at, ends
+
+    def _take_in(self) -> None:
+        """Take in what the topic has answered. Raises `LogError`."""
+        if self._measuring is None or not self._measuring.done():
+            return
+        answer, self._measuring = self._measuring, None
+        self._figures.measured_at, ends = answer.result()
+        for number, end in ends.items():
+            runtime = self._owned.runtimes[number]
+            runtime.end = end
+            if runtime.lag == 0:
+                runtime.even_at = self._figures.measured_at
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""

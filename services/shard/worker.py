@@ -83,6 +83,7 @@ class ShardWorker:
             self._maintenance.drain()
         finally:
             self._feed.close()
+            self._maintenance.watch.close()
             for runtime in self._owned.all():
                 runtime.builder.close()
             self._control.close()

@@ -12,6 +12,8 @@ REFUSED = {
     "demo.kafkaBrokers=2": "value must be one of 1, 3",
     "api.replicas=two": "got string, want integer",
     "settings.kafka=a:9092": "must not be valid against schema",
+    "settings.tls_key=/key": "must not be valid against schema",
+    "api.drainSeconds=0": "minimum: got 0, want 1",
 }
 
 
@@ -42,6 +44,7 @@ def test_numbers_of_settings_are_written_whole(tmp_path: Path) -> None:
         ("kafka.sasl.mechanism=SCRAM-SHA-512,kafka.sasl.username=equirank", "kafka.sasl.existingSecret"),
         ("redis.username=equirank", "redis.existingSecret"),
         ("kafka.tls.clientSecret=client", "kafka.tls.enabled=true"),
+        ("solves.minReplicas=3,solves.maxReplicas=2", "solves.maxReplicas"),
     ],
 )
 def test_a_value_that_needs_another_one_names_it(given: str, missing: str) -> None:
@@ -64,3 +67,11 @@ def test_brokers_and_redis_have_to_be_named(missing: str) -> None:
     del given[missing]
     with pytest.raises(AssertionError, match=missing):
         run("helm", "template", "x", str(CHART), *[f"--set={name}={value}" for name, value in given.items()])
+
+
+@pytest.mark.parametrize(("replicas", "left"), [("api.replicas=1", 0), ("api.replicas=3,api.minAvailable=3", 2), ("api.replicas=3", 1)])
+def test_a_budget_of_the_api_leaves_one_pod_to_evict(replicas: str, left: int) -> None:
+    """Without one, no node that runs the pod could be drained."""
+    rendered = run("helm", "template", "x", str(CHART), "-f", str(CHART / "values-demo.yaml"), "--set", replicas)
+    budgets = [part for part in rendered.split("\n---\n") if "kind: PodDisruptionBudget" in part and "x-equirank-api" in part]
+    assert [f"minAvailable: {left}\n" in budget for budget in budgets] == ([True] if left else [])

@@ -4,9 +4,14 @@ import html
 import os
 import re
 import signal
-from collections.abc import Iterator
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import msgspec
 import pytest
 
@@ -84,6 +89,49 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
         assert "known now" not in document
         assert ">not updated<" in document
     server.kill()
+
+
+@contextmanager
+def failing(url: str, fails: Callable[[str, int], bool]) -> Iterator[str]:
+    """Address of a site that passes requests on to `url`, but for those that fail, by their path and how often it was asked before."""
+    asked = Counter[str]()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            asked[path] += 1
+            answer = None if fails(path, asked[path] - 1) else httpx.get(url + self.path)
+            self.send_response(502 if answer is None else answer.status_code)
+            self.send_header("Content-Type", "application/json" if answer is None else answer.headers["content-type"])
+            self.end_headers()
+            self.wfile.write(b"{}" if answer is None else answer.content)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_boards_are_shown_also_while_what_stands_beside_them_does_not_come(filled: Running) -> None:
+    with failing(filled.url, lambda path, _: path.endswith("/insight")) as url:
+        document, _ = dump(url, "/pools/rps")
+    assert "1510.5" in document
+    assert "not updating: the service answered 502" in document
+
+
+def test_ages_grow_while_the_service_does_not_answer(filled: Running) -> None:
+    with failing(filled.url, lambda path, before: path.startswith("/v1/") and before > 0) as url:
+        document, _ = dump(url, "/pools/rps")
+    assert "not updating: the service answered 502" in document
+    (age,) = re.findall(r'published <span data-age="0">([^<]*)</span>', document)
+    assert age != "now"
 
 
 def test_a_fit_with_features_says_what_each_does(filled: Running) -> None:

@@ -185,9 +185,9 @@ class Connection:
 
 
 class Clients:
-    """The producer and the asking consumer of a log, made when first needed, once per process (a fork makes its own)."""
+    """A producer and a consumer of a log, made when first needed, once per process (a fork makes its own). group: to commit offsets."""
 
-    def __init__(self, connection: Connection, group: str) -> None:
+    def __init__(self, connection: Connection, group: str | None) -> None:
         self.connection, self._group = connection, group
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -205,7 +205,7 @@ class Clients:
 
     @contextmanager
     def consumer(self) -> Iterator[KafkaConsumer]:
-        """The consumer that answers questions and commits offsets, for one thread at a time."""
+        """The consumer that answers questions or commits offsets, for one thread at a time."""
         self._after_fork()
         with self._lock:
             if self._consumer is None:

@@ -25,6 +25,8 @@ from services.log.records import check_partition, check_partitions, check_positi
 from services.runtime.settings import TOPIC_PREFIX
 
 _ASK_AGAIN_SECONDS = 0.1
+_COMMIT_MS = 5000
+"""Deadline of a commit, which a log that closes waits for."""
 
 
 def open_kafka_log(
@@ -48,15 +50,20 @@ def open_kafka_log(
     check_partitions(partitions)
     topics = plans(topic_prefix, partitions)
     found = _found(connection, list(topics.values()), create=create, replication=replication)
-    clients = Clients(connection, group)
+    clients, committing = Clients(connection, None), Clients(connection, group)
     made: dict[str, Topic] = {
-        name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
+        name: KafkaTopic(clients, committing, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
+
+    def close() -> None:
+        clients.close()
+        committing.close()
+
     return Log(
         outcomes=made["outcomes"],
         control=made["control"],
         dead_letters=made["dead-letters"],
-        close=clients.close,
+        close=close,
         weaknesses=[weakness for topic in found.values() for weakness in topic.weaknesses],
     )
 
@@ -77,11 +84,12 @@ def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool,
 class KafkaTopic:
     """One topic. Safe to share between threads, and across a fork (each process makes its own clients).
 
+    committing: clients that commit positions, and nothing else: while the group has no coordinator, they hold no question up.
     bound: nothing may go to another topic that took its place; dead letters may.
     """
 
-    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
-        self._clients, self._keyed, self._bound = clients, plan.compact, bound
+    def __init__(self, clients: Clients, committing: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
+        self._clients, self._committing, self._keyed, self._bound = clients, committing, plan.compact, bound
         self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
         self.retention: Retention | None = found.retention
         """See `Forgets`."""
@@ -122,8 +130,8 @@ class KafkaTopic:
     def commit(self, positions: Mapping[int, int]) -> None:
         """Tell the group's offsets, so that lag tools see how far folding is. Recovery never reads them. See `CommitsPositions`."""
         offsets = {self._where(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
-        with kafka_errors(f"commit of positions in {self.name}"), self._clients.consumer() as consumer:
-            consumer.commit(offsets, timeout_ms=self._clients.connection.timeout_ms)
+        with kafka_errors(f"commit of positions in {self.name}"), self._committing.consumer() as consumer:
+            consumer.commit(offsets, timeout_ms=min(_COMMIT_MS, self._committing.connection.timeout_ms))
 
     def lost(self, partition: int, offset: int) -> LogError:
         """The error that says `offset` is not there, with what is; or that the topic is another one by now."""

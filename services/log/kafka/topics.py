@@ -131,7 +131,7 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
     if count != plan.partitions:
         raise LogError(
             f"topic {plan.name} has {count} partitions, not {plan.partitions}: the number decides where pools live and is fixed; "
-            f"set it to {count}, or replay into a new topic",
+            f"set it to {count} where nothing was folded yet, or else replay into a new topic",
             retriable=False,
         )
 

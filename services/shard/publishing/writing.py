@@ -12,7 +12,7 @@ from services.boards.store.protocol import Fence, PoolHead, StoreError, StoreLos
 from services.control.log import ControlLog
 from services.log.protocol import LogError, Topic
 from services.shard.publishing.updates import Update
-from services.shard.recovery import sha256_at
+from services.shard.recovery import holds
 
 log = logging.getLogger("equirank.publish")
 
@@ -66,7 +66,7 @@ class Provenance:
         offset = head.position - 1
         if head.record is None or offset < self._topic.begin(head.partition):
             return True
-        return sha256_at(self._topic, head.partition, offset) == head.record
+        return holds(self._topic, head.partition, offset, head.record)
 
 
 class BoardWriter:

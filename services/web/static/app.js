@@ -273,17 +273,18 @@ class PoolPage {
     this.boards = make("div", { class: "boards" });
     this.chart = new Chart();
     this.insight = new InsightCard();
+    this.fresh = false;
     main.replaceChildren(this.top, this.boards);
   }
 
-  // Whether boards or insight changed.
+  // What came is to be drawn, also where what is asked for next does not come.
   async next() {
-    const fresh = await this.poll.next();
-    if (this.poll.value.stale_seconds !== undefined) return fresh;
-    return (await this.insight.poll.next()) || fresh;
+    this.fresh = (await this.poll.next()) || this.fresh;
+    if (this.poll.value.stale_seconds === undefined) this.fresh = (await this.insight.poll.next()) || this.fresh;
   }
 
   draw() {
+    this.fresh = false;
     const { pool: view, boards } = this.poll.value;
     const parts = [heading(view), facts(view.head)];
     if (view.head?.stopped) parts.push(make("p", { class: "error" }, `This pool stopped: ${view.head.stopped}`));
@@ -539,10 +540,14 @@ function load(source) {
 class ListPage {
   constructor(list) {
     this.poll = list;
+    this.fresh = true;
     main.replaceChildren(make("h1", {}, "Pools"));
     this.boards = make("div", { class: "boards" });
     main.append(this.boards);
   }
+
+  // The list was asked for already, and is drawn each time.
+  async next() {}
 
   draw() {
     const { pools, total } = this.poll.value;
@@ -595,17 +600,20 @@ async function run() {
       if (tick % 10 === 0 || pool === null) {
         if (await list.next()) navigate(list.value);
       }
-      const fresh = page.poll === list ? true : await page.next();
-      if (fresh) {
-        if (!main.contains(page.boards)) main.replaceChildren(...[page.top, page.boards].filter(Boolean));
-        page.draw();
+      try {
+        await page.next();
+      } finally {
+        if (page.fresh) {
+          if (!main.contains(page.boards)) main.replaceChildren(...[page.top, page.boards].filter(Boolean));
+          page.draw();
+        }
       }
       if (pool !== null && tick % FOLDING_TICKS === 0 && page.poll.value.stale_seconds === undefined) await folding.next();
-      grow(page.poll.since());
       tellState(page.poll.value, pool === null ? list.value.trouble : folding.trouble);
     } catch (error) {
       failed(error);
     }
+    grow(page.poll.since());
     await new Promise((resume) => setTimeout(resume, SECOND));
   }
 }

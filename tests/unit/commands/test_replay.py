@@ -331,6 +331,9 @@ def test_a_journal_of_an_older_release_is_honoured(settings: Settings, log: Log,
     assert (replay_file(settings, log, path, "p").before, len(written(log, "p"))) == (3, 1)
     named = FileOptions(FileKind.RESULTS, columns=ResultColumns(first="away_team", second="home_team"))
     assert replay_file(settings, log, path, "p", named).before == 0
+    tasked = FileOptions(rules=RowRules(task="date"))
+    assert replay_file(settings, log, path, "p", tasked).before == 0, "its outcomes have tasks, which those sent before had not"
+    assert {event.task for event in written(log, "p")[-4:] if isinstance(event, GameEvent)} == {"1969-12-31"}
 
 
 @pytest.mark.parametrize(

@@ -86,3 +86,15 @@ def test_beyond_loopback_needs_keys() -> None:
     with pytest.raises(ValidationError, match="EQUIRANK_WRITE_KEYS"):
         Settings(host="0.0.0.0")  # noqa: S104 - refused
     assert Settings(host="0.0.0.0", admin_keys=("k",)).host == "0.0.0.0"  # noqa: S104 - with a key
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "archive"])
+def test_a_folder_is_the_same_for_every_process_wherever_it_was_started(name: str) -> None:
+    given = {value: getattr(Settings.model_validate({name: value}), name) for value in ("state", "~/state", "/state", "s3://b/state", "")}
+    assert given == {
+        "state": str(Path.cwd() / "state"),
+        "~/state": str(Path.home() / "state"),
+        "/state": "/state",
+        "s3://b/state": "s3://b/state",
+        "": None,
+    }

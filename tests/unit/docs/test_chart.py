@@ -53,3 +53,10 @@ def test_settings_that_the_chart_writes_exist() -> None:
     names = {name.lower() for name in re.findall(r"EQUIRANK_([A-Z_]+[A-Z])", templates)}
     assert len(names) > 10
     assert names <= set(Settings.model_fields)
+
+
+def test_settings_that_the_chart_writes_or_has_no_place_for_are_refused() -> None:
+    templates = "\n".join(path.read_text() for path in (CHART / "templates").iterdir())
+    own = {name.lower() for name in re.findall(r"EQUIRANK_([A-Z_]+[A-Z])", templates)}
+    refused = json.loads((CHART / "values.schema.json").read_text())["properties"]["settings"]["propertyNames"]["not"]["pattern"]
+    assert [name for name in sorted(own | {"data", "tls_certificate", "tls_key"}) if not re.search(refused, name)] == []

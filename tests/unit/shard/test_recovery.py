@@ -10,10 +10,11 @@ from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
-from services.log.protocol import Log, LogError, Reader, Record
+from services.log.partition import partition_of
+from services.log.protocol import BatchDamaged, Drops, Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
-from services.shard.recovery import WrongLog, recover, restore, served
+from services.shard.recovery import WrongLog, check_homes, recover, restore, served
 from services.state.pool import PoolState
 from tests.support import pools
 
@@ -29,6 +30,13 @@ class Silent:
 
     def close(self) -> None:
         return
+
+
+class Damaged(Silent):
+    """A reader at a batch of two records that cannot be read."""
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        raise BatchDamaged("outcomes", 0, 1, 3, "its checksum does not match", 1)
 
 
 @pytest.fixture
@@ -84,10 +92,52 @@ def test_a_log_that_does_not_answer_is_waited_for(log: Log, tmp_path: Path, monk
     assert raised.value.retriable
 
 
+def test_a_record_that_was_damaged_after_it_was_folded_stops_nothing(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged())
+    partition, manifest = recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", 1), [])
+    assert manifest is not None
+    assert partition.position == 2
+
+
+def test_a_record_that_the_log_forgets_while_it_is_looked_for_is_not_missed(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = log.outcomes
+    assert isinstance(topic, Drops)
+    begin = topic.begin
+
+    def before_it_forgets(partition: int) -> int:
+        found = begin(partition)
+        assert topic.drop(partition, 2, 10.0)
+        return found
+
+    monkeypatch.setattr(topic, "begin", before_it_forgets)
+    partition, _ = recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", 1), [])
+    assert (partition.position, begin(0)) == (2, 2)
+
+
 @pytest.mark.parametrize("offset", [1, 2, 3])
 def test_another_record_or_none_is_another_log(log: Log, tmp_path: Path, offset: int) -> None:
     with pytest.raises(WrongLog, match=f"offset {offset}"):
         recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", offset), [])
+
+
+def test_a_log_that_was_given_more_partitions_is_refused(log: Log) -> None:
+    """Each pool then lives in another partition, whose offsets have nothing to do with what was folded."""
+    control = control_of("pool")
+    assert (partition_of("pool", 2), partition_of("pool", 1)) == (1, 0)
+    arrays = {"pool": arrays_of(control, "pool")}
+    assert restore(manifest_of(log, 1, entry_of("pool")), arrays, 1, control).position == 2
+    with pytest.raises(WrongLog, match="pool pool, which lives in partition 1 of 2"):
+        restore(manifest_of(log, 1, entry_of("pool")), arrays, 2, control)
+    check_homes(control_of(), 1)
+    with pytest.raises(LogError, match="partition 0 of 1, where pool pool lives, was never folded"):
+        check_homes(control, 1)
+    control.apply(control.position, Takeover(partition=0, owner="first", time=0.0))
+    check_homes(control, 1)
+    with pytest.raises(LogError, match="partition 1 of 2, where pool pool lives, was never folded") as raised:
+        check_homes(control, 2)
+    assert not raised.value.retriable
 
 
 @pytest.mark.parametrize("fold_version", [FOLD_VERSION, FOLD_VERSION + 1])

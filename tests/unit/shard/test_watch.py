@@ -1,0 +1,84 @@
+"""A shard's look at its log, which nothing of the log holds up."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from services.control.log import ControlLog
+from services.control.records import Takeover
+from services.log.protocol import Log, LogError
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.shard.fencing import Fenced
+from services.shard.figures import ShardFigures
+from services.shard.owned import OwnedPartitions
+from services.shard.takeover import Takeovers
+from services.shard.watch import LogWatch
+from tests.support.worker import until
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 2)) as log:
+        yield log
+
+
+@contextmanager
+def watching(log: Log, folder: Path) -> Iterator[tuple[Callable[[], None], OwnedPartitions, ShardFigures]]:
+    """A step of the watch, two seconds after the one before; the partitions that it looks at, and what it measures."""
+    owned, figures, now = OwnedPartitions(), ShardFigures(), [1.0]
+    with closing(ControlLog(log.control)) as control:
+        timer = lambda: now[0]  # noqa: E731 - as short as it is
+        takeovers = Takeovers(Settings(data=folder), "test", log, control, figures, timer, timer)
+        owned.runtimes.update({number: takeovers.take_over(number) for number in range(2)})
+        watch = LogWatch(log, control, owned, takeovers, timer, figures)
+
+        def step() -> None:
+            now[0] += 2.0
+            watch.step(now[0])
+
+        yield step, owned, figures
+        watch.close()
+        for runtime in owned.all():
+            runtime.builder.close()
+
+
+def test_a_log_that_takes_no_positions_holds_nothing_up(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    committed = list[dict[int, int]]()
+
+    def commit(positions: Mapping[int, int]) -> None:
+        committed.append(dict(positions))
+        raise LogError("the group has no coordinator", retriable=True)
+
+    monkeypatch.setattr(log.outcomes, "commit", commit, raising=False)
+    log.outcomes.append(1, [(None, b"x")])
+    with watching(log, tmp_path) as (step, owned, figures):
+        step()
+        until(lambda: step() is None and owned.runtimes[1].end == 1, "measured")
+        assert figures.measured_at > 1.0
+    assert committed[0] == {0: 0, 1: 0}
+
+
+def test_a_partition_that_does_not_answer_holds_no_other_up(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end, answer = log.outcomes.end, threading.Event()
+
+    def waiting(partition: int) -> int:
+        assert partition == 0 or answer.wait(10)
+        return end(partition)
+
+    with watching(log, tmp_path) as (step, owned, figures):
+        monkeypatch.setattr(log.outcomes, "end", waiting)
+        log.outcomes.append(1, [(None, b"x")])
+        before = figures.measured_at
+        for _ in range(3):
+            step()
+        assert (owned.runtimes[1].end, figures.measured_at) == (0, before)
+        answer.set()
+        until(lambda: step() is None and owned.runtimes[1].end == 1, "measured")
+        with closing(ControlLog(log.control)) as control:
+            control.append(Takeover(partition=0, owner="another", time=0.0))
+        with pytest.raises(Fenced, match="partition 0 was taken over"):
+            step()
