@@ -67,7 +67,7 @@ def _summary(
     methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store.solved, head)
     names = [*methods.live, *methods.solved] if asked.rows else []
     unknown = [method for method in names if method not in known]
-    read = boards.first_rows(store, asked.pool, unknown, count=asked.rows, now=now, provisional=provisional) if unknown else []
+    read = boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional) if head and unknown else []
     shown = {**known, **{board.method: board for board in read}}
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 

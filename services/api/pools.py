@@ -121,6 +121,7 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
 def _create(here: Context, wanted: PoolCreated) -> Response:
     known = here.directory.find(wanted.pool) is not None
     standing = here.directory.create(wanted, here.settings.max_pools)
+    known = known or standing != wanted  # of two that ask at once, one creates it
     if standing.label != wanted.label:
         raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
     return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)

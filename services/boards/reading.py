@@ -103,12 +103,12 @@ def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional =
 
 
 def first_rows(
-    store: RedisStore, pool: str, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
+    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> list[Board]:
-    """The first rows of several boards of a pool, live ones first, without those that are not there. Raises `StoreError`."""
-    live = [_of_live(page, now, provisional) for page in store.live.pages(pool, methods, 0, count)]
+    """The first rows of several boards of a pool, live ones as of `head` first, without those that are not there. Raises `StoreError`."""
+    live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
     others = set(methods) - {board.method for board in live}
-    solved = [_solved_page(store.solved, pool, method, 0, count, now, provisional) for method in methods if method in others]
+    solved = [_solved_page(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
     return live + [board for board in solved if board is not None]
 
 

@@ -87,7 +87,7 @@ def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Tabl
 
 
 def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Table | None:
-    best = {page.method: page.rows for page in store.live.pages(head.pool, head.online, 0, _BEST)}
+    best = {page.method: page.rows for page in store.live.pages(head, head.online, 0, _BEST)}
     for method in store.solved.methods(head.pool):
         if (found := store.solved.page(head.pool, method, 0, _BEST)) is not None:
             best[method] = found[0].result.agents

@@ -1,5 +1,6 @@
 """The laws of a task pool, on Ray and on the fake that tests of the scheduler use."""
 
+import logging
 import os
 import signal
 import time
@@ -18,6 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 SECONDS = 120.0
+IGNORE = "RAY_IGNORE_UNHANDLED_ERRORS"
 
 
 def twice(number: int) -> int:
@@ -104,6 +106,19 @@ def test_several_results_have_a_name_each(pool: TaskPool) -> None:
     first, second = pool.start(TaskType(pair, results=2), 1)
     assert ended(pool, first) == 1
     assert first != second
+
+
+def test_the_results_of_a_failed_task_that_nobody_asks_for_leave_nothing_in_the_log(
+    local_ray: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv(IGNORE, raising=False)
+    monkeypatch.setattr(logging.getLogger("ray"), "propagate", True)
+    pool = RayTaskPool()
+    first, second = pool.start(TaskType(fail, results=2), "no answer")
+    with pytest.raises(ValueError, match="no answer"):
+        ended(pool, first)
+    del first, second
+    assert caplog.messages == []
 
 
 def test_only_ended_tasks_are_returned_and_a_cancelled_one_is_lost(pool: TaskPool) -> None:

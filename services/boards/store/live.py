@@ -74,17 +74,17 @@ class LiveBoards:
 
     def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
-        return next(iter(self.pages(pool, [method], start, count)), None)
+        return next(iter(self.pages(self.head(pool), [method], start, count)), None)
 
-    def pages(self, pool: str, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
-        """Rows start to start + count of several live boards, without those that are not there."""
+    def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
+        """Rows start to start + count of several live boards of a pool whose newest head is `head`, without those that are not there."""
         check_window(start, count)
-        return self._pages(pool, methods, scripts.PAGE, [start, count])
+        return self._pages(head, methods, scripts.PAGE, [start, count])
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
         """`count` rows with the agent in the middle."""
         check_window(0, count)
-        return next(iter(self._pages(pool, [method], scripts.AROUND, [agent, count])), None)
+        return next(iter(self._pages(self.head(pool), [method], scripts.AROUND, [agent, count])), None)
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """How many outcomes each of `agents` took part in, 0 for those not known."""
@@ -160,9 +160,10 @@ class LiveBoards:
             self._redis.pipeline(self._retire(pool, stale))
         return True
 
-    def _pages(self, pool: str, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]) -> list[BoardPage]:
-        # The head is read first: values may then only be newer than the position it names.
-        head = self.head(pool)
+    def _pages(
+        self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
+    ) -> list[BoardPage]:
+        # The head was read first: values may then only be newer than the position it names.
         known = [] if head is None else [method for method in methods if method in _live_methods(head)]
         if head is None or not known:
             return []

@@ -15,11 +15,15 @@ import pytest
 import redis
 
 from services.api.answers import Answers, Asked
+from services.api.boards import built
 from services.api.fast_path import asked_for
+from services.api.replies import Boards
 from services.api.workers import Workers
 from services.boards.reading import Board
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, StoreLost
 from services.boards.store.redis import RedisStore
+from services.control.records import PoolCreated
+from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import Server
@@ -109,6 +113,20 @@ def test_a_summary_reads_a_solved_board_once_for_each_solve(api: Api) -> None:
     api.publish(6, 6.0)
     api.here.store.solved.remove("blitz", "maximal_lottery")
     assert shown() == {"elo": (6, 6.0), ACTIVITY: (6, 9.0)}
+
+
+def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published_meanwhile(api: Api) -> None:
+    class Publishes:
+        """Reading the pools of the log takes so long that the shard publishes."""
+
+        def seen(self) -> dict[str, PoolCreated]:
+            api.publish(2, 2.0)
+            return {}
+
+    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, Asked("boards", "blitz", rows=2))  # type: ignore[arg-type]
+    assert isinstance(found, Boards)
+    assert found.pool.head is not None
+    assert {board.position for board in found.boards if board.source == "live"} == {found.pool.head.position}
 
 
 def test_a_solve_changes_its_board_and_the_summary_only(api: Api) -> None:

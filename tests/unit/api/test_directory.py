@@ -2,10 +2,17 @@
 
 import threading
 import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
 
 from services.api.directory import Directory
-from services.control.records import ControlState, PoolCreated
+from services.api.intake import default_fold
+from services.control.records import ControlState, PoolCreated, encode
+from services.runtime.settings import Settings
 from services.wire.pools import Kind
+from tests.support.api import NOW, Running
 
 
 class Control:
@@ -38,3 +45,19 @@ def test_a_log_that_hangs_holds_no_reader_up() -> None:
         assert time.monotonic() - began < 120.0
         now[0] += 10.0
         time.sleep(0.001)
+
+
+def test_of_two_requests_that_create_a_pool_at_once_one_is_told_that_it_did(
+    api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, append = api.log.control, api.log.control.append
+    other = PoolCreated(pool="blitz", kind=Kind.GAMES, time=NOW - 1.0, fold=default_fold(Settings(data=tmp_path)))
+
+    def second(partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        append(partition, [encode(other)])
+        return append(partition, records)
+
+    monkeypatch.setattr(topic, "append", second)
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 200
+    monkeypatch.setattr(topic, "append", append)
+    assert api.client.put("/v1/pools/chess", json={"kind": "games"}).status_code == 201
