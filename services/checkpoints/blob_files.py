@@ -6,6 +6,7 @@ from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final, TypeVar
+from urllib.parse import unquote
 
 import fsspec
 from fsspec.implementations.arrow import ArrowFSWrapper
@@ -113,7 +114,7 @@ class BlobFiles:
 def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """The file system that a URL names, and the path in it."""
     if scheme_of(url) not in OBJECT_STORES:
-        other: tuple[fsspec.AbstractFileSystem, str] = fsspec.core.url_to_fs(url)
-        return other
+        other, folder = fsspec.core.url_to_fs(url)
+        return other, unquote(folder) if scheme_of(url) == "file" else folder
     store, path = open_file_system(url)
     return ArrowFSWrapper(store), path
