@@ -107,8 +107,14 @@ class BlobFiles:
         return f"{self._root}/{name}"
 
     def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
-        """Return `work()`, which moves `size` bytes. Raises what it raises, and `TimeoutError`."""
-        return self._calls.run(self._path(name), work, self._seconds + size / SLOWEST)
+        """Return `work()`, which moves `size` bytes. Raises `OSError`, whatever the driver raises, and `MemoryError`."""
+        path = self._path(name)
+        try:
+            return self._calls.run(path, work, self._seconds + size / SLOWEST)
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            raise OSError(f"{path}: {type(error).__name__}: {error}") from error
 
 
 def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
