@@ -26,7 +26,7 @@ MOST_CALLS: Final = 8
 
 
 class BlobFiles:
-    """Files under `url`, by their names relative to it. Methods raise `OSError`; past a deadline it is `TimeoutError`.
+    """Files under `url`, by their names relative to it. All raise `OSError`; past a deadline it is `TimeoutError`.
 
     Args:
         url: A folder, a URL of one of the `OBJECT_STORES`, or any other URL that fsspec has a driver for.
@@ -35,7 +35,10 @@ class BlobFiles:
     """
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
-        self._fs, self._root = _file_system(url)
+        try:
+            self._fs, self._root = _file_system(url)
+        except (ValueError, ImportError) as error:
+            raise OSError(f"no files can be kept at {url}: {error}") from error
         self._seconds, self._calls = seconds, Calls(MOST_CALLS, "blob-files")
 
     @property

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+import typer
 
+from services.cli.ports import free_port
 from services.cli.up import _answer
 
 
@@ -35,3 +37,8 @@ def test_programs_of_this_machine_are_asked_past_the_proxy_of_the_environment(ad
     monkeypatch.setenv("no_proxy", "")
     urllib.request.install_opener(urllib.request.build_opener())  # as a new process has it
     assert _answer(address) == "ready"
+
+
+def test_an_address_that_this_machine_does_not_have_is_told_also_where_any_port_will_do() -> None:
+    with pytest.raises(typer.BadParameter, match=r"192\.0\.2\.1 cannot be listened on"):
+        free_port("192.0.2.1")
