@@ -24,20 +24,25 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
 
     Raises:
         MissingExtraError: The extra `archive` is not installed.
-        DeltaError, OSError: The archive cannot be read.
+        OSError: The archive does not answer. One that is damaged is a difference.
     """
-    missing = extras.load("deltalake.exceptions", "archive", "reading the archive").TableNotFoundError
+    exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
     from services.archive.reader import open_reader  # noqa: PLC0415 - needs the extra `archive`
 
     with closing(ControlLog(log.control)) as control:
         erasures = control.refresh().erasures
     for number in range(log.outcomes.partitions):
+        position = 0
         try:
             archive = open_reader(url, number)
-        except missing:
+            position = archive.position
+            difference = _difference(archive, log.outcomes.identity, number) or _other_link(archive, log.outcomes, number, erasures)
+        except exceptions.TableNotFoundError:
             continue
-        difference = _difference(archive, log.outcomes.identity, number) or _other_link(archive, log.outcomes, number, erasures)
-        yield Finding(partition=number, pool=None, what="archive", position=archive.position, difference=difference)
+        except (exceptions.DeltaError, FileNotFoundError) as error:
+            one_line = str(error).partition("\n")[0]
+            difference = f"it cannot be read: {one_line}"
+        yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference)
 
 
 def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | None:

@@ -7,6 +7,7 @@ import msgspec
 
 from services.admin.verify import Finding
 from services.boards.result import AgentRow, SolvedBoard
+from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.partition import partition_of
@@ -32,9 +33,17 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
     """Position of a board, and how it differs from its file. One that is switched meanwhile is read again."""
     position, difference = 0, None
     for _ in range(_TRIES):
-        shown = _whole(store, job)
+        try:
+            shown = _whole(store, job)
+        except StoreError as error:  # of a board that is not whole, or of a store that is away: that raises here
+            store.ping()
+            difference = str(error)
+            continue
+        if shown is None and job.method not in store.solved.methods(job.pool):
+            return position, None  # it is no longer chosen
         if shown is None:
-            return position, None  # its method is no longer chosen, or just being switched
+            difference = "the store lists it, and has no such board that can be read"
+            continue
         position, difference = shown.position, _difference(shown, files, job)
         if difference is None:
             break

@@ -6,6 +6,7 @@ from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final, TypeVar
+from urllib.parse import unquote
 
 import fsspec
 from fsspec.implementations.arrow import ArrowFSWrapper
@@ -25,7 +26,7 @@ MOST_CALLS: Final = 8
 
 
 class BlobFiles:
-    """Files under `url`, by their names relative to it. Methods raise `OSError`; past a deadline it is `TimeoutError`.
+    """Files under `url`, by their names relative to it. All raise `OSError`; past a deadline it is `TimeoutError`.
 
     Args:
         url: A folder, a URL of one of the `OBJECT_STORES`, or any other URL that fsspec has a driver for.
@@ -34,7 +35,10 @@ class BlobFiles:
     """
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
-        self._fs, self._root = _file_system(url)
+        try:
+            self._fs, self._root = _file_system(url)
+        except (ValueError, ImportError) as error:
+            raise OSError(f"no files can be kept at {url}: {error}") from error
         self._seconds, self._calls = seconds, Calls(MOST_CALLS, "blob-files")
 
     @property
@@ -106,14 +110,20 @@ class BlobFiles:
         return f"{self._root}/{name}"
 
     def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
-        """Return `work()`, which moves `size` bytes. Raises what it raises, and `TimeoutError`."""
-        return self._calls.run(self._path(name), work, self._seconds + size / SLOWEST)
+        """Return `work()`, which moves `size` bytes. Raises `OSError`, whatever the driver raises, and `MemoryError`."""
+        path = self._path(name)
+        try:
+            return self._calls.run(path, work, self._seconds + size / SLOWEST)
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            raise OSError(f"{path}: {type(error).__name__}: {error}") from error
 
 
 def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """The file system that a URL names, and the path in it."""
     if scheme_of(url) not in OBJECT_STORES:
-        other: tuple[fsspec.AbstractFileSystem, str] = fsspec.core.url_to_fs(url)
-        return other
+        other, folder = fsspec.core.url_to_fs(url)
+        return other, unquote(folder) if scheme_of(url) == "file" else folder
     store, path = open_file_system(url)
     return ArrowFSWrapper(store), path

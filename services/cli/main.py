@@ -40,7 +40,7 @@ _HIDDEN: Final = ("demo",)
 _OF_FILES: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it for this user, or name another folder"),
-    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG), "name another path"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "name another path"),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
 }
 """What the caller can do about a file or folder, by the error's number."""

@@ -6,9 +6,13 @@ import typer
 
 
 def free_port(host: str) -> int:
-    """A port that nobody listens on now."""
+    """A port that nobody listens on now. Raises `BadParameter` where this machine has no such address."""
     with _socket(host) as probe:
-        probe.bind((host, 0))
+        try:
+            probe.bind((host, 0))
+        except OSError as error:
+            msg = f"{host} cannot be listened on ({error.strerror})"
+            raise typer.BadParameter(msg) from error
         return int(probe.getsockname()[1])
 
 

@@ -50,7 +50,11 @@ class Calls:
             finally:
                 self._places.release()
 
-        future = start(placed, self._name)
+        try:
+            future = start(placed, self._name)
+        except BaseException:  # as where the system allows no further thread
+            self._places.release()
+            raise
         try:
             return future.result(seconds)
         except TimeoutError:

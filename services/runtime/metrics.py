@@ -111,7 +111,7 @@ ENGINE: Final = (
     Metric("counter", "equirank_store_losses_total", "Pools that the store lost or evicted in part, and that were published again whole."),
     Metric("counter", "equirank_fenced_writes_total", "Publications refused because another shard took over."),
     Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
-    Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),
+    Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written, or that could remove no older ones."),
     Metric("counter", "equirank_checkpoint_seconds_total", "Seconds spent writing checkpoints, beside the fold."),
     Metric(
         "histogram",

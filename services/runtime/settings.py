@@ -163,10 +163,23 @@ class Settings(BaseSettings):
     future_seconds: float = Field(300.0, ge=0, description="How far ahead of the clock the API takes an outcome's time.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level of the JSON log lines.")
 
+    @field_validator("data", "keys_file", "tls_certificate", "tls_key", "host", "metrics_host", "ray", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        if value == "":
+            msg = "must not be empty: leave it out instead"
+            raise ValueError(msg)
+        return value
+
+    @field_validator("kafka", "redis")
+    @classmethod
+    def _none_if_empty(cls, value: str | None) -> str | None:
+        return value or None
+
     @field_validator("data")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+        return _at_home(value).absolute()
 
     @field_validator("archive")
     @classmethod
@@ -183,7 +196,7 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute_folder(cls, value: str | None) -> str | None:
         """One folder for all processes, wherever each was started; an empty text names none."""
-        return str(Path(value).expanduser().absolute()) if value and "://" not in value else value or None
+        return str(_at_home(Path(value)).absolute()) if value and "://" not in value else value or None
 
     @field_validator("write_keys", "admin_keys")
     @classmethod
@@ -240,6 +253,15 @@ class Settings(BaseSettings):
         file = os.environ.get(_CONFIG)
         toml = (_toml(settings_cls, Path(file)),) if file else ()
         return (init_settings, env_settings, *toml, file_secret_settings)
+
+
+def _at_home(path: Path) -> Path:
+    """A path with the home folder that its `~` names. Raises `ValueError`."""
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        msg = f"{path.parts[0]} names no home folder"
+        raise ValueError(msg) from error
 
 
 def no_settings(names: Iterable[str]) -> list[str]:

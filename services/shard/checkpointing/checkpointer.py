@@ -127,8 +127,8 @@ class Checkpointer:
         self._schedule.hurry()
 
     def _moved(self, partition: Partition) -> bool:
-        """Whether there is something to write; also where an earlier owner may have died before it deleted what holds erased names."""
-        if self._written is None and any(state.generation.erased for state in partition.pools.values()):
+        """Whether there is something to write; also where what holds erased names may not be deleted yet: an earlier owner died before."""
+        if not self.writer.pruned and any(state.generation.erased for state in partition.pools.values()):
             return True
         position = None if self.newest is None else self.newest.position
         edition = 0 if self._written is None else self._written.edition
@@ -161,4 +161,5 @@ class Checkpointer:
             return
         self.newest = self._written.manifest
         self.figures.counts["checkpoints"] += 1
+        self.figures.counts["checkpoint_failures"] += not self.writer.pruned
         self.figures.checkpoints.add(self.writer.seconds)

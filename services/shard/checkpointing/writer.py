@@ -1,5 +1,6 @@
 """Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.records import FOLD_VERSION
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.partition import Partition
+
+log = logging.getLogger("equirank.checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,13 @@ class Manifests:
 class CheckpointWriter:
     """Runs in the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. seconds: of the last one, written or failed.
+    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. seconds: of the last one, written or failed. pruned:
+    whether what the last one no longer keeps is removed, and with it what holds erased names.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
         self._store, self.entries, self._keep = store, entries, keep
-        self.seconds = 0.0
+        self.seconds, self.pruned = 0.0, False
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
         """Write a checkpoint; `entries` are its entries from then on. Raises `OSError`."""
@@ -94,10 +98,20 @@ class CheckpointWriter:
         manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
         self._check_objects(manifest)
         name = self._store.write_manifest(manifest)
-        if checkpoint.erasing:
-            self._store.drop_generations(manifest.partition, checkpoint.erasing)
-        self._store.prune(manifest.partition, self._keep, self.entries.epoch, name)
         self.entries.replace(items)
+        self._prune(manifest.partition, checkpoint.erasing, name)
+
+    def _prune(self, partition: int, erasing: Mapping[str, int], written: str) -> None:
+        """Where a store refuses that, the checkpoint stands all the same, and the next one tries again."""
+        self.pruned = False
+        try:
+            if erasing:
+                self._store.drop_generations(partition, erasing)
+            self._store.prune(partition, self._keep, self.entries.epoch, written)
+        except OSError as error:
+            log.warning("checkpoint was written, and what is no longer kept could not be removed: %s", error)
+            return
+        self.pruned = True
 
     def _check_objects(self, manifest: Manifest) -> None:
         """Raises `OSError` where an object is gone that the manifest names again. The next checkpoint writes it.

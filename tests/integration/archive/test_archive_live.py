@@ -1,5 +1,6 @@
 """A worker on a topic that forgets, with an archive: everything can still be folded from the first outcome on."""
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -93,6 +94,19 @@ def test_verify_finds_what_was_changed_in_the_archive(settings: Settings, log: L
     change_a_rating(Path(str(settings.archive)) / f"partition-{HOME:05d}")
     (found,) = verify_archive(str(settings.archive), log)
     assert "were changed" in (found.difference or "")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"{")])
+@pytest.mark.parametrize("kind", ["*.parquet", "*0.json"])
+def test_an_archive_whose_files_are_lost_or_garbage_is_a_difference(
+    settings: Settings, log: Log, kind: str, damage: Callable[[Path], object]
+) -> None:
+    fold(settings, log, 0, 300)
+    archive(settings)
+    assert [one.difference for one in verify_archive(str(settings.archive), log)] == [None]
+    damage(min(Path(str(settings.archive)).rglob(kind)))
+    [found] = verify_archive(str(settings.archive), log)
+    assert found.difference is not None
 
 
 def change_a_rating(table: Path) -> None:

@@ -16,7 +16,9 @@ import typer
 from typer.testing import CliRunner
 
 from services.cli import main as cli
+from services.log.sqlite.log import open_sqlite_log
 from services.runtime.data_folder import Addresses, DataFolder, InUse
+from services.runtime.settings import Settings
 
 ENGINE = ("ray", "numba", "cvxpy", "kafka")
 
@@ -91,6 +93,9 @@ def test_the_version_is_told() -> None:
         (["top", "--pool", "x", "--against", "5"], {}, "--against must be used with --diff"),
         (["nonsense"], {}, "nonsense"),
         (["up"], {"EQUIRANK_DATA": "/dev/null/data"}, "/dev/null/data: Not a directory: name another path"),
+        (["partitions", "list"], {"EQUIRANK_DATA": "{log}", "EQUIRANK_CHECKPOINTS": "foo://x"}, "kept at foo://x: Protocol not known: foo"),
+        (["partitions", "list"], {"EQUIRANK_DATA": "{log}", "EQUIRANK_CHECKPOINTS": "S3://b/x"}, "kept at S3://b/x: Unrecognized"),
+        (["export", "/nowhere/x.csv", "--pool", "p"], {"EQUIRANK_DATA": "{log}"}, "/nowhere/x.csv.part: No such file or directory: name"),
     ],
 )
 def test_what_the_caller_can_mend_is_one_line_and_status_2(
@@ -101,9 +106,10 @@ def test_what_the_caller_can_mend_is_one_line_and_status_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    open_sqlite_log(tmp_path / "log.sqlite", Settings().partitions).close()
     monkeypatch.setattr(sys, "argv", ["equirank", *arguments])
     for name, value in environment.items():
-        monkeypatch.setenv(name, value.format(tmp=tmp_path))
+        monkeypatch.setenv(name, value.format(tmp=tmp_path / "data", log=tmp_path))
     with pytest.raises(SystemExit) as ended:
         cli.main()
     told = capsys.readouterr()

@@ -88,6 +88,26 @@ def test_beyond_loopback_needs_keys() -> None:
     assert Settings(host="0.0.0.0", admin_keys=("k",)).host == "0.0.0.0"  # noqa: S104 - with a key
 
 
+@pytest.mark.parametrize("name", ["data", "keys_file", "tls_key", "host", "metrics_host", "ray"])
+def test_an_empty_variable_names_no_folder_file_or_address(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"EQUIRANK_{name.upper()}", "")
+    with pytest.raises(ValidationError, match="must not be empty"):
+        Settings()
+
+
+def test_an_empty_variable_of_a_server_means_the_embedded_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EQUIRANK_KAFKA", "EQUIRANK_REDIS"):
+        monkeypatch.setenv(name, "")
+    found = Settings()
+    assert (found.kafka, found.redis, found.embedded) == (None, None, True)
+
+
+@pytest.mark.parametrize("name", ["data", "checkpoints", "archive"])
+def test_a_home_folder_that_is_not_there_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="~nobody-of-that-name names no home folder"):
+        Settings.model_validate({name: "~nobody-of-that-name/x"})
+
+
 @pytest.mark.parametrize("name", ["checkpoints", "archive"])
 def test_a_folder_is_the_same_for_every_process_wherever_it_was_started(name: str) -> None:
     given = {value: getattr(Settings.model_validate({name: value}), name) for value in ("state", "~/state", "/state", "s3://b/state", "")}

@@ -99,6 +99,34 @@ def test_errors_of_the_file_system_stay_what_they_are(url: str) -> None:
     assert store.manifests(0) == []
 
 
+def test_an_error_of_a_driver_that_is_no_error_of_files_becomes_one(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("HTTP 503")
+
+    files = BlobFiles(url)
+    files.write("a/b", [b"bytes"])
+    for call in ("cat_file", "open", "exists", "rm_file"):
+        monkeypatch.setattr(Hanging, call, fail)
+    for act in (lambda: files.read("a/b"), lambda: files.names("a"), lambda: files.write("a/c", [b"other"]), lambda: files.remove("a/b")):
+        with pytest.raises(OSError, match=r"/a.*: ValueError: HTTP 503"):
+            act()
+
+
+def test_calls_that_found_no_thread_take_no_place(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = BlobFiles(url, seconds=5.0)
+    files.write("a/b", [b"bytes"])
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(MOST_CALLS):
+            with pytest.raises(OSError, match="can't start new thread"):
+                files.read("a/b")
+    assert files.read("a/b") == b"bytes"
+
+
 def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
     program = textwrap.dedent("""
         import threading

@@ -15,6 +15,7 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import restore
+from tests.support.checkpoints import try_checkpoint
 from tests.support.outcomes import game
 from tests.support.pools import control_of, first_generation, pool_of
 
@@ -38,6 +39,30 @@ def erasing(control: ControlState, partition: Partition) -> None:
     partition.begin(Build(POOL, made))
     partition.catch_up([RECORD], 0)
     partition.switch(partition.builds["p", 2])
+
+
+def test_what_a_store_refused_to_delete_is_deleted_later_though_nothing_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, control, partition = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL), Partition(0, 1)
+    partition.fold([RECORD], FixedDirectory(control))
+    checkpointer(store, 1).drain(partition)
+    erasing(control, partition)
+    one = checkpointer(store, 2)
+
+    def refuse(_: CheckpointStore, name: str) -> None:
+        raise PermissionError(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store.blobs), "remove", refuse)
+        try_checkpoint(one, 1e6, partition)
+    refused = store.newest(0)
+    assert store.generations(0, "p") == {1, 2}
+    try_checkpoint(one, 2e6, partition)
+    assert store.generations(0, "p") == {2}
+    newest = store.newest(0)
+    assert refused is not None
+    assert newest is not None
+    assert newest.sequence > refused.sequence, "nothing is overwritten"
+    one.drain(partition)
 
 
 def test_a_shard_that_starts_deletes_what_one_that_died_had_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,28 @@ def test_a_store_of_objects_that_refuses_is_tried_again(tmp_path: Path, monkeypa
     one.close()
 
 
+def test_a_checkpoint_counts_although_its_store_refuses_to_remove_older_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Folded(tmp_path, f"memory://kept-{tmp_path.name}")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(fsspec.filesystem("memory")), "rm_file", refuse)
+        for i in range(4):
+            one.grow(100 * i, 100 * i + 100)
+            one.checkpoint()
+            assert one.checkpointer.newest is not None
+            assert one.checkpointer.newest.position == one.partition.position
+    assert one.tries == (4, 2)
+    assert len(one.store.manifests(0)) == 4
+    one.grow(400, 500)
+    one.checkpoint()
+    assert one.tries == (5, 2)
+    assert len(one.store.manifests(0)) == 2
+    one.close()
+
+
 def test_a_checkpoint_is_due_after_some_time_or_after_so_many_outcomes(tmp_path: Path) -> None:
     one = Folded(tmp_path, f"memory://due-{tmp_path.name}")
     one.grow(0, 100)

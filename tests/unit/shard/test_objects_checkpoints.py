@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint, object_name
 from services.checkpoints.objects import MAGIC, BadObject, pack, unpack
+from services.runtime.settings import Settings
 
 DTYPES = ("<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1")
 ARRAYS = {
@@ -156,6 +157,13 @@ def test_a_checkpoint_comes_back(store: CheckpointStore) -> None:
     assert taken == store.read_manifest(name) == store.newest(3)
     assert sorted(arrays) == sorted(one.object for one in taken.pools)
     assert store.recover(4, []) is None, "partitions are apart"
+
+
+@pytest.mark.parametrize("name", ["a b", "é", "50%", "%41", "a::b", "#?&"])
+def test_a_data_folder_of_any_name_holds_its_own_checkpoints(tmp_path: Path, name: str) -> None:
+    written = write(CheckpointStore(Settings(data=tmp_path / name).checkpoint_url), 10, 2, "blitz")
+    assert (tmp_path / name / "state" / written).is_file()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_nothing_there_is_no_checkpoint(store: CheckpointStore) -> None:

@@ -1,0 +1,44 @@
+"""What `equirank up` asks of its own programs."""
+
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import typer
+
+from services.cli.ports import free_port
+from services.cli.up import _answer
+
+
+class Ready(BaseHTTPRequestHandler):
+    """Answers whatever is asked."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"ready")
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Ready) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_programs_of_this_machine_are_asked_past_the_proxy_of_the_environment(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "")
+    urllib.request.install_opener(urllib.request.build_opener())  # as a new process has it
+    assert _answer(address) == "ready"
+
+
+def test_an_address_that_this_machine_does_not_have_is_told_also_where_any_port_will_do() -> None:
+    with pytest.raises(typer.BadParameter, match=r"192\.0\.2\.1 cannot be listened on"):
+        free_port("192.0.2.1")
