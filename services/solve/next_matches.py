@@ -23,7 +23,7 @@ from services.wire.pools import Kind
 
 MOST_AGENTS: Final = 300
 _SOLVE_SECONDS: Final = 30.0
-"""Of one solve for a question: whoever asks waits for it, and other questions wait behind it."""
+"""Of one solve for a question. The caller waits for it, and other questions wait behind it."""
 TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
 
 
