@@ -54,6 +54,11 @@ def test_unplayed_games_are_refused_or_left_out_and_counted(cell: str) -> None:
         read_results(text)
 
 
+def test_a_misspelt_word_for_unplayed_games_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unplayed must be one of skip, refuse, got 'refused'"):
+        read_results(RESULTS, unplayed="refused")
+
+
 @pytest.mark.parametrize(
     ("cell", "time"),
     [
