@@ -88,13 +88,17 @@ def nonnegative(argument: str, matrix: ArrayLike) -> Floats:
 def symmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
     """`matrix` as float64 of shape (m, m), finite, with |M[a, b] - M[b, a]| <= tolerance."""
     array = finite(argument, square(argument, matrix))
-    return _all_of(argument, array, np.abs(array - array.T) <= tolerance, "must equal its transpose")
+    with np.errstate(over="ignore"):
+        off = np.abs(array - array.T)
+    return _all_of(argument, array, off <= tolerance, "must equal its transpose")
 
 
 def antisymmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
     """`matrix` as float64 of shape (m, m), finite, with |M[a, b] + M[b, a]| <= tolerance (so the diagonal is 0 too)."""
     array = finite(argument, square(argument, matrix))
-    return _all_of(argument, array, np.abs(array + array.T) <= tolerance, "must be minus its transpose (margins of a over b and b over a)")
+    with np.errstate(over="ignore"):
+        off = np.abs(array + array.T)
+    return _all_of(argument, array, off <= tolerance, "must be minus its transpose (margins of a over b and b over a)")
 
 
 def zero_diagonal(argument: str, matrix: Matrix) -> None:

@@ -23,6 +23,8 @@ DENSE_REFUSALS = [
     (checks.symmetric, [[0, 1], [2, 0]], "must equal its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, 1], [1, 0]], "must be minus its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, 1], [-1, 3]], "must be minus its transpose", "m[1, 1]"),
+    (checks.antisymmetric, [[0, 0], [0, 1e308]], "must be minus its transpose", "m[1, 1]"),
+    (checks.symmetric, [[0, 1e308], [-1e308, 0]], "must equal its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, np.inf], [-np.inf, 0]], "must be finite", "m[0, 1]"),
 ]
 SPARSE_REFUSALS = [
