@@ -157,6 +157,14 @@ def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above
     return given
 
 
+def positive(argument: str, value: SupportsFloat, rule: str) -> float:
+    """`value` as a float above 0, which may be infinite; `rule` says what it must be."""
+    try:
+        return math.inf if value == math.inf else number(argument, value, above=0.0)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InputError(argument, value, rule) from error
+
+
 def count(argument: str, value: object, *, low: int = 0, high: float = math.inf) -> int:
     """`value` as an int, low <= value <= high; bools and floats are refused."""
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer) or value < low:
