@@ -60,7 +60,7 @@ def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
 
 def ids(argument: str, values: ArrayLike) -> NDArray[Any]:
     """As `integers`, where nothing in a list, which has no type, is no ids."""
-    if isinstance(values, list | tuple | np.ndarray) and not len(values):
+    if values.shape[:1] == (0,) if isinstance(values, np.ndarray) else isinstance(values, list | tuple) and not values:
         return np.zeros(np.shape(values), np.int32)
     return integers(argument, values)
 
