@@ -44,8 +44,8 @@ def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped]:
 
 
 def contests_profile(contests: Iterable[Contest]) -> Profile:
-    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest, and for what is none,
-    such as a `Skipped`.
+    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest, and for other
+    records, such as a `Skipped`.
     """
     ids: dict[str, int] = {}
     start, agent, level, weight = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], []

@@ -48,8 +48,8 @@ class Feature:
         return cls(text, form, columns)
 
     def of(self, cells: Mapping[str, Any], row: int) -> float:
-        """The value in a row. Raises `FormatError` for a cell that is no finite number, two whose difference or sum is none, and a negative
-        one of a relative difference.
+        """The value in a row. Raises `FormatError` for a cell that is no finite number, two cells whose difference or sum overflows, and
+        a negative cell of a relative difference.
         """
         if self.form == "first":
             return 1.0
