@@ -60,7 +60,7 @@ def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
 
 def ids(argument: str, values: ArrayLike) -> NDArray[Any]:
     """As `integers`, where nothing in a list, which has no type, is no ids."""
-    if isinstance(values, list | tuple | np.ndarray) and not len(values):
+    if values.shape[:1] == (0,) if isinstance(values, np.ndarray) else isinstance(values, list | tuple) and not values:
         return np.zeros(np.shape(values), np.int32)
     return integers(argument, values)
 
@@ -88,13 +88,17 @@ def nonnegative(argument: str, matrix: ArrayLike) -> Floats:
 def symmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
     """`matrix` as float64 of shape (m, m), finite, with |M[a, b] - M[b, a]| <= tolerance."""
     array = finite(argument, square(argument, matrix))
-    return _all_of(argument, array, np.abs(array - array.T) <= tolerance, "must equal its transpose")
+    with np.errstate(over="ignore"):
+        off = np.abs(array - array.T)
+    return _all_of(argument, array, off <= tolerance, "must equal its transpose")
 
 
 def antisymmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
     """`matrix` as float64 of shape (m, m), finite, with |M[a, b] + M[b, a]| <= tolerance (so the diagonal is 0 too)."""
     array = finite(argument, square(argument, matrix))
-    return _all_of(argument, array, np.abs(array + array.T) <= tolerance, "must be minus its transpose (margins of a over b and b over a)")
+    with np.errstate(over="ignore"):
+        off = np.abs(array + array.T)
+    return _all_of(argument, array, off <= tolerance, "must be minus its transpose (margins of a over b and b over a)")
 
 
 def zero_diagonal(argument: str, matrix: Matrix) -> None:
@@ -151,6 +155,14 @@ def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above
     if not (math.isfinite(given) and low <= given <= high and given > above):
         raise InputError(argument, value, "must be a finite number" + _bounds(low, above, high))
     return given
+
+
+def positive(argument: str, value: SupportsFloat, rule: str) -> float:
+    """`value` as a float above 0, which may be infinite; `rule` says what it must be."""
+    try:
+        return math.inf if value == math.inf else number(argument, value, above=0.0)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InputError(argument, value, rule) from error
 
 
 def count(argument: str, value: object, *, low: int = 0, high: float = math.inf) -> int:

@@ -148,7 +148,12 @@ def _refuse_unweighted(flow: Sparse, weight: Sparse) -> None:
 
 
 def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component: Ids) -> tuple[Floats, int]:
-    """Weighted least squares: the Laplacian's equations, solved for unit diagonal, then centred in each component."""
+    """Weighted least squares: the Laplacian's equations, solved for unit diagonal, then centred in each component.
+
+    The flow is solved in its own unit, because squares of very small numbers are 0.
+    """
+    unit = float(np.abs(y).max(initial=0.0)) or 1.0
+    y = y / unit
     source = np.bincount(first, w * y, m) - np.bincount(second, w * y, m)
     degree = np.bincount(first, w, m) + np.bincount(second, w, m)
     root = np.sqrt(np.where(degree > 0, degree, 1.0))
@@ -163,7 +168,7 @@ def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component
     scaled, short = cg(laplacian, source / root, rtol=1e-13, atol=0.0, maxiter=max(1000, 10 * min(m, 2000)), callback=count)
     if short:
         scaled = _factored(laplacian, source / root, component)
-    potentials = scaled / root
+    potentials = scaled / root * unit
     size = np.bincount(component)
     return potentials - (np.bincount(component, potentials) / size)[component], steps
 

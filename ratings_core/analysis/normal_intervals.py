@@ -64,9 +64,12 @@ def normal_intervals(
 
     Source: White 1982 (sandwich); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks (single step).
     """
-    checks.number("level", level, above=0.0, high=1.0 - 1e-9)
-    if counts.m > NORMAL_AGENTS:
+    level, prior = _level(level), checks.number("prior", prior, low=0.0)
+    if checks.instance("counts", counts, PairCounts).m > NORMAL_AGENTS:
         raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
+    theta = _ratings(theta, counts.m)
+    nu = nu if nu is None or nu == math.inf else checks.number("nu", nu, low=0.0)
+    _check_groups(groups, counts.m)
     component = components_of(counts, prior)
     covariance = _covariance(counts, np.where(np.isnan(theta), 0.0, theta), nu, prior, component, groups)
     error = np.where(np.isnan(theta), np.nan, np.sqrt(np.maximum(covariance.diagonal(), 0.0)))
@@ -97,11 +100,21 @@ def simultaneous_ranks(
     Returns:
         Best and worst rank of each agent, int64 (m,), which include the rank among `theta`.
 
+    Raises:
+        InputError: An argument is out of range, or of another number of agents than `theta`.
+
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3 (single step); the critical value is drawn up to
     300 agents, Bonferroni's beyond.
     """
+    theta, level = _ratings(theta), _level(level)
+    if freedom is not None:
+        checks.count("freedom", freedom, low=1)
     m, rated = len(theta), ~np.isnan(theta)
-    label = np.zeros(m, np.int64) if component is None else component
+    covariance = checks.finite("covariance", checks.square("covariance", covariance))
+    label = np.zeros(m, np.int64) if component is None else checks.integers("component", component)
+    for name, array, shape in (("covariance", covariance, (m, m)), ("component", label, (m,))):
+        if array.shape != shape:
+            raise InputError(name, array.shape, f"must be of the {m} agents of theta, {shape}")
     compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
     spread = covariance.diagonal()
     error = np.where(compare, np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0)), 1.0)  # 0 times an infinite value is NaN
@@ -110,6 +123,25 @@ def simultaneous_ranks(
     above, below = (surely & (gap < 0)).sum(axis=1), (surely & (gap > 0)).sum(axis=1)
     rank = Ranking.from_scores(theta).rank
     return np.minimum(1 + above, rank).astype(np.int64), np.maximum(m - below, rank).astype(np.int64)
+
+
+def _level(level: float) -> float:
+    return checks.number("level", level, above=0.0, high=1.0 - 1e-9)
+
+
+def _ratings(theta: Floats, m: int | None = None) -> Floats:
+    ratings = checks.real("theta", theta)
+    if ratings.ndim != 1 or np.isinf(ratings).any() or m not in (None, len(ratings)):
+        raise InputError("theta", ratings, "must be a finite number or NaN for each agent" + (f" of {m}" if m is not None else ""))
+    return ratings
+
+
+def _check_groups(groups: Sequence[PairCounts], m: int) -> None:
+    if len(checks.sequence("groups", groups)) == 1:
+        raise InputError("groups", 1, "must be two or more, or none")
+    for i, group in enumerate(groups):
+        if checks.instance(f"groups[{i}]", group, PairCounts).m != m:
+            raise InputError(f"groups[{i}]", group.m, f"must be of the same {m} agents as counts")
 
 
 def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.json_items import content, json_values
@@ -43,10 +44,13 @@ def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped]:
 
 
 def contests_profile(contests: Iterable[Contest]) -> Profile:
-    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest."""
+    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest, and for other
+    records, such as a `Skipped`.
+    """
     ids: dict[str, int] = {}
     start, agent, level, weight = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], []
-    for contest in contests:
+    for i, contest in enumerate(contests):
+        checks.instance(f"contests[{i}]", contest, Contest)
         places = np.array(contest.places)
         order = np.argsort(places, kind="stable")
         agent.append(np.array([ids.setdefault(handle, len(ids)) for handle in contest.handles], np.int32)[order])

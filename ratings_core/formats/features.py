@@ -1,5 +1,6 @@
 """Covariates of a game from the columns of its row, such as the difference in length of two answers."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -47,12 +48,16 @@ class Feature:
         return cls(text, form, columns)
 
     def of(self, cells: Mapping[str, Any], row: int) -> float:
-        """The value in a row. Raises `FormatError` for a cell that is no finite number, and for a negative one of a relative difference."""
+        """The value in a row. Raises `FormatError` for a cell that is no finite number, two cells whose difference or sum overflows, and
+        a negative cell of a relative difference.
+        """
         if self.form == "first":
             return 1.0
         values = [number(_text(cells.get(column)), row, column) for column in self.columns]
         if self.form == "column":
             return values[0]
+        if not math.isfinite(abs(values[0]) + abs(values[1])):
+            raise FormatError(row, self.columns[0], values[0], f"must be small enough for the feature {self.text}")
         if self.form == "difference":
             return values[0] - values[1]
         if (low := next((i for i, value in enumerate(values) if value < 0), None)) is not None:

@@ -9,7 +9,7 @@ from typing import Final, TextIO, cast
 
 from ratings_core import extras
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.results import NO_RESULT, Unplayed
+from ratings_core.formats.results import NO_RESULT, Unplayed, checked_unplayed
 from ratings_core.formats.stream import MAX_LINE_BYTES, text_lines
 from ratings_core.formats.table import name
 from ratings_core.formats.times import midnight
@@ -48,9 +48,11 @@ def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterat
         A `ChessGame`, or a `Skipped` with the reason: a player is unknown (`?`), or the game has no result.
 
     Raises:
+        InputError: `unplayed` is another word.
         FormatError: A game lacks a player or a result, or has another result; names the game's number and line.
         MissingExtraError: The package chess is not installed.
     """
+    checked_unplayed(unplayed)
     pgn = extras.load("chess.pgn", "chess", "reading PGN")
     handle = _Handle(stream)
     number = 0

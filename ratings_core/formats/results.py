@@ -3,8 +3,9 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
+from ratings_core import checks
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.rows import NO_EXTRAS, NOT_CHOSEN, PLAIN, Extras, RowRules, made
 from ratings_core.formats.stream import csv_lines
@@ -65,8 +66,10 @@ def iter_results(
     """The games of a CSV in its order, one held at a time. stream: as `unpacked` returns it; unplayed: what to do with rows in which
     a score is one of `NOT_PLAYED`.
 
-    rules: of single rows; columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` (row, column).
+    rules: of single rows; columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` (row, column), and
+    `InputError` for another word of `unplayed`.
     """
+    checked_unplayed(unplayed)
     rows = read_rows(csv_lines(stream), delimiter)
     reader = _Reader(rows, columns or ResultColumns(time="date" if "date" in rows.header else None))
     rules.check_columns(rows.header)
@@ -81,6 +84,11 @@ def iter_results(
         return replace(found, extras=rules.extras_of(cells, line))
 
     return made(rows.each(), game if rules != PLAIN else lambda line, row: reader.game(line, row, unplayed), rules)
+
+
+def checked_unplayed(unplayed: Unplayed) -> None:
+    """Raises `InputError` for another word."""
+    checks.choice("unplayed", unplayed, get_args(Unplayed))
 
 
 class _Reader:

@@ -57,7 +57,9 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
 
 
 def head(stream: io.BufferedReader) -> bytes:
-    """The file's first bytes, up to 64 KiB, which stay to be read. stream: as `unpacked` returned it."""
+    """The file's first bytes, up to 64 KiB, which stay to be read. stream: as `unpacked` returned it, else `InputError`."""
+    if not callable(getattr(stream, "peek", None)):
+        raise InputError("stream", stream, "must be a stream of bytes as unpacked returns it")
     return stream.peek()
 
 

@@ -38,8 +38,7 @@ def decayed(buckets: Sequence[PairCounts], half_life: float) -> PairCounts:
         InputError: There is no bucket, or the buckets differ in agents.
     """
     _checked(buckets)
-    if not half_life > 0:
-        raise InputError("half_life", half_life, "must be above 0 buckets, or infinite")
+    half_life = checks.positive("half_life", half_life, "must be above 0 buckets, or infinite")
     weights = [2.0 ** (-(len(buckets) - 1 - b) / half_life) for b in range(len(buckets))]
     m = buckets[0].m
     keys, index = np.unique(np.concatenate([one.first * m + one.second for one in buckets]), return_inverse=True)

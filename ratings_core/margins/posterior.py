@@ -120,11 +120,10 @@ def posterior_margins(
     Source: Dirichlet-multinomial conjugacy; Davidson 1970, eq. 2.3 for the prediction; docs/concepts/posterior-margins.md.
     """
     counts = pair_counts(wins, ties)
-    checks.number("prior", prior, above=0.0)
-    checks.number("pessimism", pessimism, low=0.0)
+    prior, pessimism = checks.number("prior", prior, above=0.0), checks.number("pessimism", pessimism, low=0.0)
     checks.switch("restricted", restricted)
-    if kappa is not None and not kappa > 0:
-        raise InputError("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
+    if kappa is not None:
+        kappa = checks.positive("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
     fit = davidson(counts, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
     theta = _same_where_equal(fit.ratings)
     cells = np.stack([counts.won, counts.tied, counts.lost])
@@ -132,7 +131,7 @@ def posterior_margins(
     leverage = _leverage(counts, theta, spread) if restricted else None
     predicted = shares(theta[counts.first] - theta[counts.second], fit.nu)
     found = concentration(cells, predicted, leverage, (counts.first, counts.second))
-    weight = found.kappa if kappa is None else float(kappa)
+    weight = found.kappa if kappa is None else kappa
     strength = theta - pessimism * spread
     correction = _correction(counts, strength, fit.nu, weight)
     return PosteriorMargins(strength, theta, spread, fit.nu, weight, found, correction, pessimism)

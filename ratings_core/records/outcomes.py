@@ -31,9 +31,10 @@ NO_TASK: Final = -1
 
 def fixed_weight(weight: float, argument: str = "weight") -> int:
     """`weight` in units of 2**-20, rounded to nearest. Raises `InputError` outside 0.001 to 1000."""
-    if not MIN_WEIGHT <= _as_number(argument, weight) <= MAX_WEIGHT:
+    given = _as_number(argument, weight)
+    if not MIN_WEIGHT <= given <= MAX_WEIGHT:
         raise InputError(argument, weight, f"must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
-    return round(weight * WEIGHT_ONE)
+    return round(given * WEIGHT_ONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ DENSE_REFUSALS = [
     (checks.real, sparse.csr_array(np.eye(2)), "must be dense", "m"),
     (checks.finite, [0.0, np.nan], "must be finite", "m[1]"),
     (checks.finite, [None], "must be finite", "m[0]"),
+    (checks.ids, np.array(1.5), "must hold whole numbers", "m"),
     (checks.finite, np.inf, "must be finite", "m"),
     (checks.square, np.zeros((2, 3)), "square matrix", "m"),
     (checks.square, np.zeros((0, 0)), "at least one row", "m"),
@@ -23,6 +24,8 @@ DENSE_REFUSALS = [
     (checks.symmetric, [[0, 1], [2, 0]], "must equal its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, 1], [1, 0]], "must be minus its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, 1], [-1, 3]], "must be minus its transpose", "m[1, 1]"),
+    (checks.antisymmetric, [[0, 0], [0, 1e308]], "must be minus its transpose", "m[1, 1]"),
+    (checks.symmetric, [[0, 1e308], [-1e308, 0]], "must equal its transpose", "m[0, 1]"),
     (checks.antisymmetric, [[0, np.inf], [-np.inf, 0]], "must be finite", "m[0, 1]"),
 ]
 SPARSE_REFUSALS = [

@@ -73,6 +73,12 @@ def test_energy_parts_without_cross_terms_and_ratings_make_no_cycles(seed):
     assert hodge(np.subtract.outer(r, r) * (W > 0), W).cyclic_energy == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e140])
+def test_the_unit_of_the_flow_is_the_unit_of_its_potentials(unit):
+    Y, W = flows(3)
+    assert hodge(Y * unit, W).ratings / unit == pytest.approx(hodge(Y, W).ratings, rel=1e-9, abs=1e-12)
+
+
 def test_a_forest_says_nothing_of_cycles():
     path = np.diag(np.ones(3), 1) - np.diag(np.ones(3), -1)
     found = hodge(sparse.csr_array(path))

@@ -1,5 +1,7 @@
 """Normal intervals against the fit's own sandwich, a readable twin by numerical differentiation, and clustered outcomes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -139,3 +141,34 @@ def test_bad_arguments_are_refused() -> None:
         normal_intervals(played(1, 3), np.zeros(M), level=1.0)
     with pytest.raises(InputError, match="at most"):
         normal_intervals(PairCounts(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
+
+
+COUNTS = played(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("counts", None), ("theta", np.zeros(M + 1)), ("theta", np.full(M, np.inf)), ("nu", -1.0), ("nu", np.nan), ("nu", "one"),
+        ("prior", -1.0), ("prior", np.nan), ("groups", [COUNTS]), ("groups", None), ("groups", [COUNTS, None]), ("level", np.nan),
+    ],
+)  # fmt: skip
+def test_an_argument_of_intervals_that_is_out_of_range_is_named(argument: str, value: Any) -> None:
+    given: dict[str, Any] = {"counts": COUNTS, "theta": np.zeros(M), "prior": 1.0} | {argument: value}
+    with pytest.raises(InputError) as refused:
+        normal_intervals(given.pop("counts"), given.pop("theta"), **given)
+    assert refused.value.argument.startswith(argument)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("theta", np.zeros((2, 2))), ("theta", "two"), ("covariance", np.eye(3)), ("covariance", np.full((2, 2), np.nan)),
+        ("component", [0]), ("component", [0.5, 1.0]), ("level", 0.0), ("level", 1.0), ("level", None), ("freedom", 0), ("freedom", 1.5),
+    ],
+)  # fmt: skip
+def test_an_argument_of_ranks_that_is_out_of_range_is_named(argument: str, value: Any) -> None:
+    given: dict[str, Any] = {"theta": np.zeros(2), "covariance": np.eye(2)} | {argument: value}
+    with pytest.raises(InputError) as refused:
+        simultaneous_ranks(**given)
+    assert refused.value.argument.startswith(argument)

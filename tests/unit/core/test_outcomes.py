@@ -63,6 +63,11 @@ def test_weights_are_rounded_to_the_nearest_unit():
     assert (fixed_weight(1), fixed_weight(0.001), fixed_weight(1000)) == (1 << 20, 1049, 1000 << 20)
 
 
+@pytest.mark.parametrize("number", [np.int8, np.uint8, np.int16, np.float16, np.float32, np.int64])
+def test_a_weight_of_few_bits_counts_as_the_same_weight_of_many(number):
+    assert fixed_weight(number(3)) == 3 * WEIGHT_ONE
+
+
 def test_columns_of_games():
     roster, tasks = Roster(), Roster()
     games = [Outcome((Side(("bob", "cy"), 7), A), 5.0, 0.5, "map"), Outcome((A, B))]

@@ -43,6 +43,13 @@ def battles(data: bytes) -> list[Battle | Skipped]:
     return list(iter_battles(unpacked(io.BytesIO(data))))
 
 
+@pytest.mark.parametrize("stream", [io.BytesIO(b"{}"), "battles.json", None])
+def test_a_stream_that_was_not_unpacked_is_refused(stream: Any) -> None:
+    for read in (iter_battles, json_values):
+        with pytest.raises(InputError, match="stream must be a stream of bytes as unpacked returns it"):
+            list(read(stream))
+
+
 def parquet(rows: list[dict[str, Any]], **options: Any) -> bytes:
     out = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), out, **options)

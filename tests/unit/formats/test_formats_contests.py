@@ -88,3 +88,9 @@ def test_a_broken_contest_is_named(change: dict[str, Any], column: str) -> None:
 def test_a_contest_that_is_no_object() -> None:
     with pytest.raises(FormatError, match="row 1 must be a contest"):
         contests(text="[3]")
+
+
+def test_what_was_left_out_of_a_file_is_no_ballot() -> None:
+    alone = {"standings": [["ann", 0, 0]]}
+    with pytest.raises(InputError, match=r"contests\[1\] must be a Contest, got Skipped"):
+        contests_profile(contests(ROUND, alone))  # type: ignore[arg-type]

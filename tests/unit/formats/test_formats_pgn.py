@@ -96,6 +96,11 @@ def test_broken_games_are_named_by_number(broken: str, words: str) -> None:
         games(game() + broken)
 
 
+def test_a_misspelt_word_for_unplayed_games_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unplayed must be one of skip, refuse, got 'skipped'"):
+        list(iter_games(unpacked(io.BytesIO(game().encode())), "skipped"))  # type: ignore[arg-type]
+
+
 def test_names_in_latin_1_say_what_to_do() -> None:
     with pytest.raises(FormatError, match=r"row 2 .*iconv"):
         games(game(white="Rubén").encode("latin-1"))

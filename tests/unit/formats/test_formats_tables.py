@@ -8,6 +8,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FormatError, Result, ResultColumns, Skipped, guess, iter_results, read_margins, read_scores, unpacked
+from ratings_core.formats.features import Feature
 from ratings_core.formats.times import seconds
 
 MARGINS = "x,rock,paper,scissors\nrock,0,-1,1\nscissors,-1,1,0\npaper,1,0,-1\n"
@@ -52,6 +53,11 @@ def test_unplayed_games_are_refused_or_left_out_and_counted(cell: str) -> None:
     assert (len(found), found[2]) == (3, Skipped(4, "no result (unplayed)"))
     with pytest.raises(FormatError, match=r"row 4, column 'home_score'.*unplayed=skip"):
         read_results(text)
+
+
+def test_a_misspelt_word_for_unplayed_games_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unplayed must be one of skip, refuse, got 'refused'"):
+        read_results(RESULTS, unplayed="refused")
 
 
 @pytest.mark.parametrize(
@@ -153,3 +159,9 @@ def test_tables_are_read_from_streams_too():
     assert (found.names, found.margins.tolist()) == (("b", "a"), read_margins(margins, ";").margins.tolist())
     with pytest.raises(FormatError, match="row 2"):
         read_margins(unpacked(io.BytesIO(b"x,a,b\na,0,1\nb,1,0\n")))
+
+
+@pytest.mark.parametrize(("text", "cells"), [("a:b", ("1e308", "-1e308")), ("a~b", ("1.5e308", "1e308"))])
+def test_a_feature_of_two_cells_that_overflows_is_refused(text: str, cells: tuple[str, str]) -> None:
+    with pytest.raises(FormatError, match=rf"row 7, column 'a' must be small enough for the feature {text}"):
+        Feature.parsed(text).of(dict(zip("ab", cells, strict=True)), 7)

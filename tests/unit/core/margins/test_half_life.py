@@ -1,6 +1,7 @@
 """Decayed tallies, and a half-life chosen by what it predicts."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,9 +46,9 @@ def test_strengths_that_drift_have_a_short_half_life_and_constant_ones_a_long_on
 
 @pytest.mark.parametrize(
     ("half_lives", "first", "named"),
-    [((), 1, "half_lives"), ((1.0,), 0, "first"), ((0.0,), 1, "half_life"), ((1.0,), 2, "first")],
+    [((), 1, "half_lives"), ((1.0,), 0, "first"), ((0.0,), 1, "half_life"), ((None,), 1, "half_life"), ((1.0,), 2, "first")],
 )
-def test_bad_arguments_are_named(half_lives: tuple[float, ...], first: int, named: str) -> None:
+def test_bad_arguments_are_named(half_lives: tuple[Any, ...], first: int, named: str) -> None:
     one = season(np.zeros(3), 0, 10)
     with pytest.raises(InputError, match=named):
         choose_half_life([one, one], half_lives, first=first)

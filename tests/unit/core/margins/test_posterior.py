@@ -1,7 +1,9 @@
 """Posterior margins against a readable twin, direct numerical integration, and their laws."""
 
 import math
+from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,11 +153,23 @@ def test_pessimism_takes_lower_bounds_and_keeps_antisymmetry() -> None:
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"kappa": 0.0}, "kappa"), ({"kappa": math.nan}, "kappa"), ({"prior": 0.0}, "prior"), ({"pessimism": -1.0}, "pessimism")],
+    [
+        ({"kappa": 0.0}, "kappa"),
+        ({"kappa": math.nan}, "kappa"),
+        ({"prior": 0.0}, "prior"),
+        ({"pessimism": -1.0}, "pessimism"),
+        ({"kappa": "x"}, "kappa"),
+    ],
 )
-def test_bad_arguments_are_named(options: dict[str, float], named: str) -> None:
+def test_bad_arguments_are_named(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        posterior_margins(np.array([[0.0, 1], [0, 0]]), **options)  # type: ignore[arg-type]
+        posterior_margins(np.array([[0.0, 1], [0, 0]]), **options)
+
+
+def test_numbers_of_any_kind_are_taken() -> None:
+    wins, half = np.array([[0.0, 3], [2, 0]]), Fraction(1, 2)
+    given, wanted = (posterior_margins(wins, kappa=one, prior=one, pessimism=one) for one in (half, 0.5))
+    np.testing.assert_array_equal(given.dense(), wanted.dense())
 
 
 def test_only_ties_leave_all_margins_at_zero() -> None:
