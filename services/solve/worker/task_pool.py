@@ -67,7 +67,7 @@ class RayTaskPool:
 
     def __init__(self) -> None:
         self._functions: dict[TaskType, Any] = {}
-        # Whoever starts a task asks for a result of it and tells what failed: Ray would write a traceback for each other result besides.
+        # The scheduler asks for one result of a task and reports what failed. Ray would write a traceback for each other result besides.
         os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 
     def start(self, task_type: TaskType, *arguments: Any) -> Task:
