@@ -78,7 +78,8 @@ def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedAr
         text = sent = _as_json(texts[at]) if is_stream(texts[at]) else texts[at]
         for matcher in names.values():
             text = matcher.in_text(text)
-        changed[at] = text != sent or text == STREAM_START != texts[at]
+        is_cut = sent == STREAM_START and texts[at] != STREAM_START
+        changed[at] = text != sent or is_cut
         texts[at] = text if changed[at] else texts[at]
     return (pa.array(texts, column.type) if changed.any() else column), changed
 
