@@ -13,7 +13,9 @@ from tests.support.stores import LOG
 @pytest.fixture(scope="module")
 def one_node() -> Iterator[None]:
     """A Ray with two CPUs, which the test process drives."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=128 << 20)
+    ray.init(
+        address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=128 << 20
+    )
     yield
     ray.shutdown()
 
