@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from services.log.protocol import Record
 from services.log.skipping import Ranges
+from services.runtime.deadlines import ahead
 from services.wire.events import Kept
 from services.wire.rules import MAX_RECORD_BYTES
 
@@ -29,6 +30,8 @@ _ROWS: Final = 1 << 15
 """Rows of a part, about: they fold in some twenty milliseconds."""
 _BYTES: Final = 1 << 23
 """Bytes of a part, about; outcomes may have thousands of agents."""
+_FEWEST: Final = 16
+"""A part that ends with a chunk has at least one of so many parts of the rows that it may have."""
 
 
 class ArchivedRecords(Sequence[Record]):
@@ -85,12 +88,12 @@ class ArchivedRecords(Sequence[Record]):
 def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind: str | None = None) -> Iterator[ArchivedRecords]:
     """The archived records from offset `begin` on, or what they hold of a pool and of a kind. Raises `ArchiveDamagedError`.
 
-    The rows of a record may lie in two segments.
+    The rows of a record may lie in two segments. The next segment is read while one is used, so memory holds two.
     """
     import pyarrow as pa  # noqa: PLC0415 - needs the extra `archive`
 
     rest: Any = None
-    for segment in archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True):
+    for segment in ahead(archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True), "archive"):
         table = segment if rest is None else pa.concat_tables([rest, segment])
         offset = table["offset"].to_numpy()
         whole = int(np.searchsorted(offset, offset[-1]))
@@ -101,11 +104,14 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
 
 
 def _cut(table: Any) -> Iterator[ArchivedRecords]:
-    """Parts of a table that divide no record."""
+    """Parts of a table that divide no record. They end where a chunk ends, if they may: its names have a dictionary of their own."""
     offset, first = table["offset"].to_numpy(), 0
     rows = min(_ROWS, max(1, _BYTES * len(table) // max(1, table.nbytes)))
+    chunks = np.cumsum([len(chunk) for chunk in table["agents"].chunks])
     while first < len(offset):
-        last = int(np.searchsorted(offset, offset[min(first + rows, len(offset)) - 1], side="right"))
+        end = min(first + rows, len(offset))
+        end = int(chunks[(chunks > first + rows // _FEWEST) & (chunks <= end)].max(initial=0)) or end
+        last = int(np.searchsorted(offset, offset[end - 1], side="right"))
         yield ArchivedRecords(table.slice(first, last - first))
         first = last
 

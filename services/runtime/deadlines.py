@@ -4,7 +4,7 @@ A call that hangs cannot be ended. Its thread remains until the call returns, an
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -25,6 +25,14 @@ def _run(work: Callable[[], T], future: "Future[T]") -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
+
+
+def ahead(items: Iterator[T], name: str) -> Iterator[T]:
+    """The same items, the next one made on a thread while the one before is used. name: of the threads."""
+    following = start(lambda: next(items, None), name)
+    while (item := following.result()) is not None:
+        following = start(lambda: next(items, None), name)
+        yield item
 
 
 class Calls:
