@@ -30,8 +30,8 @@ _ROWS: Final = 1 << 15
 """Rows of a part, about: they fold in some twenty milliseconds."""
 _BYTES: Final = 1 << 23
 """Bytes of a part, about; outcomes may have thousands of agents."""
-_FEWEST: Final = 16
-"""A part that ends with a chunk has at least one of so many parts of the rows that it may have."""
+_SHORTER: Final = 16
+"""A part may end early, with a chunk of the table, once it has `rows // _SHORTER` rows."""
 
 
 class ArchivedRecords(Sequence[Record]):
@@ -104,13 +104,16 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
 
 
 def _cut(table: Any) -> Iterator[ArchivedRecords]:
-    """Parts of a table that divide no record. They end where a chunk ends, if they may: its names have a dictionary of their own."""
+    """Parts of a table that divide no record.
+
+    A part ends at the end of a chunk where it can: each chunk has its own dictionary of names, and joining two dictionaries is slow.
+    """
     offset, first = table["offset"].to_numpy(), 0
     rows = min(_ROWS, max(1, _BYTES * len(table) // max(1, table.nbytes)))
     chunks = np.cumsum([len(chunk) for chunk in table["agents"].chunks])
     while first < len(offset):
         end = min(first + rows, len(offset))
-        end = int(chunks[(chunks > first + rows // _FEWEST) & (chunks <= end)].max(initial=0)) or end
+        end = int(chunks[(chunks > first + rows // _SHORTER) & (chunks <= end)].max(initial=0)) or end
         last = int(np.searchsorted(offset, offset[end - 1], side="right"))
         yield ArchivedRecords(table.slice(first, last - first))
         first = last
