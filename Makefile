@@ -31,7 +31,7 @@ unit: oracles    ## tests without servers
 	$(PYTEST) tests/unit -n $(WORKERS) --dist loadfile
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
-	$(PYTEST) tests/integration -n $(SERVED) --dist loadfile
+	$(PYTEST) tests/integration -n $(SERVED) --dist loadfile --no-loadscope-reorder
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
