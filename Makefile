@@ -6,7 +6,10 @@ BIN := .venv/bin
 # run on one worker, so that their shared fixtures are made once.
 WORKERS ?= 3
 SERVED ?= 4
+BESIDE = -n $(SERVED) --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest -q
+# Bytecode is written whatever the environment says: without it each worker of each run rewrites the assertions of all tests, 14 s for those of unit.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install oracles run test unit integration web system chaos cluster secured lint bench docs mutants soak
 
@@ -20,7 +23,8 @@ run:             ## the whole system with its demo on http://127.0.0.1:8000 (Ctr
 	@scripts/bootstrap run
 	$(BIN)/equirank up --demo
 
-test: unit integration web   ## all tests (also: make unit, make integration, make web)
+test: unit       ## all tests (also: make unit, make integration, make web); the browser works while those of integration wait
+	$(PYTEST) tests/integration tests/web $(BESIDE)
 
 oracles: install ## .venv-oracles, which tests compare with
 	@scripts/oracles
@@ -29,7 +33,7 @@ unit: oracles    ## tests without servers
 	$(PYTEST) tests/unit -n $(WORKERS) --dist loadfile
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
-	$(PYTEST) tests/integration -n $(SERVED) --dist loadfile
+	$(PYTEST) tests/integration $(BESIDE)
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web

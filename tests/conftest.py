@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -14,6 +14,16 @@ settings.register_profile("equirank", deadline=None, derandomize=True, print_blo
 settings.load_profile("equirank")
 
 from tests.support.required import pytest_configure, pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401 - hooks
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector, which would walk ten thousand of them again and again and free nearly nothing."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

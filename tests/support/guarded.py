@@ -8,9 +8,11 @@ before such a page, into columns that end at such pages as well; it prints how m
 
 import ctypes
 import json
+import math
 import mmap
 import random
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -41,18 +43,30 @@ def guarded(size: int) -> NDArray[np.uint8]:
     return whole[pages * _PAGE - size : pages * _PAGE]
 
 
+_KEPT: Final[dict[int, list[NDArray[np.uint8]]]] = defaultdict(list)
+"""Memory before guarded pages by its number of pages: the columns of each poll take that of the poll before, as mapping it takes time."""
+
+
 class _Guarded:
-    """numpy, but that `empty` takes memory from `guarded`."""
+    """numpy, but that `empty` takes memory before a guarded page."""
+
+    def __init__(self) -> None:
+        self._taken = Counter[int]()
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-        return guarded(int(np.prod(shape)) * np.dtype(dtype).itemsize).view(dtype).reshape(shape)
+        size = math.prod((shape,) if isinstance(shape, int) else shape) * np.dtype(dtype).itemsize
+        pages = -(-size // _PAGE)
+        if self._taken[pages] == len(kept := _KEPT[pages]):
+            kept.append(guarded(pages * _PAGE))
+        self._taken[pages] += 1
+        return kept[self._taken[pages] - 1][pages * _PAGE - size :].view(dtype).reshape(shape)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
 
 def columns_for(size: int) -> ColumnBuffers:
-    """Columns as the scanner makes them, each of which ends at a guarded page."""
+    """Columns as the scanner makes them, each of which ends at a guarded page. They hold until columns of the next poll are made."""
     try:
         buffers.np = _Guarded()  # type: ignore[assignment]
         return ColumnBuffers(size)

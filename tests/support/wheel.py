@@ -52,7 +52,8 @@ class Environment:
         uv("venv", "--quiet", "--python", sys.executable, str(self.folder))
 
     def install(self, *arguments: str) -> None:
-        uv("pip", "install", "--quiet", "--compile-bytecode", "--python", str(self.python), *arguments)
+        """Install packages. Bytecode is written of the modules that a process imports: compiling all of numba and scipy takes 15 s."""
+        uv("pip", "install", "--quiet", "--python", str(self.python), *arguments)
 
     def borrow(self) -> None:
         """Make the packages of the running environment importable, but not the checkout that its .pth file names."""
