@@ -25,6 +25,10 @@ from services.solve.worker.task_pool import TaskPool, TaskType
 log = logging.getLogger("equirank.erasure")
 
 _TROUBLE: Final = "an erasure waits: %s"
+TASK_SECONDS: Final = 3600.0
+"""Deadline of a task, which reads a partition's archive and may write all of it again. One that hangs is cancelled. The next one has
+longer, because the archive may be that large."""
+_LONGEST_SECONDS: Final = 24 * 3600.0
 _ERASE: Final = TaskType(erase_kept)
 
 
@@ -58,7 +62,7 @@ class Eraser:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._control, self._has_erased, self._clock = settings, control, has_erased, clock
-        self._tasks = PartitionTasks(tasks, log, _TROUBLE)
+        self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
         self._erased: Counter[int] = Counter()
         """How many erasures of each partition this engine saw through."""
 

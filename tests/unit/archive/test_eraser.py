@@ -4,9 +4,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest, erased_name
 from services.control.records import ControlState, Serve
-from services.engine.eraser import Eraser
+from services.engine.eraser import TASK_SECONDS, Eraser
 from services.log.partition import partition_of
 from services.runtime.settings import Settings
 from tests.support.pools import control_of, first_generation, pool_of
@@ -109,6 +111,30 @@ def test_an_erasure_that_fails_is_tried_again_after_growing_pauses(tmp_path: Pat
     assert pauses[2] >= 4.0
     assert one.eraser.health().failures == len(started)
     assert not one.control.erasures.done
+
+
+def test_an_erasure_that_hangs_is_cancelled_and_the_next_one_has_longer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As on an object store that never answers; or the archive is so large that the first deadline is too short."""
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    one.serve(ANN)
+    one.cleared = [ANN]
+    for tries, seconds in enumerate((1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 24.0), 1):
+        one.now += 60.0  # the pause after a failure
+        assert one.step() == tries
+        one.now += seconds * TASK_SECONDS - 1.0
+        one.step()
+        assert not one.tasks.newest.ended
+        one.now += 2.0
+        one.step()
+        assert one.tasks.cancelled == one.tasks.tasks
+        assert not one.eraser.busy
+    assert "it did not end within 3600 s and was cancelled" in caplog.text
+    one.now += 60.0
+    one.step()
+    one.tasks.newest.end(None)
+    one.step()
+    assert one.eraser.health().pending == 0
 
 
 def test_a_pool_without_outcomes_and_erasures_of_an_earlier_engine(tmp_path: Path) -> None:
