@@ -65,10 +65,9 @@ def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | N
 
 def _other_link(archive: "ArchiveReader", topic: Topic, number: int, erasures: ErasureRecords) -> str | None:
     """Why the archive is another one than the newest erasure left; None where it is not, or where an erasure is under way."""
-    here = [one for one in erasures.requests if partition_of(one.pool, topic.partitions) == number]
-    noted = [(token, done.archive) for (pool, token), done in erasures.done.items() if partition_of(pool, topic.partitions) == number]
+    noted = [(note.token, note.change(number, partition_of(note.pool, topic.partitions))) for note in erasures.notes]
     changes = [(token, change) for token, change in noted if change is not None]
-    if not changes or not all(map(erasures.is_done, here)):
+    if not changes or not all(map(erasures.is_done, erasures.requests)):
         return None
     token, change = changes[-1]
     if archive.rows < change.covered:

@@ -37,10 +37,10 @@ class Log:
 class Drive:
     """An eraser on a fake task pool. cleared: names that results hold no more."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, archive: str | None = None) -> None:
         self.control, self.tasks, self.cleared, self.now = control_of(CREATED), FakeTaskPool(), list[ErasedName](), 0.0
         self.log = Log(self.control)
-        settings = Settings(data=folder, partitions=PARTITIONS)
+        settings = Settings(data=folder, partitions=PARTITIONS, archive=archive)
         self.eraser = Eraser(settings, self.tasks, self.log, lambda _: self.cleared, clock=lambda: 50.0)  # type: ignore[arg-type]
 
     def ask(self, name: ErasedName) -> None:
@@ -68,7 +68,7 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.step((HOME,)) == 0, "the archive is being written"
     assert one.step() == 1
     assert one.eraser.busy == {HOME}
-    assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, False)
+    assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, 0, [], 0)
     health = one.eraser.health()
     assert (health.pending, health.oldest_seconds) == (1, 30.0)
     change = ArchiveRewrite(rows=3, covered=8192, before="aa", after="bb")
@@ -77,6 +77,42 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, archive=change)
     assert one.eraser.health().pending == 0
     assert not one.eraser.busy
+
+
+def test_a_name_is_erased_once_no_partition_of_the_archive_holds_it(tmp_path: Path) -> None:
+    """A producer with another partitioner may have sent outcomes of the pool to any partition."""
+    one = Drive(tmp_path, str(tmp_path / "archive"))
+    one.ask(ANN)
+    assert one.step() == 2, "no fold takes what the two other partitions hold of the pool: nothing is waited for"
+    away = [task for task in one.tasks.tasks if task.arguments[1] != HOME]
+    assert [task.arguments[2:] for task in away] == [([], {}, 0, one.control.erasures.requests, 0)] * 2
+    one.serve(ANN)
+    one.cleared = [ANN]
+    assert one.step() == 3
+    one.tasks.newest.end(None)
+    away[0].end(change := ArchiveRewrite(rows=1, covered=0, before="aa", after="bb"))
+    assert one.step() == 3
+    assert one.eraser.health().pending == 1
+    away[1].end(None)
+    one.step()
+    assert one.eraser.health().pending == 0
+    done = one.control.erasures.done["p", ANN.token]
+    assert (done.archive, done.elsewhere) == (None, {away[0].arguments[1]: change})
+
+
+def test_a_change_of_an_archive_after_all_erasures_are_done_is_noted_for_verify(tmp_path: Path) -> None:
+    """As of one from a backup, or that an earlier release erased in the pools' own partitions only."""
+    one = Drive(tmp_path, str(tmp_path / "archive"))
+    one.log.append(first_generation(CREATED, number=2, erased=[ANN]))
+    one.ask(ANN)
+    one.log.append(ErasureDone(pool="p", token=ANN.token, time=1.0))
+    assert one.step() == 3
+    change = ArchiveRewrite(rows=1, covered=0, before="aa", after="bb")
+    for task in one.tasks.tasks:
+        task.end(None if task.arguments[1] == HOME else change)
+    assert one.step() == 3
+    found = {number for note in one.control.erasures.notes for number in range(PARTITIONS) if note.change(number, HOME) == change}
+    assert found == {*range(PARTITIONS)} - {HOME}
 
 
 def test_names_are_erased_in_the_order_of_the_requests(tmp_path: Path) -> None:
