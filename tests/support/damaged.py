@@ -17,7 +17,7 @@ class _Reader:
 
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         home, base, begin, end = self._batch
-        if begin <= self._at.get(home, 0) < end:
+        if begin <= self._at.get(home, end) < end:
             raise BatchDamaged("outcomes", home, self._at[home], end, "its checksum does not match", base)
         found = self._reader.poll(timeout, max_records)
         sound = [one for one in found.get(home, []) if one.offset < begin or self._at[home] >= end]
