@@ -72,7 +72,7 @@ def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Findin
 
 
 def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:
-    """The store; None where no `equirank up` runs, so that there are no boards. Raises `StoreError` where it does not answer."""
+    """The store; None where no `equirank up` runs: readers see no boards then. Raises `StoreError` where it does not answer."""
     try:
         store_url(settings)
     except StoreError as error:
