@@ -2,22 +2,25 @@
 
 A backup holds checkpoints that the log reaches beyond: they are copied first, the log last, in one snapshot of SQLite's. What
 cannot be read whole any more is left out: everything but the log can be made again from it. What is not as it was copied is refused
-before anything is restored. A local archive is copied with the log; one on an object store has the backups of that store.
+before anything is restored. A local archive is copied with the log; one on an object store has the backups of that store. Checkpoints
+and results are copied from and to where EQUIRANK_CHECKPOINTS says.
 """
 
 import os
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ratings_core import extras
 from ratings_core.errors import InputError
 from services.admin import inventory
-from services.admin.log_copy import copied, copy_log, outcomes_of, partitions_of
+from services.admin.log_copy import LogCopy, copied, copy_log, outcomes_of, partitions_of
 from services.archive.location import folder_of
 from services.backends import LOG_FILE
 from services.checkpoints.blob_files import BlobFiles
-from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.runtime.data_folder import DataFolder
 
 _STATE: Final = "state"
@@ -25,6 +28,7 @@ _REPLAY: Final = "replay"
 _ARCHIVE: Final = "archive"
 _PART: Final = ".part"
 _LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
+_OF_STATE: Final = ("checkpoints", "objects", "results")
 _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
 """What must not be there before: SQLite would replay another log's journal, and newer checkpoints would take the place of restored ones."""
 
@@ -40,10 +44,11 @@ class BackedUp(NamedTuple):
     archived: int = 0
 
 
-def back_up(data: Path, target: Path, archive: str | None = None) -> BackedUp:
+def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
     """Copy the data folder to `target`, a new folder that is there only once it is whole.
 
-    archive: URL of the archive. Raises `InputError`, `LogError`, `OSError`.
+    archive: URL of the archive. checkpoints: URL of checkpoints and results; None: they are in the data folder. Raises `InputError`,
+    `LogError`, `OSError`.
     """
     if not (data / LOG_FILE).exists():
         raise InputError("data", str(data), f"must be a data folder of `equirank up` ({LOG_FILE} is missing)")
@@ -54,10 +59,12 @@ def back_up(data: Path, target: Path, archive: str | None = None) -> BackedUp:
         raise InputError("target", str(part), "must not exist: a backup that was cut off left it (remove it), or one is under way")
     part.mkdir(parents=True, mode=0o700)
     try:
-        checkpoints = _copy_state(data, part)
+        found = _copy_state(data, part, checkpoints or (data / _STATE).as_uri())
         _copy_journals(data / _REPLAY, part / _REPLAY)
         copy_log(data / LOG_FILE, part / LOG_FILE)
-        outcomes, archived = outcomes_of(part / LOG_FILE), _copy_archive(part, archive)
+        outcomes, log = outcomes_of(part / LOG_FILE), copied(part / LOG_FILE)
+        _check_own(found, log, checkpoints)
+        archived = _copy_archive(part, archive, log)
         inventory.write(part)
         _make_durable(part)
         part.rename(target)
@@ -65,22 +72,23 @@ def back_up(data: Path, target: Path, archive: str | None = None) -> BackedUp:
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return BackedUp(outcomes, checkpoints, _size(target), archived)
+    return BackedUp(outcomes, len(found), _size(target), archived)
 
 
-def restore(source: Path, data: Path, archive: str | None = None) -> BackedUp:
+def restore(source: Path, data: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
     """Make a data folder from a backup; one that cannot be made is left empty.
 
     Args:
         source: Folder of the backup.
         data: Data folder to make.
         archive: URL of the archive: a folder that does not exist or is empty, if the backup holds an archive.
+        checkpoints: URL to restore checkpoints and results to, where none may be; None: into the data folder.
 
     Returns:
         What the backup holds.
 
     Raises:
-        InputError: There is no backup, it is damaged or of a later release, or `data` or the archive was used.
+        InputError: There is no backup, it is damaged or of a later release, or `data`, the archive or `checkpoints` was used.
         InUse, LogError, OSError: `data` is in use, or cannot be written.
     """
     if not (source / LOG_FILE).exists():
@@ -89,7 +97,7 @@ def restore(source: Path, data: Path, archive: str | None = None) -> BackedUp:
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
         raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
-    tables = _archive_to_make(source, archive)
+    tables, elsewhere = _archive_to_make(source, archive), _state_to_make(data, checkpoints)
     outcomes = outcomes_of(source / LOG_FILE)
     folder = DataFolder(data)
     folder.lock()
@@ -101,25 +109,28 @@ def restore(source: Path, data: Path, archive: str | None = None) -> BackedUp:
         copy_log(source / LOG_FILE, part)
         for made in (part, data / _STATE, data / _REPLAY):  # and nothing that lay here before, as `lost+found` of a disk
             _make_durable(made)
+        size, manifests = _size(data), {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
+        if elsewhere is not None:
+            _move_state(data / _STATE, elsewhere)
         if tables is not None:
             _restore_archive(source / _ARCHIVE, tables)
         part.rename(data / LOG_FILE)
         _sync(data)
     except BaseException:
         _clear(data)
+        if elsewhere is not None:
+            _clear_state(elsewhere)
         if tables is not None:
             shutil.rmtree(tables, ignore_errors=True)
         part.unlink(missing_ok=True)  # last: what is cut off before can be done again
         raise
     finally:
         folder.unlock()
-    manifests = {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
-    return BackedUp(outcomes, len(manifests), _size(data))
+    return BackedUp(outcomes, len(manifests), size)
 
 
-def _copy_archive(part: Path, archive: str | None) -> int:
+def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
     """Copy a local archive into a backup that holds its log already; how many rows it has. Raises `InputError`."""
-    log = copied(part / LOG_FILE)
     if archive is None:
         if dropped := [number for number, (begin, _) in log.heads.items() if begin]:
             rule = f"must be set: the log dropped outcomes of the partitions {dropped}, which only its archive holds"
@@ -154,6 +165,31 @@ def _restore_archive(source: Path, folder: Path) -> None:
     _sync(folder.absolute().parent)
 
 
+def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
+    """Where checkpoints and results are restored to; None where that is in the data folder. Raises `InputError` for a place in use."""
+    if checkpoints is None or folder_of(checkpoints) == data / _STATE:
+        return None
+    files = BlobFiles(checkpoints)
+    if left := [folder for folder in _OF_STATE if files.tree(folder)]:
+        rule = f"must hold nothing of another installation ({', '.join(left)}): set it to a new folder or prefix, or leave it out"
+        raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
+    return files
+
+
+def _move_state(source: Path, target: BlobFiles) -> None:
+    """Move checkpoints and results: objects before the checkpoints that name them, as their names sort."""
+    for path in sorted((path for path in source.rglob("*") if path.is_file()), reverse=True):
+        target.write(path.relative_to(source).as_posix(), [path.read_bytes()])
+    shutil.rmtree(source, ignore_errors=True)
+
+
+def _clear_state(files: BlobFiles) -> None:
+    """Remove what a restore wrote that failed, as far as the store answers."""
+    with suppress(OSError):
+        for name in [name for folder in _OF_STATE for name in files.tree(folder)]:
+            files.remove(name)
+
+
 def _clear(data: Path) -> None:
     """Remove what a restore makes beside the log."""
     for name in (_STATE, _REPLAY):
@@ -186,10 +222,10 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _copy_state(data: Path, part: Path) -> int:
-    """The newest whole checkpoint of each partition, and the results of solves; how many partitions have one."""
-    source, copies = CheckpointStore((data / _STATE).as_uri()), CheckpointStore((part / _STATE).absolute().as_uri())
-    copied = 0
+def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
+    """Copy the newest whole checkpoint of each partition, and the results of solves. Returns the manifests."""
+    source, copies = CheckpointStore(checkpoints), CheckpointStore((part / _STATE).absolute().as_uri())
+    copied: list[Manifest] = []
     for number in range(partitions_of(data / LOG_FILE)):
         found = source.recover(number, [])
         if found is None:
@@ -198,10 +234,17 @@ def _copy_state(data: Path, part: Path) -> int:
         names = dict.fromkeys(entry.object for entry in manifest.entries)
         if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer checkpoint took its place: the log is enough
             copies.write_manifest(manifest)
-            copied += 1
+            copied.append(manifest)
     for name in source.blobs.tree("results"):
         _copy(name, source.blobs, copies.blobs)
     return copied
+
+
+def _check_own(found: Sequence[Manifest], log: LogCopy, checkpoints: str | None) -> None:
+    """Raise `InputError` for checkpoints of another log: an installation that is restored from them would stop."""
+    if others := {one.log_identity for one in found} - {log.identity}:
+        rule = f"must hold checkpoints of this log ({log.identity}), not of {', '.join(others)}: set it as the engine has it"
+        raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
 
 
 def _copy(name: str, source: BlobFiles, target: BlobFiles) -> bool:

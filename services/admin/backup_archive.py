@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from ratings_core.errors import InputError
 from services.admin.log_copy import LogCopy
 from services.archive.reader import ArchiveReader
-from services.archive.table import erasures_of, find_table, log_of, position_of, table_uri
+from services.archive.table import elsewhere_of, erasures_of, find_table, log_of, position_of, table_uri
 
 _LOG: Final = "_delta_log"
 _LAST: Final = "_last_checkpoint"
@@ -80,8 +80,11 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
 
 def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, remedy: str) -> None:
     """Raise `InputError` where a table's rows have undergone an erasure that the log does not know: nobody could tell its token."""
-    if (found := erasures_of(table)) > (known := log.erasures.get(number, 0)):
-        rule = f"must have undergone no erasure that the log does not know, and partition {number} has {found}, not {known}: {remedy}"
+    own = log.erasures.get(number, 0)
+    found, known = (erasures_of(table), elsewhere_of(table)), (own, sum(log.erasures.values()) - own)
+    if found[0] > known[0] or found[1] > known[1]:
+        counts = f"partition {number} has {sum(found)}, not {sum(known)}"
+        rule = f"must have undergone no erasure that the log does not know, and {counts}: {remedy}"
         raise InputError("EQUIRANK_ARCHIVE", url, rule)
 
 

@@ -16,7 +16,7 @@ from services.control.records import ControlState, LettersSent
 from services.log import dead_letters
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
-from services.log.protocol import Log, OffsetLost, Topic
+from services.log.protocol import BatchDamaged, Log, OffsetLost, Topic
 from services.log.reading import read_range
 from services.wire import events
 from services.wire.events import Reason
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
     UNKNOWN_POOL = "its pool is not there: create it first"
     REPEATED = "the same was sent already"
     SENT_BEFORE = "sent by an earlier run"
-    GONE = "the log holds its record no more"
+    GONE = "the log holds its record no more, or it cannot be read"
     DAMAGED = "the letter is damaged"
 
 
@@ -121,7 +121,7 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
     """Send one letter, if it would be accepted and its text is not in `texts`; adds the text."""
     try:
         value = original(log, letter)
-    except OffsetLost:
+    except (OffsetLost, BatchDamaged):  # the others can be sent
         return Sent(letter, Outcome.GONE)
     except InputError as error:
         return Sent(letter, Outcome.DAMAGED, str(error))

@@ -73,7 +73,13 @@ def request_erasure(
 
 
 def erase_kept(
-    settings: Settings, partition: int, requests: Sequence[ErasureRequest], first: Mapping[str, int], settled: int
+    settings: Settings,
+    partition: int,
+    requests: Sequence[ErasureRequest],
+    first: Mapping[str, int],
+    settled: int,
+    elsewhere: Sequence[ErasureRequest] = (),
+    settled_elsewhere: int = 0,
 ) -> ArchiveRewrite | None:
     """Replace erased names in what is kept of a partition: control records, dead letters and the archive.
 
@@ -83,6 +89,8 @@ def erase_kept(
         requests: Erasures of its pools, in the order of the control log; all, or the first ones.
         first: Pool -> number of the first generation that erases all of them.
         settled: How many of them the control log notes as done. Where all are, only an archive from before that is looked for.
+        elsewhere: All erasures of other pools, whose outcomes the archive may hold where a producer sent them to a wrong partition.
+        settled_elsewhere: How many of these are noted as done.
 
     Returns:
         What the newest erasure changed in the archive.
@@ -103,7 +111,8 @@ def erase_kept(
             return None
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
-        return erase_rows(settings.archive, partition, log.outcomes.identity, requests, settled=settled)
+        noted = settled, settled_elsewhere
+        return erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:

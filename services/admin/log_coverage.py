@@ -67,7 +67,7 @@ def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> I
 def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:
     """Where the log begins, up to where it is archived, and why its archive cannot be read: then it begins where the topic does."""
     try:
-        return log.history.begin(number), _archived(number, log), None
+        return log.history.begin(number), archived_to(number, log), None
     except ArchiveFails as error:
         return log.outcomes.begin(number), None, str(error)
 
@@ -116,14 +116,14 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
     return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
 
 
-def _archived(number: int, log: Log) -> int | None:
-    """First offset that is not archived; None where nothing is."""
+def archived_to(number: int, log: Log) -> int | None:
+    """First offset of a partition that is not archived; None where nothing is. Raises `LogError`."""
     return log.archived.archived_to(number) if isinstance(log.archived, History) else None
 
 
 def _unarchived(number: int, log: Log, control: ControlState) -> int | None:
     """Where the archive stands, if the topic forgot what follows there and no operator gave that up."""
-    position = _archived(number, log)
+    position = archived_to(number, log)
     forgot = position is not None and control.partitions.beyond_losses(number, position) < log.outcomes.begin(number)
     return position if forgot else None
 

@@ -1,6 +1,7 @@
 """An operator's decisions on a partition that stopped at records that cannot be folded: go on without them, or try once more."""
 
 from ratings_core.errors import InputError
+from services.admin.log_coverage import archived_to
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.control.records import Attempt, ControlState, Skipped
@@ -14,7 +15,8 @@ from services.shard.recovery import beginning
 def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
     """Go on without the damaged batch that holds `offset`, or without the record there at which shards died; nothing else can be skipped.
 
-    Of a batch, those records are skipped that cannot be read and that no checkpoint holds. now: seconds since 1970.
+    Of a batch, those records are skipped that cannot be read and that no checkpoint holds. Where checkpoints hold all of it, generations
+    that are still to be folded go on without what the archive does not hold of it. now: seconds since 1970.
 
     Raises:
         InputError: nothing at `offset` stops the partition, or it was skipped before.
@@ -26,7 +28,7 @@ def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints
     ranges = state.partitions.skipped.get(partition, [])
     if beyond(ranges, offset) != offset:
         raise InputError("offset", offset, "must not be skipped already")
-    begin, end = _stopping(partition, offset, log.outcomes, state, checkpoints)
+    begin, end = _stopping(partition, offset, log, state, checkpoints)
     skipped = Skipped(partition=partition, begin=begin, end=end, time=now)
     control.append(skipped)
     return skipped
@@ -54,19 +56,20 @@ def _check_partition(partition: int, topic: Topic) -> None:
         raise InputError("partition", partition, f"must be below {topic.partitions}")
 
 
-def _stopping(partition: int, offset: int, topic: Topic, control: ControlState, checkpoints: CheckpointStore) -> tuple[int, int]:
-    """The records that stop the partition, from the first to before the second offset, `offset` among them."""
+def _stopping(partition: int, offset: int, log: Log, control: ControlState, checkpoints: CheckpointStore) -> tuple[int, int]:
+    """The records that stop the partition or its new generations, from the first to before the second offset, `offset` among them."""
     if isolated_at(partition, control) == offset:
         return offset, offset + 1
-    newest = checkpoints.newest(partition)
+    topic, newest = log.outcomes, checkpoints.newest(partition)
     folded = beginning(partition, topic, control) if newest is None else newest.position
     found = _damaged(partition, offset, offset + 1, topic, control)
     if found is None:
         rule = "must be in a damaged batch, or where the partition is isolated (`equirank partitions list`): records there can be read"
         raise InputError("offset", offset, rule)
-    if found.end <= folded:
-        raise InputError("offset", offset, f"must not be folded already: the newest checkpoint of partition {partition} is at {folded}")
-    first = _damaged(partition, max(found.base, folded), found.end, topic, control) or found
+    held = folded if found.end > folded else archived_to(partition, log) or 0
+    if found.end <= held:
+        raise InputError("offset", offset, f"must not be archived: new generations read the archive, which holds all below {held}")
+    first = _damaged(partition, max(found.base, held), found.end, topic, control) or found
     if not first.begin <= offset < first.end:
         raise InputError("offset", offset, f"must be from {first.begin} to {first.end - 1}, the records of the batch that cannot be read")
     return first.begin, first.end

@@ -52,13 +52,25 @@ _Seen: TypeAlias = "dict[str, _Value]"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One comparison. difference: what differs, None where nothing does."""
+    """One comparison.
 
-    partition: int
+    partition: None where all are meant. difference: what differs, None where nothing does. made: False where the comparison could not be
+    made; `difference` then says why, and what to do.
+    """
+
+    partition: int | None
     pool: str | None
     what: str
     position: int
     difference: str | None = None
+    made: bool = True
+
+    def __str__(self) -> str:
+        """What was to be compared, and where."""
+        pool = "" if self.pool is None else f" {self.pool}"
+        where = "" if self.partition is None else f"partition {self.partition}{pool} "
+        at = f" at {self.position}" if self.made else ""
+        return f"{where}{self.what}{at}"
 
 
 def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBoards | None) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ratings_core import extras
 from services.admin.verify import Finding
@@ -14,9 +14,11 @@ from services.log.protocol import Log, Topic
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
 
+_NONE: Final = "holds nothing of it: set EQUIRANK_ARCHIVE as the engine has it; a new archive has its first rows within a minute"
+
 
 def verify_archive(url: str, log: Log) -> Iterator[Finding]:
-    """One finding for each partition that has an archive. Reads every row.
+    """One finding for each partition that has an archive, or outcomes that none holds. Reads every row.
 
     Args:
         url: URL of the archive.
@@ -38,6 +40,8 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
             position = archive.position
             difference = _difference(archive, log.outcomes.identity, number) or _other_link(archive, log.outcomes, number, erasures)
         except exceptions.TableNotFoundError:
+            if log.outcomes.end(number):
+                yield Finding(partition=number, pool=None, what="archive", position=0, difference=f"{url} {_NONE}", made=False)
             continue
         except (exceptions.DeltaError, FileNotFoundError) as error:
             one_line = str(error).partition("\n")[0]
@@ -51,7 +55,7 @@ def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | N
     from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - as above
 
     if archive.log != identity:
-        return f"it belongs to log {archive.log}, and this is log {identity}"
+        return f"it belongs to log {archive.log}, and this is log {identity}: set EQUIRANK_ARCHIVE to the archive of this log"
     try:
         verify(genesis(archive.log, number), archive.read())
     except (ArchiveDamagedError, ChainBrokenError) as error:
@@ -61,10 +65,9 @@ def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | N
 
 def _other_link(archive: "ArchiveReader", topic: Topic, number: int, erasures: ErasureRecords) -> str | None:
     """Why the archive is another one than the newest erasure left; None where it is not, or where an erasure is under way."""
-    here = [one for one in erasures.requests if partition_of(one.pool, topic.partitions) == number]
-    noted = [(token, done.archive) for (pool, token), done in erasures.done.items() if partition_of(pool, topic.partitions) == number]
+    noted = [(note.token, note.change(number, partition_of(note.pool, topic.partitions))) for note in erasures.notes]
     changes = [(token, change) for token, change in noted if change is not None]
-    if not changes or not all(map(erasures.is_done, here)):
+    if not changes or not all(map(erasures.is_done, erasures.requests)):
         return None
     token, change = changes[-1]
     if archive.rows < change.covered:

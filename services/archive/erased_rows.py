@@ -47,7 +47,8 @@ def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array,
     encoded = lists.flatten().dictionary_encode()
     code, texts = encoded.indices.to_numpy().copy(), encoded.dictionary
     tokens: list[str] = []
-    for pool, matcher in names.items():
+    here = set(rows["pool"].unique().to_pylist())
+    for pool, matcher in [(pool, matcher) for pool, matcher in names.items() if pool in here]:
         of_pool = np.flatnonzero(_is(rows["pool"], pool)[row])
         for one in np.unique(code[of_pool]).tolist():
             if one < len(texts) and (token := matcher.token(texts[one].as_py())) is not None:

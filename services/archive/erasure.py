@@ -21,8 +21,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from services.archive.chain import ChainHead, extended, verify
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
-from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
-from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit, sync_left
+from services.archive.schema import APP_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
+from services.archive.table import checked, elsewhere_of, erasures_of, find_table, position_of, sync_commit, sync_left
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
 
@@ -32,7 +32,15 @@ _UNNAMED_HOURS: Final = 1
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
-def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: int = 0) -> ArchiveRewrite | None:
+def erase_rows(
+    url: str,
+    partition: int,
+    log: str,
+    requests: Sequence[ErasureRequest],
+    elsewhere: Sequence[ErasureRequest] = (),
+    *,
+    settled: tuple[int, int] = (0, 0),
+) -> ArchiveRewrite | None:
     """Replace the erased names in the rows of a partition, and delete the files that held them.
 
     Readers that have one of these files open fail, and have to open the archive again.
@@ -41,9 +49,10 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
         url: URL of the archive.
         partition: Number of the partition.
         log: Identity of the outcome log.
-        requests: All erasures of the partition's pools, in the order of the control log.
-        settled: How many of them, the first ones, the control log notes as done. Where all are, only a table from before that, as from a
-            backup, is changed.
+        requests: Erasures of the partition's pools, in the order of the control log.
+        elsewhere: All erasures of other pools, in the same order.
+        settled: How many of both the control log notes as done. Where all are, only a table from before that, as from a backup, is
+            changed.
 
     Returns:
         What the newest of the erasures that are not noted changed; None where no row held a name, or nothing was archived.
@@ -54,14 +63,15 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The table cannot be read or written.
     """
     table = find_table(url, partition)
-    if table is None or not requests:
+    if table is None or not (requests or elsewhere):
         return None
-    done = erasures_of(checked(table, log))
-    if done >= len(requests) == settled:
+    done, wanted = (erasures_of(checked(table, log)), elsewhere_of(table)), (len(requests), len(elsewhere))
+    left = [*requests[done[0] :], *elsewhere[done[1] :]]
+    if not left and wanted == settled:
         return None
     sync_left(table)
-    changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else None
-    if changed is None and done > settled:
+    changed = _replace(table, partition, matchers(left), (max(done[0], wanted[0]), max(done[1], wanted[1]))) if left else None
+    if changed is None and (done[0] > settled[0] or done[1] > settled[1]):
         changed = _noted(table, partition, settled)
     _delete_replaced(table)
     return changed
@@ -77,15 +87,15 @@ def _delete_replaced(table: DeltaTable) -> None:
     sync_left(table)
 
 
-def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher], count: int) -> ArchiveRewrite | None:
-    """Replace names in one commit, after which the rows have undergone `count` erasures."""
+def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher], count: tuple[int, int]) -> ArchiveRewrite | None:
+    """Replace names in one commit, after which the rows have undergone `count` erasures, of the partition and of others."""
     reader = ArchiveReader(table)
     found = _search(reader, names)
     if not found:
         table.create_write_transaction([], "append", Schema.from_arrow(SCHEMA), commit_properties=_properties(table, count, None))
         return None
     first, before = min(found), reader.chain_head(partition)[0]
-    note = _Note(erasures=count, rows=sum(found.values()), covered=before.rows, before=before.link.hex())
+    note = _Note(erasures=count[0], elsewhere=count[1], rows=sum(found.values()), covered=before.rows, before=before.link.hex())
     stream = _Stream(_rewritten(reader, first, reader.link(partition, first * SEGMENT_ROWS), names))
     try:
         write_deltalake(
@@ -108,12 +118,13 @@ def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher]
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """What the commit of an erasure says of it. erasures: how many the rows have undergone with it."""
+    """What the commit of an erasure says of it. erasures, elsewhere: how many the rows have undergone with it."""
 
     erasures: int
     rows: int
     covered: int
     before: str
+    elsewhere: int = 0
 
     def change(self, table: DeltaTable, partition: int) -> ArchiveRewrite:
         """The same with the link that the table has now."""
@@ -121,7 +132,7 @@ class _Note(msgspec.Struct, frozen=True):
         return ArchiveRewrite(rows=self.rows, covered=self.covered, before=self.before, after=after)
 
 
-def _noted(table: DeltaTable, partition: int, settled: int) -> ArchiveRewrite:
+def _noted(table: DeltaTable, partition: int, settled: tuple[int, int]) -> ArchiveRewrite:
     """What the newest erasure after the first `settled` ones changed, which an earlier call committed.
 
     The table's log forgets the link before it after a day.
@@ -129,7 +140,7 @@ def _noted(table: DeltaTable, partition: int, settled: int) -> ArchiveRewrite:
     for commit in table.history():
         if (text := commit.get(_NOTE)) is not None:
             note = msgspec.json.decode(text, type=_Note)
-            if note.erasures > settled:
+            if note.erasures > settled[0] or note.elsewhere > settled[1]:
                 return note.change(table, partition)
     head = ArchiveReader(table).chain_head(partition)[0]
     return ArchiveRewrite(rows=0, covered=head.rows, before="", after=head.link.hex())
@@ -137,9 +148,11 @@ def _noted(table: DeltaTable, partition: int, settled: int) -> ArchiveRewrite:
 
 def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int, int]:
     """Numbers of the segments that hold an erased name, each with how many rows do."""
-    counts = {
-        number: int(np.count_nonzero(erased(table, names)[1])) for number, table in enumerate(reader.rows_from(0, ("row", *_SEARCHED)))
-    }
+    counts: dict[int, int] = {}
+    for number, pools in enumerate(reader.rows_from(0, ("row", "pool"))):
+        if not {None, *names}.isdisjoint(pools["pool"].unique().to_pylist()):  # of a pool elsewhere there is a row here only by mistake
+            table = next(reader.rows_from(pools["row"][0].as_py(), ("row", *_SEARCHED)))
+            counts[number] = int(np.count_nonzero(erased(table, names)[1]))
     return {number: count for number, count in counts.items() if count}
 
 
@@ -171,10 +184,10 @@ class _Stream:
                 raise
 
 
-def _properties(table: DeltaTable, count: int, note: _Note | None) -> CommitProperties:
+def _properties(table: DeltaTable, count: tuple[int, int], note: _Note | None) -> CommitProperties:
     """The transactions of a commit: the position does not move, and the commit conflicts with appends all the same."""
     return CommitProperties(
         custom_metadata=None if note is None else {_NOTE: msgspec.json.encode(note).decode()},
         max_commit_retries=0,
-        app_transactions=[Transaction(APP_ID, position_of(table)), Transaction(ERASURES_ID, count)],
+        app_transactions=[Transaction(APP_ID, position_of(table)), *map(Transaction, (ERASURES_ID, ELSEWHERE_ID), count)],
     )

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from services.archive.encode import rows
 from services.archive.writer import ArchiveWriter, open_writer
-from services.control.erasures import ErasureRequest
+from services.control.erasures import ErasureRequest, parted
 from services.log.protocol import CUT, LogError, Reader, Record, Topic
 from services.log.skipping import Ranges, beyond, open_reader
 
@@ -63,7 +63,7 @@ def follow(
         url: URL of the archive.
         partition: Number of the partition.
         end: Position of a checkpoint of the partition.
-        erasures: All erasures of the partition's pools, in the order of the control log.
+        erasures: All erasures, in the order of the control log.
         lost: Offsets of the partition that an operator accepted as lost.
 
     Raises:
@@ -72,7 +72,7 @@ def follow(
         UnknownErasureError: The archive has undergone an erasure that is not among `erasures`.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The archive cannot be written.
     """
-    writer = open_writer(url, partition, topic.identity, erasures)
+    writer = open_writer(url, partition, topic.identity, *parted(erasures, partition, topic.partitions))
     if writer.position > (last := topic.end(partition)):
         ahead = f"the archive {url} holds partition {partition} up to offset {writer.position}, and the log ends at {last}"
         raise LogError(f"{ahead}: restore both from one time, or set EQUIRANK_ARCHIVE to an empty folder", retriable=False)

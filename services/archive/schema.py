@@ -19,6 +19,9 @@ APP_ID: Final = "equirank-archive"
 """Names the writer in the table's log. Its transaction version is the partition's position: the first offset that is not archived."""
 ERASURES_ID: Final = "equirank-erasures"
 """Its transaction version is how many erasures of the partition the table's rows have undergone."""
+ELSEWHERE_ID: Final = "equirank-erasures-elsewhere"
+"""Its transaction version is how many erasures of other partitions the table's rows have undergone. Rows of their pools lie here where a
+producer used another partitioner; no fold takes them."""
 BEGIN_ID: Final = "equirank-archive-begin"
 """Its transaction version is the offset from which on the table holds everything up to its position. A table without it begins at 0."""
 

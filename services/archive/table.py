@@ -11,7 +11,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from services.archive.location import folder_of
-from services.archive.schema import APP_ID, BEGIN_ID, ERASURES_ID, SCHEMA, TABLE
+from services.archive.schema import APP_ID, BEGIN_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
 _LEFT: Final = 8
@@ -82,6 +82,11 @@ def position_of(table: DeltaTable) -> int:
 def erasures_of(table: DeltaTable) -> int:
     """How many erasures of its partition the rows of a snapshot have undergone: the first ones of the control log."""
     return table.transaction_version(ERASURES_ID) or 0
+
+
+def elsewhere_of(table: DeltaTable) -> int:
+    """How many erasures of other partitions the rows of a snapshot have undergone: the first ones of the control log."""
+    return table.transaction_version(ELSEWHERE_ID) or 0
 
 
 def begin_of(table: DeltaTable) -> int:

@@ -21,8 +21,8 @@ from ratings_core.errors import InputError
 from services.archive.chain import ChainHead, extended
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
-from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
-from services.archive.table import erasures_of, open_table, position_of, sync_commit, sync_left
+from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
+from services.archive.table import elsewhere_of, erasures_of, open_table, position_of, sync_commit, sync_left
 from services.control.erasures import ErasureRequest, matchers
 
 _RETRIES: Final = 15
@@ -49,11 +49,18 @@ class ArchiveWriter:
     """Appends rows of one partition. Made by `open_writer`.
 
     position: first offset that is not archived. head: last link of the chain. erasures: those of the partition; rows are appended
-    without the names of all that the table has undergone.
+    without the names of all that the table has undergone. elsewhere: those of other partitions; rows are appended without their names.
     """
 
-    def __init__(self, table: DeltaTable, head: ChainHead, open_rows: pa.Table, erasures: Sequence[ErasureRequest] = ()) -> None:
-        self._table, self._open, self._erasures = table, open_rows, erasures
+    def __init__(
+        self,
+        table: DeltaTable,
+        head: ChainHead,
+        open_rows: pa.Table,
+        erasures: Sequence[ErasureRequest] = (),
+        elsewhere: Sequence[ErasureRequest] = (),
+    ) -> None:
+        self._table, self._open, self._erasures, self._elsewhere = table, open_rows, erasures, elsewhere
         self.position, self.head = position_of(table), head
 
     @property
@@ -80,25 +87,26 @@ class ArchiveWriter:
         _check(rows, begin, end)
         if begin != self.position or position_of(self._table) != begin:
             raise ArchiveMovedError(self._table.table_uri, begin, position_of(self._table))
-        applied = self._applied()
-        numbered = self._numbered(erased(rows, matchers(self._erasures[:applied]))[0])
+        applied, elsewhere = self._applied()
+        numbered = self._numbered(erased(rows, matchers([*self._erasures[:applied], *self._elsewhere]))[0])
         chained = pa.concat_tables([self._open, numbered.select(CHAINED).cast(fields(CHAINED))])
         head, links = extended(self.head, chained)
         numbered = numbered.append_column("chain", pa.array(links[len(self._open) :], pa.binary()))
-        transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied)]
+        transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied), Transaction(ELSEWHERE_ID, elsewhere)]
         transactions += [] if gap_to is None else [Transaction(BEGIN_ID, gap_to)]
         self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), transactions)
         self._open = chained.slice(head.rows - self.head.rows).combine_chunks()
         self.head, self.position = head, end
 
-    def _applied(self) -> int:
-        """How many of the erasures the appended rows undergo: those of the table, and all that are known where it holds nothing yet.
+    def _applied(self) -> tuple[int, int]:
+        """How many erasures the table has undergone after an append, of its partition and of others: as many as before, and all that are
+        known where it holds nothing yet.
 
         Raises `UnknownErasureError`.
         """
-        applied, known = erasures_of(self._table), len(self._erasures)
-        if applied > known:
-            raise UnknownErasureError(self._table.table_uri, applied, known)
+        applied, known = (erasures_of(self._table), elsewhere_of(self._table)), (len(self._erasures), len(self._elsewhere))
+        if applied[0] > known[0] or applied[1] > known[1]:
+            raise UnknownErasureError(self._table.table_uri, sum(applied), sum(known))
         return applied if self.rows else known
 
     def _numbered(self, rows: pa.Table) -> pa.Table:
@@ -116,7 +124,9 @@ class ArchiveWriter:
         sync_commit(self._table)
 
 
-def open_writer(url: str, partition: int, log: str, erasures: Sequence[ErasureRequest] = ()) -> ArchiveWriter:
+def open_writer(
+    url: str, partition: int, log: str, erasures: Sequence[ErasureRequest] = (), elsewhere: Sequence[ErasureRequest] = ()
+) -> ArchiveWriter:
     """A writer that continues where the table ends. Creates the table if it does not exist.
 
     Args:
@@ -124,6 +134,7 @@ def open_writer(url: str, partition: int, log: str, erasures: Sequence[ErasureRe
         partition: Number of the partition.
         log: Identity of the outcome log.
         erasures: All erasures of the partition's pools, in the order of the control log.
+        elsewhere: All erasures of other pools, in the same order.
 
     Raises:
         OtherLogError: The table belongs to another log.
@@ -132,7 +143,7 @@ def open_writer(url: str, partition: int, log: str, erasures: Sequence[ErasureRe
     table = open_table(url, partition, log)
     sync_left(table)
     head, open_rows = ArchiveReader(table).chain_head(partition)
-    return ArchiveWriter(table, head, open_rows.select(CHAINED), erasures)
+    return ArchiveWriter(table, head, open_rows.select(CHAINED), erasures, elsewhere)
 
 
 def _check(rows: pa.Table, begin: int, end: int) -> None:

@@ -19,7 +19,7 @@ def backup(
     settings = settings_of(data)
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
-    done = backups.back_up(settings.data, target, settings.archive)
+    done = backups.back_up(settings.data, target, settings.archive, settings.checkpoints)
     what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
     typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")
     if settings.archive is not None and folder_of(settings.archive) is None:

@@ -81,7 +81,8 @@ def _list(console: Console, state: ControlState, pool: str | None) -> None:
 def _state(state: ControlState, request: ErasureRequest) -> str:
     """Where an erasure stands."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
-        rows = "" if done.archive is None else f"; {done.archive.rows} rows of the archive were changed"
+        changes = [change for change in (done.archive, *done.elsewhere.values()) if change is not None]
+        rows = f"; {sum(change.rows for change in changes)} rows of the archive were changed" if changes else ""
         return f"erased at {_time(done.time)}{rows}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:

@@ -16,5 +16,5 @@ def restore(
     """Make a data folder from a backup, and its archive in EQUIRANK_ARCHIVE; `equirank up` goes on from there."""
     settings = settings_of(data)
     folder = settings.data
-    done = backups.restore(source, folder, settings.archive)
+    done = backups.restore(source, folder, settings.archive, settings.checkpoints)
     typer.echo(f"{folder}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions; `equirank verify` compares them")

@@ -1,6 +1,7 @@
 """`equirank verify`: the log folded again beside checkpoints and store, solved boards beside their files, the archive beside its hash."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.markup import escape
 from services.admin.verify import Finding, verify_partition
 from services.admin.verify_archive import verify_archive
 from services.admin.verify_solved import verify_solved
-from services.backends import open_log, open_store
+from services.backends import open_log, open_store, store_url
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -28,30 +29,40 @@ def verify(
 ) -> None:
     """Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.
 
-    Status 1 on a difference.
+    Status 1 on a difference, and where something could not be compared.
     """
     set_up_memory()
     settings = settings_of(data)
     console = Console(soft_wrap=True)
-    compared = differences = 0
+    found: Counter[str] = Counter()
     with closing(open_log(settings, create=False)) as log:
-        for finding in _findings(settings, log, _store(settings, log.outcomes.identity, console)):
-            verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
-            pool = "" if finding.pool is None else f" {finding.pool}"
-            line = f"partition {finding.partition}{pool} {finding.what} at {finding.position}: {verdict}"
-            console.print(line, highlight=False)
-            compared += 1
-            differences += finding.difference is not None
-    if compared:
-        console.print(f"{compared} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+        for finding in _findings(settings, log, console):
+            verdict = "equal" if finding.difference is None else "differs" if finding.made else "not compared"
+            why = "" if finding.difference is None else f": {escape(finding.difference)}"
+            console.print(f"{escape(str(finding))}: {f'[bold red]{verdict}[/]' if why else verdict}{why}", highlight=False)
+            found[verdict] += 1
+        written = any(map(log.outcomes.end, range(log.outcomes.partitions)))
+    differences, unmade = found["differs"], found["not compared"]
+    if unmade:
+        console.print(f"{found.total() - unmade} comparisons, {differences} of them differ; {unmade} could not be made")
+    elif found:
+        console.print(f"{found.total()} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+    elif written:
+        where = f"there is no board, and no checkpoint at {settings.checkpoint_url}"
+        console.print(f"nothing was compared: {where}; start the engine, or set EQUIRANK_CHECKPOINTS as it has it, and verify again")
     else:
-        console.print("nothing to compare: there is no checkpoint and no board yet")
-    sys.exit(1 if differences else 0)
+        console.print("nothing to compare: the log is empty")
+    sys.exit(1 if differences or unmade or (written and not found) else 0)
 
 
-def _findings(settings: Settings, log: Log, store: RedisStore | None) -> Iterator[Finding]:
+def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Finding]:
     """All comparisons, as they are made."""
-    checkpoints = CheckpointStore(settings.checkpoint_url)
+    checkpoints, store = CheckpointStore(settings.checkpoint_url), None
+    try:
+        store = _store(settings, log.outcomes.identity, console)
+    except StoreError as error:
+        what_to_do = "start Redis, or set EQUIRANK_REDIS to the one that readers see, and verify again"
+        yield Finding(partition=None, pool=None, what="boards", position=0, difference=f"{error}; {what_to_do}", made=False)
     for number in range(log.outcomes.partitions):
         yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
     if store is not None:
@@ -61,10 +72,12 @@ def _findings(settings: Settings, log: Log, store: RedisStore | None) -> Iterato
 
 
 def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:
+    """The store; None where no `equirank up` runs: readers see no boards then. Raises `StoreError` where it does not answer."""
     try:
-        store = open_store(settings, identity)
-        store.ping()
+        store_url(settings)
     except StoreError as error:
-        console.print(f"checkpoints only, as the store does not answer: {error}")
+        console.print(f"boards are left out, as readers see none: {error}")
         return None
+    store = open_store(settings, identity)
+    store.ping()
     return store

@@ -8,11 +8,13 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 import msgspec
+
+from services.log.partition import partition_of
 
 _HASH_BYTES: Final = 16
 _TOKEN_BYTES: Final = 8
@@ -54,39 +56,47 @@ class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     after: str
 
 
-class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="erased"):
-    """Nothing that is kept beside the log holds the name any more. archive: None where no row of it held the name."""
+class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="erased"):
+    """Nothing that is kept beside the log holds the name any more.
+
+    archive: what changed in the archive of the pool's partition; None where no row of it held the name. elsewhere: in those of other
+    partitions, by number.
+    """
 
     pool: str
     token: str
     time: float
     archive: ArchiveRewrite | None = None
+    elsewhere: dict[int, ArchiveRewrite] = {}
+
+    def change(self, partition: int, home: int) -> ArchiveRewrite | None:
+        """What changed in the archive of a partition. home: the partition of the pool."""
+        return self.archive if partition == home else self.elsewhere.get(partition)
 
 
 @dataclass(slots=True)
 class ErasureRecords:
     """What the control log says of erasures.
 
-    requests: in the order of the log; of requests for one name in a pool the first one counts. done: by pool and token.
+    requests: in the order of the log; of requests for one name in a pool the first one counts. done: by pool and token. notes: all that
+    was noted as done, in the order of the log.
     """
 
     requests: list[ErasureRequest] = field(default_factory=list)
     done: dict[tuple[str, str], ErasureDone] = field(default_factory=dict)
+    notes: list[ErasureDone] = field(default_factory=list)
 
     def apply(self, record: ErasureRequest | ErasureDone) -> None:
         """Fold one record."""
         if isinstance(record, ErasureDone):
             self.done.setdefault((record.pool, record.token), record)
+            self.notes.append(record)
         elif all((one.name.salt, one.name.name_hash) != (record.name.salt, record.name.name_hash) for one in self.of(record.pool)):
             self.requests.append(record)
 
     def of(self, pool: str) -> list[ErasureRequest]:
         """The erasures of a pool."""
         return [one for one in self.requests if one.pool == pool]
-
-    def in_pools(self, among: Callable[[str], bool]) -> list[ErasureRequest]:
-        """The erasures of pools that `among` says yes to, as of those of one partition, in the order of the log."""
-        return [one for one in self.requests if among(one.pool)]
 
     def is_done(self, request: ErasureRequest) -> bool:
         """Whether nothing that is kept beside the log holds the name any more."""
@@ -138,6 +148,15 @@ class NameMatcher:
     def replaced(self, name: str) -> str:
         """`name`, or what replaces it."""
         return self.token(name) or name
+
+
+def parted(requests: Iterable[ErasureRequest], partition: int, partitions: int) -> tuple[list[ErasureRequest], list[ErasureRequest]]:
+    """The erasures of a partition's pools, and those of other pools."""
+    own: list[ErasureRequest] = []
+    elsewhere: list[ErasureRequest] = []
+    for one in requests:
+        (own if partition_of(one.pool, partitions) == partition else elsewhere).append(one)
+    return own, elsewhere
 
 
 def matchers(requests: Iterable[ErasureRequest]) -> Mapping[str, NameMatcher]:

@@ -18,7 +18,6 @@ from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
 from services.control.records import ControlState
 from services.engine.partition_tasks import PartitionTasks
-from services.log.partition import partition_of
 from services.log.protocol import Drops, Forgets, LogError, Retention, Topic
 from services.log.skipping import Ranges
 from services.runtime.settings import Settings
@@ -49,7 +48,7 @@ def append_partition(
 
     The embedded log then drops what is archived, up to the last record of the checkpoint, by which recovery knows the log again.
 
-    erasures: all of the partition's pools. Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what
+    erasures: all of the control log. Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what
     `follow` raises.
     """
     from services.archive.follow import follow  # noqa: PLC0415 - needs the extra `archive`, which engines without an archive lack
@@ -224,7 +223,7 @@ class Archiver:
         if one.checkpoint is None:
             return
         given_up = {number: list(control.partitions.skipped.get(number, ()))}
-        erasures = control.erasures.in_pools(lambda pool: partition_of(pool, self._settings.partitions) == number)
+        erasures = list(control.erasures.requests)
         lost = [(loss.position, loss.begin) for loss in control.partitions.losses.get(number, ())]
         take = partial(self._take, number, now, one.checkpoint.position)
         self._tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)

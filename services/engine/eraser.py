@@ -6,15 +6,14 @@ continues the work of the last one. Folding and solving do not wait.
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import Final
 
 from services.admin.erasure import erase_kept
-from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest
+from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRecords, ErasureRequest, parted
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.engine.partition_tasks import PartitionTasks
@@ -25,6 +24,12 @@ from services.solve.worker.task_pool import TaskPool, TaskType
 log = logging.getLogger("equirank.erasure")
 
 _TROUBLE: Final = "an erasure waits: %s"
+TASK_SECONDS: Final = 3600.0
+"""Deadline of a task, which reads a partition's archive and may write all of it again. One that hangs is cancelled. The next one has
+longer, because the archive may be that large."""
+_AT_ONCE: Final = 4
+"""Tasks at once: their partitions are not archived meanwhile."""
+_LONGEST_SECONDS: Final = 24 * 3600.0
 _ERASE: Final = TaskType(erase_kept)
 
 
@@ -58,9 +63,11 @@ class Eraser:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._control, self._has_erased, self._clock = settings, control, has_erased, clock
-        self._tasks = PartitionTasks(tasks, log, _TROUBLE)
-        self._erased: Counter[int] = Counter()
-        """How many erasures of each partition this engine saw through."""
+        self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
+        self._seen: dict[int, tuple[int, int]] = {}
+        """How many erasures of each partition, and of others, this engine saw through there."""
+        self._changes: dict[int, ArchiveRewrite] = {}
+        """What the last task of each partition changed in its archive, if it did."""
 
     @property
     def busy(self) -> set[int]:
@@ -73,12 +80,14 @@ class Eraser:
         Raises `LogError`.
         """
         self._tasks.take_in(now)
-        for number in self._numbers(control) - set(archiving):
-            ready = self._ready(number, control)
-            if len(ready) > self._erased[number] and self._tasks.is_due(number, now):
-                settled = sum(control.erasures.is_done(request) for request in ready)
-                take = partial(self._note, number, ready)
-                self._tasks.start(number, now, take, _ERASE, self._settings, number, ready, _first(ready, control), settled)
+        for number in sorted(self._numbers(control) - set(archiving) - self.busy):
+            own, elsewhere = self._parted(number, control.erasures)
+            ready = list(takewhile(lambda one: self._is_ready(one, control), own))  # the archive counts them in this order
+            due = (len(ready), len(elsewhere))
+            if due != self._seen.get(number, (0, 0)) and len(self.busy) < _AT_ONCE and self._tasks.is_due(number, now):
+                settled = [sum(map(control.erasures.is_done, some)) for some in (ready, elsewhere)]
+                arguments = number, ready, _first(ready, control), settled[0], elsewhere, settled[1]
+                self._tasks.start(number, now, partial(self._note, number, due), _ERASE, self._settings, *arguments)
 
     def cancel(self) -> None:
         """End all tasks. They begin again after the next start."""
@@ -92,13 +101,14 @@ class Eraser:
         return ErasureHealth(len(pending), max(0.0, oldest), self._tasks.failures)
 
     def _numbers(self, control: ControlState) -> set[int]:
-        """Partitions of which a name is to be erased."""
-        return {partition_of(one.pool, self._settings.partitions) for one in control.erasures.requests}
+        """Partitions that may hold a name that is to be erased: those of the pools, and all of an archive."""
+        homes = {partition_of(one.pool, self._settings.partitions) for one in control.erasures.requests}
+        return set(range(self._settings.partitions)) if homes and self._settings.archive is not None else homes
 
-    def _ready(self, number: int, control: ControlState) -> list[ErasureRequest]:
-        """The first erasures of a partition, up to one whose name boards or results still hold: the archive counts them in this order."""
-        requests = control.erasures.in_pools(lambda pool: partition_of(pool, self._settings.partitions) == number)
-        return list(takewhile(lambda one: self._is_ready(one, control), requests))
+    def _parted(self, number: int, erasures: ErasureRecords) -> tuple[list[ErasureRequest], list[ErasureRequest]]:
+        """The erasures of a partition, and those of others that its archive may hold."""
+        own, elsewhere = parted(erasures.requests, number, self._settings.partitions)
+        return own, [] if self._settings.archive is None else elsewhere
 
     def _is_ready(self, request: ErasureRequest, control: ControlState) -> bool:
         serving = control.serving(request.pool)
@@ -106,13 +116,34 @@ class Eraser:
             return True
         return request.name in serving.erased and request.name in self._has_erased(request.pool)
 
-    def _note(self, partition: int, requests: Sequence[ErasureRequest], change: ArchiveRewrite | None) -> None:
-        """Write down which names are erased everywhere. Raises `LogError`."""
+    def _note(self, partition: int, seen: tuple[int, int], change: ArchiveRewrite | None) -> None:
+        """Write down which names are erased everywhere. Raises `LogError`; the task is then run again."""
+        self._changes.pop(partition, None)
+        if change is not None:
+            self._changes[partition] = change
         known = self._control.known().erasures
-        for one in [one for one in requests if not known.is_done(one)]:
-            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock(), archive=change))
-            log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": partition})
-        self._erased[partition] = len(requests)
+        pending = [one for one in known.requests if not known.is_done(one)]
+        reached = self._seen | {partition: seen}
+        ended = [one for one in pending if self._is_everywhere(one, known, reached)]
+        if change is not None and not pending:
+            ended = known.requests[-1:]  # of an archive from before its end was noted: what `verify` compares is another link now
+        for one in ended:
+            home = partition_of(one.pool, self._settings.partitions)
+            elsewhere = {number: found for number, found in self._changes.items() if number != home}
+            done = ErasureDone(
+                pool=one.pool, token=one.name.token, time=self._clock(), archive=self._changes.get(home), elsewhere=elsewhere
+            )
+            self._control.append(done)
+            log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": home})
+        self._seen = reached
+
+    def _is_everywhere(self, request: ErasureRequest, erasures: ErasureRecords, reached: Mapping[int, tuple[int, int]]) -> bool:
+        """Whether an erasure is through in all partitions that may hold its name. reached: see `_seen`."""
+        home = partition_of(request.pool, self._settings.partitions)
+        if request not in self._parted(home, erasures)[0][: reached.get(home, (0, 0))[0]]:
+            return False
+        others = [] if self._settings.archive is None else [number for number in range(self._settings.partitions) if number != home]
+        return all(request in self._parted(number, erasures)[1][: reached.get(number, (0, 0))[1]] for number in others)
 
 
 def _first(requests: Sequence[ErasureRequest], control: ControlState) -> dict[str, int]:

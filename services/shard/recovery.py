@@ -166,7 +166,7 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
 def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool:
     """Whether the log has the record at `offset` that was folded, by its hash. Raises `LogError`.
 
-    Also where that record was damaged since: it is folded, and nobody could skip it any more. Or forgotten, perhaps at this moment.
+    Also where that record was damaged since: it is folded, and a skip concerns new generations only. Or forgotten, perhaps just now.
     """
     try:
         return sha256_at(topic, partition, offset) == sha256 or offset < topic.begin(partition)

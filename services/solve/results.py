@@ -1,5 +1,6 @@
 """Results as files beside the checkpoints: what the store is filled from when it was lost, and the history of each board."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -9,6 +10,8 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
+
+log = logging.getLogger("equirank.solve")
 
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
 
@@ -27,10 +30,13 @@ class ResultFiles:
         self._files, self._most = files, most
 
     def write(self, board: SolvedBoard) -> str:
-        """Write one result, then remove those that are older than the newest few; its name."""
-        written = self._write(board)
-        for name in self._files.tree(_folder(Job(board.pool, board.result.method)))[: -self._most]:
-            self._files.remove(name)
+        """Write one result, then remove those that are older than the newest few; its name. What cannot be removed waits for the next."""
+        written, job = self._write(board), Job(board.pool, board.result.method)
+        try:
+            for name in self._files.tree(_folder(job))[: -self._most]:
+                self._files.remove(name)
+        except OSError as error:
+            log.warning("an older result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
         return written
 
     def _write(self, board: SolvedBoard) -> str:

@@ -16,9 +16,10 @@ from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import Attempt, Skipped
 from services.demo import simulated
-from services.log.protocol import BatchDamaged, Log, Reader, Record
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.events import GameEvent, Side, encode
+from tests.support.damaged import damage
 from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
 
 AWAY = (HOME + 1) % PARTITIONS
@@ -134,33 +135,11 @@ def test_a_shard_that_died_for_another_reason_costs_nothing_but_notes(settings: 
     assert differences(settings, log) == []
 
 
-class Damaged:
-    """A reader of a log whose offsets from `base` to before `end` are a damaged batch, of which the first records can be read."""
-
-    def __init__(self, reader: Reader, base: int, begin: int, end: int, positions: dict[int, int]) -> None:
-        self._reader, self._base, self._begin, self._end = reader, base, begin, end
-        self._at = dict(positions)
-        self.close = reader.close
-
-    def position(self, partition: int) -> int:
-        return self._at[partition]
-
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
-        if self._begin <= self._at.get(HOME, 0) < self._end:
-            raise BatchDamaged("outcomes", HOME, self._at[HOME], self._end, "its checksum does not match", self._base)
-        found = self._reader.poll(timeout, max_records)
-        sound = [one for one in found.get(HOME, []) if one.offset < self._begin or self._at[HOME] >= self._end]
-        found = {number: sound if number == HOME else records for number, records in found.items()}
-        self._at.update({number: records[-1].offset + 1 for number, records in found.items() if records})
-        return {number: records for number, records in found.items() if records}
-
-
 @pytest.mark.parametrize("begin", [12, 14], ids=["the whole batch", "its second half"])
 def test_a_damaged_batch_is_skipped_by_an_operators_word_and_nothing_else(
     settings: Settings, log: Log, control: ControlLog, begin: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = log.outcomes.reader
-    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged(reader(positions), 12, begin, 17, positions))
+    damage(log.outcomes, monkeypatch, (HOME, 12, begin, 17))
     play(log, 0, 300)
     left = 300 - 10 * (17 - begin)
     with working(settings, log) as worker:

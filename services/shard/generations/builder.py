@@ -67,7 +67,7 @@ class Builder:
 
         now: seconds that never go back.
         """
-        self._retries.step(self._partition.builds, now)
+        self._retries.step(self._partition.builds, now, len(control.partitions.skipped.get(self._partition.number, ())))
         for state in list(self._partition.pools.values()):
             if (wanted := self._due.due(state, control, now)) is not None:
                 made = self._control.create_generation(wanted)

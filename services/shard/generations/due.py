@@ -66,28 +66,34 @@ class DueGenerations:
 
 
 class _Failure(NamedTuple):
-    """A build that failed, the how many-th of its generation, and when the next one is begun."""
+    """A build that failed, the how many-th of its generation, when the next one is begun, and how much of the log was skipped then."""
 
     build: Build
     times: int
     again_at: float
+    skips: int
 
 
 class Retries:
-    """Failures may pass, as those for want of memory, or of a log that was restored. Builds are tried again, ever more seldom."""
+    """Failures may pass, as those for want of memory, or of a log that was restored. Builds are tried again, ever more seldom, and at
+    once after an operator skipped what cannot be read.
+    """
 
     def __init__(self) -> None:
         self._failures: dict[tuple[str, int], _Failure] = {}
 
-    def step(self, builds: dict[tuple[str, int], Build], now: float) -> None:
-        """Note builds that failed, and drop those whose next try is due. now: seconds that never go back."""
+    def step(self, builds: dict[tuple[str, int], Build], now: float, skips: int) -> None:
+        """Note builds that failed, and drop those whose next try is due.
+
+        now: seconds that never go back. skips: ranges of the partition that operators skipped.
+        """
         for key, build in [(key, build) for key, build in builds.items() if build.failed is not None]:
             noted = self._failures.get(key)
             if noted is None or noted.build is not build:
                 times = 0 if noted is None else noted.times
                 wait = _AGAIN_SECONDS[min(times, len(_AGAIN_SECONDS) - 1)]
-                self._failures[key] = _Failure(build, times + 1, now + wait)
-            elif now >= noted.again_at:
+                self._failures[key] = _Failure(build, times + 1, now + wait, skips)
+            elif now >= noted.again_at or skips != noted.skips:
                 del builds[key]
 
     def succeeded(self, build: Build) -> None:

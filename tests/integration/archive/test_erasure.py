@@ -10,11 +10,13 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 import redis
+from deltalake import DeltaTable
 
 from services.admin import erasure
 from services.admin.dead_letter_replay import read
 from services.admin.verify_archive import verify_archive
 from services.archive.reader import open_reader
+from services.archive.table import table_uri
 from services.boards.history import unpacked
 from services.boards.result import PackedStart, SolvedBoard
 from services.boards.store.redis import RedisStore
@@ -35,9 +37,10 @@ from tests.support.archiving import archive
 from tests.support.boards import solved_of
 from tests.support.command_line import Run
 from tests.support.task_pool import FakeTaskPool, InlineTaskPool
-from tests.support.worker import HOME, differences, published, store_of, until, working
+from tests.support.worker import HOME, PARTITIONS, differences, published, store_of, until, working
 
 POOL, NAME = simulated.POOL, "pebble"
+AWAY = (HOME + 1) % PARTITIONS
 
 
 def games(start: int, stop: int, *, without: str = "") -> list[tuple[bytes, bytes]]:
@@ -210,6 +213,28 @@ def test_outcomes_that_hold_the_name_later_count_for_the_token(
     assert differences(settings, log) == []
     assert run("erase", "--pool", POOL, "--agent", NAME, "--by", "again", "--no-wait").count(token) == 1
     assert len(installation.control.refresh().erasures.requests) == 1
+
+
+def test_rows_that_a_producer_sent_to_another_partition_are_erased_too(installation: Installation, run: Run) -> None:
+    """They were refused there, and archived as all that the log holds."""
+    settings, log, checkpoints = installation.settings, installation.log, CheckpointStore(installation.settings.checkpoint_url)
+    log.outcomes.append(AWAY, games(0, 10))
+    log.outcomes.append(AWAY, games(300, 310, without=NAME))
+    with working(settings, log):
+        until(lambda: (newest := checkpoints.newest(AWAY)) is not None and newest.position == 2, "refused and checkpointed")
+    newest = checkpoints.newest(AWAY)
+    assert newest is not None
+    append_partition(settings, newest, {})
+    table = f"partition-{AWAY:05d}"
+    assert any(table in path for path in holders(settings))
+    token = erased(installation, run).name.token
+    assert holders(settings) == []
+    assert [finding.difference for finding in verify_archive(str(settings.archive), log)] == [None, None]
+    rows = [row for part in open_reader(str(settings.archive), AWAY).read() for row in part.to_pylist()]
+    done = installation.control.refresh().erasures.done[POOL, token]
+    assert done.elsewhere[AWAY].rows == sum(token in repr(row["agents"]) for row in rows) > 0
+    DeltaTable(table_uri(str(settings.archive), AWAY)).delete("row = 0")
+    assert any("archive" in str(finding.difference) for finding in verify_archive(str(settings.archive), log))
 
 
 class Killed(Exception):  # noqa: N818 - names the fact

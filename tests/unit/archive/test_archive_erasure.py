@@ -26,7 +26,7 @@ from services.archive.erasure import erase_rows
 from services.archive.reader import ArchiveDamagedError, open_reader
 from services.archive.records import ArchivedRecords, parts
 from services.archive.schema import CONTENT
-from services.archive.table import OtherLogError, erasures_of, table_uri
+from services.archive.table import OtherLogError, elsewhere_of, erasures_of, table_uri
 from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.log.protocol import Record
@@ -189,6 +189,28 @@ def test_a_partition_without_an_archive_needs_nothing(url: str) -> None:
         erase_rows(url, 0, "other", ALL)
 
 
+def test_names_of_pools_of_other_partitions_are_erased_too(url: str, small_blocks: None) -> None:
+    """Their outcomes came to this partition by mistake. A writer that does not know of such an erasure is refused as well."""
+    fill(url, RECORDS[:40], 17)
+    zombie = open_writer(url, 0, LOG)
+    change = erase_rows(url, 0, LOG, [FIRST], [SECOND])
+    assert change is not None
+    append(open_writer(url, 0, LOG, [FIRST], [SECOND, THIRD]), RECORDS, 20)
+    assert f"'{SCORED}'" not in stored(url)
+    table = DeltaTable(table_uri(url, 0))
+    assert (erasures_of(table), elsewhere_of(table)) == (1, 1)
+    expected = rows(replaced(RECORDS[:40], [FIRST, SECOND])).to_pylist()
+    assert contents(url).select(CONTENT).to_pylist()[: len(expected)] == expected
+    with pytest.raises(UnknownErasureError, match="2 erasures, and this writer knows 1"):
+        append(open_writer(url, 0, LOG, [FIRST]), RECORDS, 5)
+    with pytest.raises(ArchiveMovedError):
+        append(zombie, RECORDS, 5)
+    assert erase_rows(url, 0, LOG, [FIRST], [SECOND], settled=(1, 0)) == change, "what an engine that was killed did not note"
+    assert erase_rows(url, 0, LOG, [FIRST], [SECOND, THIRD], settled=(1, 1)) is not None
+    assert f"'{OTHER}'" not in stored(url)
+    verified(url)
+
+
 def test_a_zombie_cannot_bring_a_name_back(url: str, small_blocks: None) -> None:
     fill(url, RECORDS[:40], 17)
     zombie, ignorant = open_writer(url, 0, LOG), open_writer(url, 0, LOG, [FIRST])
@@ -269,9 +291,9 @@ def test_what_an_erasure_changed_is_told_although_a_later_one_changes_nothing(ur
     assert change is not None
     for _ in range(2):
         assert erase_rows(url, 0, LOG, known) == change
-    assert erase_rows(url, 0, LOG, known, settled=2) is None
+    assert erase_rows(url, 0, LOG, known, settled=(2, 0)) is None
     known.append(request("nobody else"))
-    assert erase_rows(url, 0, LOG, known, settled=2) is None, "the first two are noted"
+    assert erase_rows(url, 0, LOG, known, settled=(2, 0)) is None, "the first two are noted"
 
 
 def test_files_that_the_log_of_the_table_has_forgotten_are_deleted_too(url: str, small_blocks: None) -> None:

@@ -4,9 +4,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest, erased_name
 from services.control.records import ControlState, Serve
-from services.engine.eraser import Eraser
+from services.engine.eraser import TASK_SECONDS, Eraser
 from services.log.partition import partition_of
 from services.runtime.settings import Settings
 from tests.support.pools import control_of, first_generation, pool_of
@@ -35,10 +37,10 @@ class Log:
 class Drive:
     """An eraser on a fake task pool. cleared: names that results hold no more."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, archive: str | None = None) -> None:
         self.control, self.tasks, self.cleared, self.now = control_of(CREATED), FakeTaskPool(), list[ErasedName](), 0.0
         self.log = Log(self.control)
-        settings = Settings(data=folder, partitions=PARTITIONS)
+        settings = Settings(data=folder, partitions=PARTITIONS, archive=archive)
         self.eraser = Eraser(settings, self.tasks, self.log, lambda _: self.cleared, clock=lambda: 50.0)  # type: ignore[arg-type]
 
     def ask(self, name: ErasedName) -> None:
@@ -66,7 +68,7 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.step((HOME,)) == 0, "the archive is being written"
     assert one.step() == 1
     assert one.eraser.busy == {HOME}
-    assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, False)
+    assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, 0, [], 0)
     health = one.eraser.health()
     assert (health.pending, health.oldest_seconds) == (1, 30.0)
     change = ArchiveRewrite(rows=3, covered=8192, before="aa", after="bb")
@@ -75,6 +77,42 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, archive=change)
     assert one.eraser.health().pending == 0
     assert not one.eraser.busy
+
+
+def test_a_name_is_erased_once_no_partition_of_the_archive_holds_it(tmp_path: Path) -> None:
+    """A producer with another partitioner may have sent outcomes of the pool to any partition."""
+    one = Drive(tmp_path, str(tmp_path / "archive"))
+    one.ask(ANN)
+    assert one.step() == 2, "no fold takes what the two other partitions hold of the pool: nothing is waited for"
+    away = [task for task in one.tasks.tasks if task.arguments[1] != HOME]
+    assert [task.arguments[2:] for task in away] == [([], {}, 0, one.control.erasures.requests, 0)] * 2
+    one.serve(ANN)
+    one.cleared = [ANN]
+    assert one.step() == 3
+    one.tasks.newest.end(None)
+    away[0].end(change := ArchiveRewrite(rows=1, covered=0, before="aa", after="bb"))
+    assert one.step() == 3
+    assert one.eraser.health().pending == 1
+    away[1].end(None)
+    one.step()
+    assert one.eraser.health().pending == 0
+    done = one.control.erasures.done["p", ANN.token]
+    assert (done.archive, done.elsewhere) == (None, {away[0].arguments[1]: change})
+
+
+def test_a_change_of_an_archive_after_all_erasures_are_done_is_noted_for_verify(tmp_path: Path) -> None:
+    """As of one from a backup, or that an earlier release erased in the pools' own partitions only."""
+    one = Drive(tmp_path, str(tmp_path / "archive"))
+    one.log.append(first_generation(CREATED, number=2, erased=[ANN]))
+    one.ask(ANN)
+    one.log.append(ErasureDone(pool="p", token=ANN.token, time=1.0))
+    assert one.step() == 3
+    change = ArchiveRewrite(rows=1, covered=0, before="aa", after="bb")
+    for task in one.tasks.tasks:
+        task.end(None if task.arguments[1] == HOME else change)
+    assert one.step() == 3
+    found = {number for note in one.control.erasures.notes for number in range(PARTITIONS) if note.change(number, HOME) == change}
+    assert found == {*range(PARTITIONS)} - {HOME}
 
 
 def test_names_are_erased_in_the_order_of_the_requests(tmp_path: Path) -> None:
@@ -109,6 +147,30 @@ def test_an_erasure_that_fails_is_tried_again_after_growing_pauses(tmp_path: Pat
     assert pauses[2] >= 4.0
     assert one.eraser.health().failures == len(started)
     assert not one.control.erasures.done
+
+
+def test_an_erasure_that_hangs_is_cancelled_and_the_next_one_has_longer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As on an object store that never answers; or the archive is so large that the first deadline is too short."""
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    one.serve(ANN)
+    one.cleared = [ANN]
+    for tries, seconds in enumerate((1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 24.0), 1):
+        one.now += 60.0  # the pause after a failure
+        assert one.step() == tries
+        one.now += seconds * TASK_SECONDS - 1.0
+        one.step()
+        assert not one.tasks.newest.ended
+        one.now += 2.0
+        one.step()
+        assert one.tasks.cancelled == one.tasks.tasks
+        assert not one.eraser.busy
+    assert "it did not end within 3600 s and was cancelled" in caplog.text
+    one.now += 60.0
+    one.step()
+    one.tasks.newest.end(None)
+    one.step()
+    assert one.eraser.health().pending == 0
 
 
 def test_a_pool_without_outcomes_and_erasures_of_an_earlier_engine(tmp_path: Path) -> None:

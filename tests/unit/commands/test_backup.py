@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,10 @@ import pytest
 from ratings_core.errors import InputError
 from services.admin import backup
 from services.admin.verify import verify_partition
+from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.backup import backup as command
+from services.cli.restore import restore as restore_command
 from services.control import generations
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
@@ -27,7 +29,9 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import recover
+from services.solve.results import ResultFiles
 from services.wire import events
+from tests.support.boards import solved_of
 from tests.support.disk import fill, mounted
 
 PARTITIONS = 3
@@ -76,6 +80,55 @@ def test_a_folder_comes_back_and_verifies(data: Path, log: Log, tmp_path: Path) 
     assert copy.outcomes.identity == log.outcomes.identity
     play(copy, 200, 210)
     copy.close()
+
+
+def test_checkpoints_and_results_that_lie_elsewhere_are_in_the_backup_and_come_back_there(
+    data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "state").rename(tmp_path / "elsewhere")
+    ResultFiles(BlobFiles((tmp_path / "elsewhere").as_uri()), 5).write(solved_of(simulated.POOL))
+    monkeypatch.setenv("EQUIRANK_CHECKPOINTS", str(tmp_path / "elsewhere"))
+    command(tmp_path / "copy", data)
+    assert "checkpoints of 1 partitions" in capsys.readouterr().out
+    with pytest.raises(InputError, match=r"EQUIRANK_CHECKPOINTS .*must hold nothing .*\(checkpoints, objects, results\)"):
+        restore_command(tmp_path / "copy", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    monkeypatch.setenv("EQUIRANK_CHECKPOINTS", (tmp_path / "new").as_uri())
+    restore_command(tmp_path / "copy", tmp_path / "again")
+    assert "20 records, checkpoints of 1 partitions" in capsys.readouterr().out
+    assert not (tmp_path / "again" / "state").exists()
+    assert CheckpointStore((tmp_path / "new").as_uri()).recover(HOME, []) is not None
+    assert len(BlobFiles((tmp_path / "new").as_uri()).tree("results")) == 1
+
+
+def test_a_restore_that_fails_leaves_no_checkpoints_elsewhere(
+    data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup.back_up(data, tmp_path / "copy")
+
+    write, written = BlobFiles.write, list[str]()
+
+    def fills(self: BlobFiles, name: str, parts: Sequence[bytes | memoryview]) -> None:
+        if name.startswith("checkpoints/"):
+            raise OSError(28, "No space left on device")
+        write(self, name, parts)
+        written.append(name)
+
+    monkeypatch.setattr(BlobFiles, "write", fills)
+    with pytest.raises(OSError, match="No space"):
+        backup.restore(tmp_path / "copy", tmp_path / "again", checkpoints=str(tmp_path / "new"))
+    assert written, "objects come before the checkpoints that name them"
+    assert not [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert not (tmp_path / "again" / "log.sqlite").exists()
+
+
+def test_checkpoints_of_another_log_are_in_no_backup(data: Path, log: Log, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    open_sqlite_log(other / "log.sqlite", PARTITIONS).close()
+    with pytest.raises(InputError, match="must hold checkpoints of this log"):
+        backup.back_up(other, tmp_path / "copy", checkpoints=(data / "state").as_uri())
+    assert not (tmp_path / "copy").exists()
 
 
 def test_a_generation_under_construction_is_in_the_backup(data: Path, log: Log, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`equirank dead-letters`: each letter once, what was refused to its end, and sent again where that can help."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from services.admin.erasure import erase_kept
 from services.cli.main import application
 from services.control.directory import LiveDirectory
 from services.control.erasures import ErasureRequest, erased_name
-from services.control.log import ControlLog
+from services.control.log import ControlLog, control_state
 from services.control.records import FoldSettings, PoolCreated
 from services.log import dead_letters
 from services.log.partition import partition_of
@@ -23,6 +24,7 @@ from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.wire.pools import Kind
 from tests.support import outcomes
+from tests.support.damaged import damage
 
 PARTITIONS = 8
 POOL = "blitz"
@@ -115,6 +117,16 @@ def test_what_would_be_taken_now_is_sent_again_and_the_rest_told(run: Run, tmp_p
     ids = [msgspec.json.decode(value)["id"] for value in at_home(tmp_path)]
     assert sorted(ids) == ["early", "good", "misplaced"]
     assert run("replay", "--reason", "unknown_pool").exit_code == 0
+
+
+def test_letters_of_a_damaged_batch_do_not_keep_the_others_back(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(tmp_path)
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    damage(log.outcomes, monkeypatch, (HOME, 0, 0, 1))
+    sent = letters.send_again(log, control_state(log.control), letters.read(log.dead_letters), 0.0)
+    found = Counter((one.letter.partition, one.outcome) for one in sent)
+    assert found == {(HOME, Outcome.GONE): 3, (HOME, Outcome.STILL_REFUSED): 1, (AWAY, Outcome.SENT): 1}
+    log.close()
 
 
 def test_what_an_earlier_run_sent_stays_where_it_is(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from services.boards.history import PastRow, unpacked
 from services.boards.result import Intervals, PackedStart, SolvedBoard
@@ -115,3 +116,28 @@ def test_an_erased_name_is_replaced_in_files_histories_and_results_that_come(tmp
     written = msgspec.json.decode((tmp_path / str(again[JOB].file)).read_bytes(), type=SolvedBoard)
     assert written.start is not None
     assert written.start.strategies == ((name.token, "bob"),)
+
+
+class Unremovable(BlobFiles):
+    """Files that cannot be removed while `refuses` is true."""
+
+    refuses = True
+
+    def remove(self, name: str) -> None:
+        if self.refuses:
+            raise PermissionError(13, "Permission denied", name)
+        super().remove(name)
+
+
+def test_a_result_is_written_although_an_older_one_cannot_be_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = Unremovable(tmp_path.as_uri())
+    results = NewestResults(ResultFiles(files, 2), RankIntervals(), 2)  # type: ignore[arg-type]  # no intervals
+    for position in range(1, 5):
+        results.solved(JOB, board_at(position), None)
+        assert not results[JOB].awaits_file
+    results.write_late()
+    assert len(files.tree("results")) == 4, "each result once"
+    assert "an older result could not be removed" in caplog.text
+    files.refuses = False
+    results.solved(JOB, board_at(5), None)
+    assert len(files.tree("results")) == 2

@@ -1,0 +1,32 @@
+"""A log with a damaged batch, of which the first records can be read or not."""
+
+import pytest
+
+from services.log.protocol import BatchDamaged, Reader, Record, Topic
+
+
+class _Reader:
+    """Offsets of one partition from `base` to before `end` are a damaged batch, and those from `begin` on cannot be read."""
+
+    def __init__(self, reader: Reader, batch: tuple[int, int, int, int], positions: dict[int, int]) -> None:
+        self._reader, self._batch, self._at = reader, batch, dict(positions)
+        self.close = reader.close
+
+    def position(self, partition: int) -> int:
+        return self._at[partition]
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        home, base, begin, end = self._batch
+        if begin <= self._at.get(home, end) < end:
+            raise BatchDamaged("outcomes", home, self._at[home], end, "its checksum does not match", base)
+        found = self._reader.poll(timeout, max_records)
+        sound = [one for one in found.get(home, []) if one.offset < begin or self._at[home] >= end]
+        found = {number: sound if number == home else records for number, records in found.items()}
+        self._at.update({number: records[-1].offset + 1 for number, records in found.items() if records})
+        return {number: records for number, records in found.items() if records}
+
+
+def damage(topic: Topic, monkeypatch: pytest.MonkeyPatch, batch: tuple[int, int, int, int]) -> None:
+    """Let a topic have a damaged batch from now on. batch: partition, first offset, first one that cannot be read, and end."""
+    reader = topic.reader
+    monkeypatch.setattr(topic, "reader", lambda positions: _Reader(reader(positions), batch, positions))
