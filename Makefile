@@ -38,7 +38,7 @@ integration: install   ## tests on a real Kafka broker, a real Redis and a real 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
 
-system: install  ## whole installations on real data: generations on football, the clone attack
+system: install  ## whole installations: the wheel, generations on football, the clone attack, several nodes and brokers
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/system
 
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
