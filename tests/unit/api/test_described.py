@@ -20,6 +20,16 @@ def test_a_wrong_method_is_told_the_right_ones(api: Running, method: str, path: 
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_a_slash_at_the_end_of_a_path_is_another_path(api: Running) -> None:
+    """It was answered by a redirect, and clients that follow one may lose the body or the key."""
+    described = api.client.get("/openapi.json").json()["paths"]
+    asked = [(verb, re.sub(r"{\w+}", "blitz", path)) for path, verbs in described.items() if "{agent}" not in path for verb in verbs]
+    assert len(asked) >= 15
+    for verb, path in [*asked, ("get", "/docs"), ("get", "/pools/blitz")]:
+        answer = api.client.request(verb, f"{path}/")
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), (verb, path)
+
+
 def test_names_in_paths_have_their_rules(api: Running) -> None:
     described = api.client.get("/openapi.json").json()
     schemas = [
