@@ -10,7 +10,7 @@ from services.archive.history import History
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
-from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
+from services.log.protocol import CommitsPositions, Grows, Log, LogError, TopicReplaced
 from services.runtime.deadlines import start
 from services.shard.answer_watch import AnswerWatch
 from services.shard.figures import ShardFigures
@@ -108,12 +108,21 @@ class LogWatch:
         if self._measuring is None or not self._measuring.done():
             return
         answer, self._measuring = self._measuring, None
+        self._look_for_more()
         self._figures.measured_at, ends = answer.result()
         for number, end in ends.items():
             runtime = self._owned.runtimes[number]
             runtime.end = end
             if runtime.lag == 0:
                 runtime.even_at = self._figures.measured_at
+
+    def _look_for_more(self) -> None:
+        """Say once that partitions were added to the topic."""
+        found = self._topic.unread if isinstance(self._topic, Grows) else 0
+        if found > self._figures.unread_partitions:
+            what = "nothing reads them, producers write pools to other partitions than before, and the next start is refused"
+            log.error("%d partitions were added to topic %s: %s; replay into a new topic", found, self._topic.name, what)
+        self._figures.unread_partitions = found
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""

@@ -129,6 +129,18 @@ def test_a_partition_that_goes_offline_again_while_it_is_recovered_is_tried_agai
         assert next(answers, None) is None
 
 
+def test_partitions_that_are_added_are_told_once(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watching(log, tmp_path) as (step, _, figures):
+        for unread in (0, 3):
+            monkeypatch.setattr(log.outcomes, "unread", unread, raising=False)
+            before = figures.measured_at
+            until(lambda before=before: step() is None and figures.measured_at > before + 6.0, "measured")
+            assert figures.unread_partitions == unread
+    assert caplog.text.count("3 partitions were added to topic equirank.outcomes: nothing reads them") == 1
+
+
 def test_a_control_log_without_an_answer_takes_nothing_over(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(partition: int) -> int:
         raise LogError("no broker answers", retriable=True)
