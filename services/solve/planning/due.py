@@ -55,7 +55,7 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
 
 def pause_after(losses: int, seconds: float) -> float:
     """The pause before the same data are tried again, after so many lost tries in a row. seconds: between two tries otherwise."""
-    return seconds * 2 ** min(losses, _MOST_DOUBLED)
+    return seconds * 2.0 ** min(losses, _MOST_DOUBLED)
 
 
 def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
