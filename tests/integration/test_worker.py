@@ -303,6 +303,25 @@ def test_a_partition_that_is_offline_at_the_start_holds_no_other_up(settings: Se
     assert differences(settings, log) == []
 
 
+def test_a_shard_that_is_stopped_while_it_starts_asks_no_further_partition(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one that is offline takes half a minute."""
+    asked, stopped = list[int](), threading.Event()
+
+    def waiting(partition: int) -> int:
+        asked.append(partition)
+        assert stopped.wait(SECONDS)
+        raise LogError("no broker leads it", retriable=True)
+
+    monkeypatch.setattr(log.outcomes, "end", waiting)
+    with working(settings, log) as worker:
+        until(lambda: bool(asked), "the first one is asked")
+        worker.stop()
+        stopped.set()
+    assert asked == [0]
+
+
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
     log.control.append(0, [(b"x", msgspec.json.encode({"type": "pool", "surprise": 1}))])
     for _ in range(2):  # as often as Ray starts it again
