@@ -97,6 +97,7 @@ def two_owners(settings: Settings, log: Log) -> None:
     with working(settings, log):
         until(lambda: published(settings) == 100, "100 outcomes published")
         with working(settings, log) as second:
+            until(lambda: len(second.health().partitions) == PARTITIONS, "taken over")  # else the first might checkpoint what follows
             play(log, 100, 200)
             until(lambda: published(settings) == 200, "200 outcomes published by the second")
             until(lambda: second.health().counters.get("checkpoints", 0) > 0, "a checkpoint of the second")
