@@ -16,7 +16,7 @@ from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import ControlState, GenerationRequest, LossAccepted
 from services.log.partition import partition_of
-from services.log.protocol import CUT, Log, Topic
+from services.log.protocol import CUT, Log, LogError, Topic
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 
 
@@ -24,13 +24,14 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """A partition.
 
     Attributes:
-        begin, end: What topic and archive hold together.
+        begin, end: What topic and archive hold together; 0 where the partition does not answer.
         checkpoint: Position of the newest that is whole.
         lost: From where on records are gone, up to `begin`, that no checkpoint holds and no operator gave up.
         wrong: Why this is not the log that was folded, or not all of it.
         archived: First offset that is not archived, None where nothing is.
         unarchived: From where on the topic forgot records before they were archived, where no operator gave them up.
         unreadable: Why the archive cannot be read, where the topic lacks records that are still to be folded.
+        offline: Why the partition does not answer; then no more is known than its checkpoint.
     """
 
     partition: int
@@ -42,26 +43,37 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     archived: int | None = None
     unarchived: int | None = None
     unreadable: str | None = None
+    offline: str | None = None
 
 
 def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
-    """Of each partition. Raises `LogError`."""
+    """Of each partition. Raises `LogError`, but for a partition that does not answer."""
     for number in range(log.outcomes.partitions):
-        begin, archived, unreadable = _begin(log, number)
         newest = checkpoints.newest(number)
-        stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
-        wrong = _wrong(number, newest, log.outcomes, stands, control)
-        yield LogCoverage(
-            partition=number,
-            begin=begin,
-            end=log.outcomes.end(number),
-            checkpoint=None if newest is None else newest.position,
-            lost=stands if stands < begin and wrong is None else None,
-            wrong=wrong,
-            archived=archived,
-            unarchived=None if unreadable is not None else _unarchived(number, log, control),
-            unreadable=unreadable if stands < begin and wrong is None else None,
-        )
+        try:
+            yield _covered(number, newest, log, control)
+        except LogError as error:
+            if not error.retriable:
+                raise
+            held = None if newest is None else newest.position
+            yield LogCoverage(partition=number, begin=0, end=0, checkpoint=held, lost=None, offline=str(error))
+
+
+def _covered(number: int, newest: Manifest | None, log: Log, control: ControlState) -> LogCoverage:
+    begin, archived, unreadable = _begin(log, number)
+    stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
+    wrong = _wrong(number, newest, log.outcomes, stands, control)
+    return LogCoverage(
+        partition=number,
+        begin=begin,
+        end=log.outcomes.end(number),
+        checkpoint=None if newest is None else newest.position,
+        lost=stands if stands < begin and wrong is None else None,
+        wrong=wrong,
+        archived=archived,
+        unarchived=None if unreadable is not None else _unarchived(number, log, control),
+        unreadable=unreadable if stands < begin and wrong is None else None,
+    )
 
 
 def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:

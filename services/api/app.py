@@ -59,7 +59,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     directory = Directory(ControlLog(log.control), log.history)
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(
-        title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY
+        title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY,
+        redirect_slashes=False,  # clients that follow a redirect may lose the body or the key
     )  # fmt: skip
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
     workers = Pools(settings)

@@ -1,10 +1,11 @@
 """Exports over HTTP: a pool's outcomes as a stream, which says by its end whether it is complete."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from threading import Lock, Semaphore
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -36,6 +37,24 @@ Until: TypeAlias = Annotated[str | None, Query(description="Outcomes before this
 Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent; may be repeated.")]
 Columns: TypeAlias = Annotated[list[str] | None, Query(description="Columns of CSV and Parquet; may be repeated.")]
 Form: TypeAlias = Annotated[Format, Query(alias="format", description="jsonl: outcomes of the wire schema, for `equirank replay`.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks for, as its parameters say."""
+
+    pool: str
+    begin: Begin = 0
+    end: End = None
+    since: Since = None
+    until: Until = None
+    agent: Agents = None
+    column: Columns = None
+
+    def wanted(self) -> Wanted:
+        """The same as an export takes it. Raises `InputError`."""
+        asked = pool_range(check_pool_name(self.pool), (self.begin, self.end), self.since, self.until)
+        return Wanted(asked, tuple(self.agent or ()), tuple(self.column or COLUMNS))
 
 
 class Exports:
@@ -96,25 +115,13 @@ class _Stream:
 
 
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
-async def get_export(
-    request: Request,
-    here: Here,
-    pool: str,
-    form: Form = Format.JSONL,
-    begin: Begin = 0,
-    end: End = None,
-    since: Since = None,
-    until: Until = None,
-    agent: Agents = None,
-    column: Columns = None,
-) -> Response:
+async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depends()], form: Form = Format.JSONL) -> Response:
     """Stream a pool's outcomes and retractions as they were sent, from the archive and, beyond it, the log.
 
     Needs a key where keys are set: boards are public there, what was sent is not.
     """
     here.access.check_key(request)
-    asked = pool_range(check_pool_name(pool), (begin, end), since, until)
-    wanted = Wanted(asked, tuple(agent or ()), tuple(column or COLUMNS))
+    wanted = asked.wanted()
     here.exports.take()
     stream = _Stream(here.exports, wanted, form)
     try:
@@ -124,7 +131,7 @@ async def get_export(
         if isinstance(error, MissingExtraError):
             raise ApiError(501, "not installed", str(error)) from error
         raise
-    file = f'attachment; filename="{pool}.{form}"'
+    file = f'attachment; filename="{asked.pool}.{form}"'
     return _Answer(here, stream, _body(here, stream, head), media_type=_TYPES[form], headers={"Content-Disposition": file})
 
 

@@ -1,5 +1,6 @@
 """Insight into a pool: cycles, clones, weakly connected agents, disagreements between methods; and what it should see next."""
 
+import math
 from functools import partial
 from typing import Annotated, TypeAlias
 
@@ -12,7 +13,7 @@ from services.api.problems import ApiError
 from services.api.replies import described, reply
 from services.boards.insight import Insight, insight
 from services.checkpoints.checkpoint import CheckpointStore
-from services.solve.next_matches import TARGETS, Next, plan
+from services.solve.next_matches import TARGETS, Next, NoCheckpoint, plan
 
 router = APIRouter(tags=["insight"])
 Target: TypeAlias = Annotated[
@@ -41,4 +42,8 @@ def _planned(here: Context, pool: str, target: str, games: int, count: int, floo
     head = pool_view(here, pool).head
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")
-    return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))
+    try:
+        return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))
+    except NoCheckpoint as error:
+        seconds = str(math.ceil(here.settings.checkpoint_seconds))
+        raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error

@@ -160,7 +160,7 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     413: "The body is too large.",
     415: "The body is not of a type that the route takes.",
     422: "A rule is broken; nothing was written.",
-    429: "Too many requests of this key, or too many refused keys from this address; wait as Retry-After says.",
+    429: "Too many requests of this key, or too many wrong keys from this address; wait as Retry-After says.",
     501: "A package that this needs is not installed on the server.",
     503: "Log or store do not answer for now; try again.",
 }

@@ -15,7 +15,8 @@ from services.api.rates import Buckets
 from services.runtime.settings import LOOPBACK, Settings
 
 _FAILURES: Final = 10.0
-"""Refused keys a minute and address; a request with one more waits."""
+"""Wrong keys a minute and address that are answered 403; further ones are answered 429. A right key is let in all the same: many clients
+share the address of a proxy, and one of them with a wrong key must not lock out the others."""
 _BURST_SECONDS: Final = 2.0
 """A key's requests of so long may come at once."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -55,14 +56,14 @@ class Access:
         if not self._keys.any:
             self._pace(request, address)
             return
-        if (seconds := self._failures.wait(address)) > 0:
-            raise _slow_down("too many keys from this address were refused", seconds)
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given:
             detail = f"send Authorization: Bearer with {'an admin' if admin else 'a write or admin'} key"
             raise ApiError(401, "no key", detail, headers={"WWW-Authenticate": "Bearer"})
         key = self._keys.find(given.strip())
         if key is None:
+            if (seconds := self._failures.wait(address)) > 0:
+                raise _slow_down("too many keys from this address were refused", seconds)
             self._failures.take(address)
             raise ApiError(403, "key does not allow this", "no such key is known here")
         request.state.key = key.name

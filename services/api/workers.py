@@ -37,10 +37,13 @@ class Workers:
         running = self._threads.submit(copy_context().run, work)
         running.add_done_callback(lambda _: self._free.release())
         waiting = asyncio.wrap_future(running)
-        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
+        try:
+            done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
+        finally:  # work that has not begun never begins; work that has begun goes on and keeps its place, and nobody looks at its result
+            running.cancel()
+            waiting.cancel()
         if done:
             return waiting.result()
-        running.cancel()  # work that has not begun never begins; work that has begun goes on and keeps its place
         detail = f"{self._what} did not answer within {self._seconds:g} s: send the request again, with the same ids where it writes"
         raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
 

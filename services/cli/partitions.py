@@ -35,7 +35,7 @@ def list_(data: _Data = None) -> None:
         state = control.refresh()
         for one in log_coverage.coverage(log, state, checkpoints):
             isolated = isolated_at(one.partition, state)
-            held = f"{one.begin} to {one.end}"
+            held = f"{one.begin} to {one.end}" if one.offline is None else "no answer"
             table.add_row(str(one.partition), _status(one, isolated).value, held, *map(_or_none, (one.archived, one.checkpoint)))
             stopped += _why(one)
             if isolated is not None:
@@ -48,6 +48,8 @@ def list_(data: _Data = None) -> None:
 
 def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
     """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
+    if one.offline is not None:
+        return PartitionStatus.OFFLINE
     if one.wrong is not None:
         return PartitionStatus.LOG_REPLACED
     if one.unreadable is not None:
@@ -59,6 +61,8 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
 
 def _why(one: log_coverage.LogCoverage) -> list[str]:
     """Why a partition or its archive stops, if one does."""
+    if one.offline is not None:
+        return [f"partition {one.partition} does not answer: {one.offline}; it is tried again until it does"]
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]
     accept = f"`equirank partitions accept-loss {one.partition}`"

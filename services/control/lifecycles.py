@@ -16,6 +16,7 @@ class PartitionStatus(StrEnum):
     LOG_REPLACED = "log_replaced"
     UNREADABLE = "unreadable"
     ARCHIVE_UNREADABLE = "archive_unreadable"
+    OFFLINE = "offline"
 
 
 class PartitionEvent(StrEnum):
@@ -27,6 +28,7 @@ class PartitionEvent(StrEnum):
     REPLACE_LOG = "replace_log"
     FAIL = "fail"
     MISS_ARCHIVE = "miss_archive"
+    GET_NO_ANSWER = "get_no_answer"
     DECIDE = "decide"
     RETRY = "retry"
 
@@ -41,13 +43,16 @@ PARTITION_LIFECYCLE: Final = Lifecycle(
         (PartitionStatus.RUNNING, PartitionEvent.REPLACE_LOG): PartitionStatus.LOG_REPLACED,
         (PartitionStatus.RUNNING, PartitionEvent.FAIL): PartitionStatus.UNREADABLE,
         (PartitionStatus.RUNNING, PartitionEvent.MISS_ARCHIVE): PartitionStatus.ARCHIVE_UNREADABLE,
+        (PartitionStatus.RUNNING, PartitionEvent.GET_NO_ANSWER): PartitionStatus.OFFLINE,
         (PartitionStatus.RECORDS_LOST, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.DAMAGED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.ISOLATED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.ARCHIVE_UNREADABLE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
+        (PartitionStatus.OFFLINE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
     },
 )
-"""An operator decides on lost, damaged and isolated records. An archive is tried again once it answers. A replaced or unreadable log needs
+"""An operator decides on lost, damaged and isolated records. An archive, and a partition that did not answer
+when it was to be recovered, are tried again once they answer. A replaced or unreadable log needs
 another start of the shard."""
 
 

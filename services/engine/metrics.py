@@ -113,6 +113,8 @@ class EngineMetrics(Collector):
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
         yield _family("equirank_log_weaknesses", [((), self.weaknesses)])
+        unread = max((health.unread_partitions for health in healths), default=0)
+        yield _family("equirank_log_unread_partitions", [((), unread)])
         yield _family("equirank_log_retention_seconds", [((), self.retention_seconds)])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
         restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]

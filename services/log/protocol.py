@@ -166,6 +166,14 @@ class Forgets(Protocol):
 
 
 @runtime_checkable
+class Grows(Protocol):
+    """What a topic may also do: get further partitions."""
+
+    unread: int
+    """How many were added since it was opened, as far as is known: nothing reads them."""
+
+
+@runtime_checkable
 class Drops(Protocol):
     """What a topic may also do: drop old records on demand."""
 

@@ -51,6 +51,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_shard_progress_timestamp_seconds", "When the shard last polled its log, seconds since 1970.", ("shard",)),
     Metric("counter", "equirank_shard_restarts_total", "Times that Ray started the shard again, since the engine began.", ("shard",)),
     Metric("gauge", "equirank_log_weaknesses", "Settings of topics under which acknowledged records can be lost."),
+    Metric("gauge", "equirank_log_unread_partitions", "Partitions that were added to the outcomes topic, which nothing reads."),
     Metric("gauge", "equirank_log_retention_seconds", "How long the outcomes topic keeps records; +Inf without a limit of time."),
     Metric("gauge", "equirank_pools", "Pools that are folded.", ("partition",)),
     Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome they cannot fold.", ("partition",)),

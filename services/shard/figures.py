@@ -23,6 +23,7 @@ class ShardFigures:
         polled_at: When the log was read last, seconds since 1970.
         published_at: When the store took something last, seconds since 1970.
         measured_at: When the topic said last how far it reaches, by the timer.
+        unread_partitions: How many partitions were added to the topic, which nothing reads.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -34,3 +35,4 @@ class ShardFigures:
     polled_at: float = 0.0
     published_at: float | None = None
     measured_at: float = 0.0
+    unread_partitions: int = 0

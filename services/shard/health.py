@@ -55,7 +55,7 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: NAME/HOST/PROCESS; progress_at: when it last polled its log, by its own clock; counters: as `ShardFigures.counts`;
     odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
-    those written took; published_at: when the store took something last.
+    those written took; published_at: when the store took something last; unread_partitions: as `ShardFigures` has it.
     """
 
     owner: str
@@ -68,3 +68,4 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: Durations
     published_at: float | None
     partitions: list[PartitionHealth]
+    unread_partitions: int = 0

@@ -8,7 +8,7 @@ from typing import Final
 from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import BatchDamaged, OffsetLost, TopicReplaced
+from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
 from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
@@ -76,6 +76,8 @@ class PartitionRuntime:
             why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
         if isinstance(error, BatchDamaged):
             self.stopped_at = error.begin
+        if event is PartitionEvent.GET_NO_ANSWER:
+            why = f"{why}; it is tried again until it answers"
         log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
         self.stopped = why
         partition.readers.stopped = f"partition {partition.number} stopped: {why}"
@@ -144,4 +146,6 @@ def _event(error: Exception) -> PartitionEvent:
             return PartitionEvent.REPLACE_LOG
         case ArchiveFails():
             return PartitionEvent.MISS_ARCHIVE
+        case LogError() if error.retriable:
+            return PartitionEvent.GET_NO_ANSWER
     return PartitionEvent.FAIL

@@ -33,6 +33,7 @@ class ShardReport:
             checkpoints=Durations.together([figures.checkpoints], CHECKPOINT_BUCKETS),
             published_at=figures.published_at,
             partitions=[runtime.health(self._clock(), self._timer()) for runtime in runtimes],
+            unread_partitions=figures.unread_partitions,
         )
 
     def heartbeats(self) -> list[Heartbeat]:

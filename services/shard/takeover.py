@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 
-from services.archive.history import ArchiveFails
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.control.log import ControlLog
 from services.control.records import ControlState, Takeover
@@ -52,37 +51,38 @@ class Takeovers:
         return self.recover(number, epoch, again=again)
 
     def recover(self, number: int, epoch: int, *, again: bool = True) -> PartitionRuntime:
-        """The partition from its newest checkpoint; stopped where that and the log do not fit. again: whether a shard had it before.
+        """The partition from its newest checkpoint; stopped where that and the log do not fit, or where it does not answer: a shard goes on
+        with its other partitions. again: whether a shard had it before.
 
-        Raises `LogError` that can be retried.
+        Raises `LogError` of the control log.
         """
-        partition, manifest, failure = self._restored(number)
+        partition, manifest, end, failure = self._restored(number)
         partition.counters.future_seconds = self._settings.future_seconds
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)
-        attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
-        attempts.look_back(partition.position)
+        attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
+        if failure is None:  # else its position is not known, and what is noted may have been folded
+            attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
         if failure is not None:
             runtime.stop(failure)
         return runtime
 
-    def _restored(self, number: int) -> tuple[Partition, Manifest | None, WrongLog | LogError | None]:
-        """A partition, the manifest that it comes from, and why it stops at once."""
+    def _restored(self, number: int) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
+        """A partition, the manifest that it comes from, the end of its log, and why it stops at once."""
         skipped = list[SkippedCheckpoint]()
         control = self._control.refresh()
         try:
             partition, manifest = recover(number, self._log, control, self._checkpoints, skipped)
+            end = self._log.outcomes.end(number)
         except (WrongLog, LogError) as error:
-            if isinstance(error, LogError) and error.retriable and not isinstance(error, ArchiveFails):
-                raise
-            return self._empty(number, error, control), None, error
+            return self._empty(number, error, control), None, 0, error
         finally:
             self._figures.counts["checkpoints_skipped"] += len(skipped)
         partition.readers.unread = {pool: state for pool, state in self._unread(number, control).items() if pool not in partition.pools}
-        return partition, manifest, None
+        return partition, manifest, end, None
 
     def _empty(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
         """An empty partition. Where the log is the right one, readers see its pools, stopped."""

@@ -6,12 +6,13 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Final
 
+from services.archive.history import History
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
-from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
+from services.log.protocol import CommitsPositions, Grows, Log, LogError, TopicReplaced
 from services.runtime.deadlines import start
-from services.shard.archive_watch import ArchiveWatch
+from services.shard.answer_watch import AnswerWatch
 from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
@@ -20,6 +21,9 @@ from services.shard.takeover import Takeovers
 log = logging.getLogger("equirank.shard")
 
 _LOOK_SECONDS: Final = 1.0
+_ARCHIVE_SECONDS: Final = 60.0
+_OFFLINE_SECONDS: Final = 5.0
+"""Between two questions whether a partition answers that is offline."""
 _NEWS_SECONDS: Final = 0.2
 """Between two checks whether the control log grew: somebody waits for what an operator decided."""
 
@@ -38,7 +42,10 @@ class LogWatch:
     ) -> None:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._figures = figures
-        self._archive = ArchiveWatch(log_.archived)
+        self._awaited = {PartitionStatus.OFFLINE: AnswerWatch(log_.outcomes.end, _OFFLINE_SECONDS)}
+        """Asks for what partitions of a status wait for, without an operator."""
+        if isinstance(log_.archived, History):
+            self._awaited[PartitionStatus.ARCHIVE_UNREADABLE] = AnswerWatch(log_.archived.archived_to, _ARCHIVE_SECONDS)
         self._measuring: Future[tuple[float, dict[int, int]]] | None = None
         self._looked_at = self._asked_at = float("-inf")
 
@@ -80,7 +87,8 @@ class LogWatch:
         if self._measuring is None and not self._owned.replaced:
             running = self._owned.running()
             folded = {number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()}
-            self._measuring = start(partial(self._ends, list(self._owned.runtimes), folded), "measure")
+            asked = [number for number, runtime in self._owned.runtimes.items() if runtime.status is not PartitionStatus.OFFLINE]
+            self._measuring = start(partial(self._ends, asked, folded), "measure")
 
     def _ends(self, numbers: Sequence[int], folded: Mapping[int, int]) -> tuple[float, dict[int, int]]:
         """When the topic was asked, and its end in each partition.
@@ -100,12 +108,21 @@ class LogWatch:
         if self._measuring is None or not self._measuring.done():
             return
         answer, self._measuring = self._measuring, None
+        self._look_for_more()
         self._figures.measured_at, ends = answer.result()
         for number, end in ends.items():
             runtime = self._owned.runtimes[number]
             runtime.end = end
             if runtime.lag == 0:
                 runtime.even_at = self._figures.measured_at
+
+    def _look_for_more(self) -> None:
+        """Say once that partitions were added to the topic."""
+        found = self._topic.unread if isinstance(self._topic, Grows) else 0
+        if found > self._figures.unread_partitions:
+            what = "nothing reads them, producers write pools to other partitions than before, and the next start is refused"
+            log.error("%d partitions were added to topic %s: %s; replay into a new topic", found, self._topic.name, what)
+        self._figures.unread_partitions = found
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""
@@ -117,10 +134,11 @@ class LogWatch:
             self._go_on(runtime, position, PartitionEvent.DECIDE)
 
     def _retry(self) -> None:
-        """Let partitions go on that stopped for an archive which can be opened again."""
+        """Let partitions go on that were offline, or stopped for an archive which can be opened again."""
         for number, runtime in list(self._owned.runtimes.items()):
-            if runtime.status is PartitionStatus.ARCHIVE_UNREADABLE and self._archive.answers(number, self._timer()):
-                log.warning("the archive is tried again", extra={"partition": number})
+            awaited = self._awaited.get(runtime.status)
+            if awaited is not None and awaited.answers(number, self._timer()):
+                log.warning("a partition is tried again that was %s", runtime.status, extra={"partition": number})
                 self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
 
     def _go_on(self, runtime: PartitionRuntime, position: int, event: PartitionEvent) -> None:

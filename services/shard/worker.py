@@ -99,7 +99,7 @@ class ShardWorker:
     def _take_over(self) -> None:
         self._control.refresh()  # a control log that cannot be read is reported before anything is added to it
         for number in self._numbers:
-            if number not in self._owned.runtimes:
+            if number not in self._owned.runtimes and not self._stopping.is_set():
                 self._owned.runtimes[number] = self._takeovers.take_over(number)
 
     def _round(self) -> None:

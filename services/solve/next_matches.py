@@ -27,6 +27,13 @@ _SOLVE_SECONDS: Final = 30.0
 TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
 
 
+class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
+    """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retriable=True)
+
+
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A pair of agents, or one agent and a task, and the probability that the next game or measurement is theirs."""
 
@@ -68,7 +75,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
     """The next `games`, or measurements, of a pool. count: pairs or cells listed at most.
 
-    Raises `InputError` for an unknown target, `StoreError` without a checkpoint.
+    Raises `InputError` for an unknown target, and `NoCheckpoint`.
     """
     begun = time.perf_counter()
     what, _, whom = target.partition(":")
@@ -88,14 +95,16 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
 
 
 def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict[str, NDArray[Any]]]:
+    """The pool of the generation that readers see. Until the checkpoint after its switch, it is one of the manifest's builds."""
     try:
         manifest = files.newest(head.partition)
-        entry = None if manifest is None else next((one for one in manifest.pools if one.pool == head.pool), None)
-        if entry is None or entry.generation != head.generation:
-            raise StoreError(f"pool {head.pool} has no checkpoint that can be read here yet", retriable=True)
+        entries = [] if manifest is None else manifest.entries
+        entry = next((one for one in entries if (one.pool, one.generation) == (head.pool, head.generation)), None)
+        if entry is None:
+            raise NoCheckpoint(f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet")
         return entry, files.read_pool(entry)
     except (BadObject, OSError) as error:
-        raise StoreError(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+        raise NoCheckpoint(f"the checkpoint of pool {head.pool} cannot be read now: {error}") from error
 
 
 def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:

@@ -16,7 +16,18 @@ from services.log.kafka.batches import MAX_BATCH_BYTES
 from services.log.kafka.client import OPTIONS, Connection
 from services.log.kafka.log import KafkaTopic, open_kafka_log
 from services.log.partition import partition_of
-from services.log.protocol import BatchDamaged, CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
+from services.log.protocol import (
+    BatchDamaged,
+    CommitsPositions,
+    Forgets,
+    Grows,
+    LogError,
+    OffsetLost,
+    Reader,
+    Retention,
+    Topic,
+    TopicReplaced,
+)
 from tests.support.bombs import compressed, peak_memory, record_bytes
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
@@ -168,6 +179,25 @@ def test_a_recreated_topic_is_another_log(backend: KafkaBackend, admin: KafkaAdm
         _poll_for_ten_seconds(reader)
     assert not caught.value.retriable
     reader.close()
+
+
+def test_partitions_that_are_added_are_known_to_those_who_read_and_write(backend: KafkaBackend, admin: KafkaAdminClient) -> None:
+    reading, writing = (backend.open().outcomes for _ in range(2))
+    assert isinstance(reading, Grows)
+    assert isinstance(writing, Grows)
+    assert (reading.unread, writing.unread) == (0, 0)
+    admin.create_partitions({reading.name: PARTITIONS + 2})
+    deadline = time.monotonic() + PATIENCE
+    reader = reading.reader({0: 0})
+    try:
+        while (reading.unread, writing.unread) != (2, 2):
+            assert time.monotonic() < deadline
+            writing.append(0, [(None, b"x")])
+            reader.poll(0.1, 10)
+    finally:
+        reader.close()
+    with pytest.raises(LogError, match=f"has {PARTITIONS + 2} partitions, not {PARTITIONS}"):
+        backend.open()
 
 
 def test_nothing_is_acknowledged_for_long_that_a_recreated_topic_took(backend: KafkaBackend, admin: KafkaAdminClient) -> None:

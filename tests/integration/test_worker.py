@@ -97,6 +97,7 @@ def two_owners(settings: Settings, log: Log) -> None:
     with working(settings, log):
         until(lambda: published(settings) == 100, "100 outcomes published")
         with working(settings, log) as second:
+            until(lambda: len(second.health().partitions) == PARTITIONS, "taken over")  # else the first might checkpoint what follows
             play(log, 100, 200)
             until(lambda: published(settings) == 200, "200 outcomes published by the second")
             until(lambda: second.health().counters.get("checkpoints", 0) > 0, "a checkpoint of the second")
@@ -276,6 +277,50 @@ def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(settings: S
         until(lambda: any(one.stopped for one in worker.health().partitions), "stopped")
         assert "crc check" in (worker.health().partitions[HOME].stopped or "")
         assert (worker.health().partitions[HOME].position, away) == (10, [0])
+
+
+def test_a_partition_that_is_offline_at_the_start_holds_no_other_up(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    end, offline, other = log.outcomes.end, [HOME], (HOME + 1) % PARTITIONS
+
+    def answering(partition: int) -> int:
+        if partition in offline:
+            raise LogError("no broker leads it", retriable=True)
+        return end(partition)
+
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "all is folded")
+    play(log, 100, 200)
+    log.outcomes.append(other, [(None, b"no json")])
+    monkeypatch.setattr(log.outcomes, "end", answering)
+    with working(settings, log) as worker, store_of(settings) as store:
+        until(lambda: next((one.position for one in worker.health().partitions if one.partition == other), 0) == 1, "the others go on")
+        assert [one.status for one in worker.health().partitions if one.partition == HOME] == ["offline"]
+        until(lambda: (head := store.live.head(simulated.POOL)) is not None and "no broker leads it" in (head.stopped or ""), "told")
+        assert published(settings) == 100, "boards stay"
+        offline.clear()
+        until(lambda: published(settings) == 200, "it goes on")
+        until(lambda: (head := store.live.head(simulated.POOL)) is not None and head.stopped is None, "readers are told")
+    assert differences(settings, log) == []
+
+
+def test_a_shard_that_is_stopped_while_it_starts_asks_no_further_partition(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one that is offline takes half a minute."""
+    asked, stopped = list[int](), threading.Event()
+
+    def waiting(partition: int) -> int:
+        asked.append(partition)
+        assert stopped.wait(SECONDS)
+        raise LogError("no broker leads it", retriable=True)
+
+    monkeypatch.setattr(log.outcomes, "end", waiting)
+    with working(settings, log) as worker:
+        until(lambda: bool(asked), "the first one is asked")
+        worker.stop()
+        stopped.set()
+    assert asked == [0]
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:

@@ -93,6 +93,8 @@ class KafkaTopic:
         self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
         self.retention: Retention | None = found.retention
         """See `Forgets`."""
+        self.unread = 0
+        """See `Grows`."""
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
         """See `Topic.append`. Retriable after a timeout: the records may or may not be there then.
@@ -142,13 +144,16 @@ class KafkaTopic:
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
     def check_identity(self, cluster: ClusterMetadata) -> None:
-        """Raise `TopicReplaced` where the topic of this name is another, as far as a client knows, as of `METADATA_SECONDS` ago.
+        """Raise `TopicReplaced` where the topic of this name is another, as far as a client knows, as of `METADATA_SECONDS` ago; else take
+        note of partitions that it got.
 
         Clients fetch and send by name: what is gone on with would be another log, from the offsets of the old one.
         """
         topic_id = cluster.topic_id(self.name)
         if topic_id is not None and not self.identity.endswith(f":{topic_id}"):
             raise TopicReplaced(self.name, self.identity, f"{self.identity.rpartition(':')[0]}:{topic_id}")
+        if (found := cluster.partitions_for_topic(self.name)) is not None:
+            self.unread = max(0, len(found) - self.partitions)
 
     def _where(self, partition: int) -> TopicPartition:
         check_partition(self.name, partition, self.partitions)

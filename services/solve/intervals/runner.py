@@ -23,7 +23,7 @@ from services.solve.intervals.plan import Redrawn, next_job, rested
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
-from services.solve.worker.task_pool import TaskPool, TaskType, failure_text
+from services.solve.worker.task_pool import TaskLost, TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.intervals")
 
@@ -32,8 +32,6 @@ _SLICE: Final = TaskType(solve_slice)
 _FOLDER: Final = "intervals"
 _SLICE_SECONDS: Final = 1.0
 """A due solve waits for a worker no longer than this and one replicate."""
-_UNREAD: Final = ()
-"""No solve: whatever board there is, it is of another one."""
 
 
 class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,8 +143,7 @@ class IntervalRunner:
     def _superseded(self, run: _Run, now: float) -> None:
         """Stop work on a solve that readers no longer see. Its job takes its turn again after the others."""
         self.cancel()
-        self._tried[run.job] = Redrawn(run.board.solve, now)
-        self._run, self._ended, self._spent = None, now, run.spent(now)
+        self._rest(run, now)
 
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
         standing = {
@@ -155,13 +152,14 @@ class IntervalRunner:
             if job.method in methods.METHODS and job.pool in entries and _wants(board, entries[job.pool])
         }
         cost = {name: method.cost for name, method in methods.METHODS.items()}
-        job = next_job(standing, self._tried, self._settings.interval_seconds, intervals.LEAST, cost)
+        settings = self._settings
+        job = next_job(now, standing, self._tried, settings.interval_seconds, intervals.LEAST, cost, settings.solve_seconds)
         if job is None:
             return
         entry, board = entries[job.pool], boards[job]
-        arguments = (self._checkpoints.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
+        arguments = (self._checkpoints.url, msgspec.json.encode(entry), job.method, board.parameters, settings.solve_memory_bytes)
         facts, prepared = self._tasks.start(_PREPARE, *arguments)
-        self._run = _Run(job, entry, board, facts, now, now + self._settings.solve_deadline_seconds, prepared)
+        self._run = _Run(job, entry, board, facts, now, now + settings.solve_deadline_seconds, prepared)
 
     def _go_on(self, run: _Run, now: float, idle: bool) -> Job | None:
         if run.waits_for is None:
@@ -202,18 +200,22 @@ class IntervalRunner:
         run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
-        """Say why there are none; of a checkpoint that cannot be read nothing is said: it is tried again after all others."""
+        """Say why there are none; of a checkpoint that cannot be read nothing is said. That, and what was lost with its process, is tried
+        again: later, and after all others.
+        """
+        last = self._tried.get(run.job)
+        losses = 1 + (last.losses if last is not None and last.solve == run.board.solve else 0)
         if isinstance(cause, BadObject | OSError):
-            self._tried[run.job] = Redrawn(_UNREAD, now)
-            self._run, self._ended, self._spent = None, now, run.spent(now)
+            self._rest(run, now, losses)
             return None
         overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
         why = overdue if now > run.deadline else failure_text(cause)
         log.info("no intervals: %s", why, extra={**run.job._asdict(), "position": run.board.position})
-        return self._end(run, now, Intervals(kind="none", why_not=why), {})
+        lost = isinstance(cause, TaskLost) and why != overdue
+        return self._end(run, now, Intervals(kind="none", why_not=why), {}, losses if lost else 0)
 
-    def _end(self, run: _Run, now: float, told: Intervals, rows: dict[str, intervals.Ends]) -> Job:
-        """Keep the intervals, in a file too, and rest."""
+    def _end(self, run: _Run, now: float, told: Intervals, rows: dict[str, intervals.Ends], losses: int = 0) -> Job:
+        """Keep the intervals and rest. Kept in a file too, unless they were lost: a restart tries again."""
         found = IntervalFile(
             pool=run.job.pool,
             method=run.job.method,
@@ -226,13 +228,18 @@ class IntervalRunner:
             rows=rows,
         )
         self._found[run.job] = found
-        self._tried[run.job] = Redrawn(found.solve, now)
-        self._run, self._ended, self._spent = None, now, run.spent(now)
+        self._rest(run, now, losses)
         try:
-            self._checkpoints.blobs.write(f"{_folder(run.job)}/newest.json", [msgspec.json.encode(found)])
+            if not losses:
+                self._checkpoints.blobs.write(f"{_folder(run.job)}/newest.json", [msgspec.json.encode(found)])
         except OSError as error:
             log.warning("intervals were not written: %s", error, extra=run.job._asdict())
         return run.job
+
+    def _rest(self, run: _Run, now: float, losses: int = 0) -> None:
+        """Nothing of `run` is under way any more."""
+        self._tried[run.job] = Redrawn(run.board.solve, now, losses)
+        self._run, self._ended, self._spent = None, now, run.spent(now)
 
     def _load(self) -> None:
         """What was found before a restart, from this log."""

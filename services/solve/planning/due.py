@@ -53,6 +53,11 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     return _taking_turns(claims, ledger.running(), pace.seconds)
 
 
+def pause_after(losses: int, seconds: float) -> float:
+    """The pause before the same data are tried again, after so many lost tries in a row. seconds: between two tries otherwise."""
+    return seconds * 2.0 ** min(losses, _MOST_DOUBLED)
+
+
 def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
     if entry is None or entry.newest is None:
         return True
@@ -60,7 +65,7 @@ def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: flo
     if entry.status is JobStatus.RUNNING:
         return False
     if newest.data == view.data and newest.parameters == parameters:
-        return entry.losses > 0 and newest.started <= now - pace.seconds * 2 ** min(entry.losses, _MOST_DOUBLED)
+        return entry.losses > 0 and newest.started <= now - pause_after(entry.losses, pace.seconds)
     return newest.started <= now - pace.seconds or view.outcomes - newest.outcomes >= pace.outcomes
 
 

@@ -17,7 +17,7 @@ from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from services.shard import archive_watch, readers
+from services.shard import readers, watch
 from services.shard.worker import ShardWorker
 from tests.support.archiving import archive, failed, fold, newest_is, served
 from tests.support.command_line import Run
@@ -62,7 +62,7 @@ class Archive:
 
 @pytest.fixture
 def opening(monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive]:
-    monkeypatch.setattr(archive_watch, "_ASK_SECONDS", 0.1)
+    monkeypatch.setattr(watch, "_ARCHIVE_SECONDS", 0.1)
     opening = Archive(monkeypatch)
     yield opening
     opening.answer()

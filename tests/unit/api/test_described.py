@@ -7,6 +7,9 @@ import pytest
 
 from tests.support.api import Running
 
+TOLD_ELSEWHERE = frozenset({"title", "description", "pattern"})
+"""Keys of a schema of a parameter that its types do not need."""
+
 
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
@@ -18,6 +21,16 @@ def test_a_wrong_method_is_told_the_right_ones(api: Running, method: str, path: 
     answer = api.client.request(method, path)
     assert (answer.status_code, answer.headers["allow"]) == (405, allow)
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_slash_at_the_end_of_a_path_is_another_path(api: Running) -> None:
+    """It was answered by a redirect, and clients that follow one may lose the body or the key."""
+    described = api.client.get("/openapi.json").json()["paths"]
+    asked = [(verb, re.sub(r"{\w+}", "blitz", path)) for path, verbs in described.items() if "{agent}" not in path for verb in verbs]
+    assert len(asked) >= 15
+    for verb, path in [*asked, ("get", "/docs"), ("get", "/pools/blitz")]:
+        answer = api.client.request(verb, f"{path}/")
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), (verb, path)
 
 
 def test_names_in_paths_have_their_rules(api: Running) -> None:
@@ -74,3 +87,20 @@ def test_names_of_a_generation_have_their_rules(api: Running) -> None:
     assert asked.is_valid({"aliases": {"pay\u200bpal": "paypal"}, "ban": ["e\u200bve"]}), "outcomes in the log may name them"
     assert not asked.is_valid({"aliases": {"paypal": "pay\u200bpal"}})
     assert not asked.is_valid({"ban": ["e\u202eve"]})
+
+
+def test_an_export_takes_these_parameters(api: Running) -> None:
+    position, word = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}, {"type": "string"}
+    wanted = {
+        "pool": ("path", True, word), "format": ("query", False, {"$ref": "#/components/schemas/Format", "default": "jsonl"}),
+        "from": ("query", False, {**position, "default": 0}), "to": ("query", False, {"anyOf": [position, {"type": "null"}]}),
+        **dict.fromkeys(("since", "until"), ("query", False, {"anyOf": [word, {"type": "null"}]})),
+        **dict.fromkeys(("agent", "column"), ("query", False, {"anyOf": [{"type": "array", "items": word}, {"type": "null"}]})),
+    }  # fmt: skip
+    described = api.client.get("/openapi.json").json()["paths"]["/v1/pools/{pool}/export"]["get"]
+    found = {
+        one["name"]: (one["in"], one["required"], {key: value for key, value in one["schema"].items() if key not in TOLD_ELSEWHERE})
+        for one in described["parameters"]
+    }
+    assert list(found.items()) == list(wanted.items())
+    assert all(one["description"] for one in described["parameters"] if one["in"] == "query")

@@ -29,8 +29,8 @@ def measured(i: int) -> ScoreEvent:
     return ScoreEvent(v=1, id=str(i), pool="atari", time=0.0, task=f"t{i % 2}", scores=scores)
 
 
-def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) -> None:
-    """A pool of these events: its checkpoint and what readers see of it."""
+def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event], *, built: bool = False) -> None:
+    """A pool of these events: its checkpoint and what readers see of it. built: whether the checkpoint holds it as under construction."""
     pool, files = events[0].pool, CheckpointStore((folder / "state").as_uri())
     state = state_of(pool, kind)
     assert state.fold(events) == []
@@ -40,7 +40,7 @@ def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) ->
     )
     manifest = Manifest(
         format=FORMAT, partition=0, position=9, epoch=1, log_identity="log", last_offset=None, last_sha256=None, fold_version=1,
-        written_at=0.0, pools=[entry],
+        written_at=0.0, pools=[] if built else [entry], builds=[entry] if built else [],
     )  # fmt: skip
     files.write_manifest(manifest)
     assert api.store.live.publish(head_of(pool, position=9, published_at=NOW, kind=kind.value, online=[]), 1, {})
@@ -66,6 +66,12 @@ def test_rates_of_pairs_are_published_and_sum_to_1(api: Running, tmp_path: Path,
     assert (found["position"], found["agents"], found["left_out"]) == (9, 4, 0)
     if target == "agent:dan":
         assert "dan" in found["matches"][0]["agents"]
+
+
+def test_a_generation_that_readers_see_is_answered_before_the_next_checkpoint(api: Running, tmp_path: Path) -> None:
+    """The checkpoint that lets a build serve holds it as a build: there was no answer until the next checkpoint."""
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)], built=True)
+    assert ask(api, "blitz")["agents"] == 4
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -108,7 +114,10 @@ def test_a_solve_that_takes_too_long_is_given_up(api: Running, tmp_path: Path, m
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
     assert api.client.get("/v1/pools/nowhere/next").status_code == 404
     assert api.store.live.publish(head_of("early", position=1, published_at=NOW, online=[]), 1, {})
-    assert api.client.get("/v1/pools/early/next").status_code == 503
+    early = api.client.get("/v1/pools/early/next")
+    assert (early.status_code, early.json()["title"], early.headers["retry-after"]) == (503, "no checkpoint yet", "5")
+    assert "no checkpoint of generation 1" in early.json()["detail"]
+    assert "equirank_api_store_failures_total 0.0" in api.client.get("/metrics").text, "the store answered"
     checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(3)])
     for target in ("worst", "top", "top:0", "top:9", "top:x", "agent:", "agent:eve", "all:1"):
         assert api.client.get("/v1/pools/blitz/next", params={"target": target}).status_code == 422, target

@@ -1,6 +1,7 @@
 """Threads of the API: places, deadlines, and what they mean to one another."""
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -75,3 +76,33 @@ def test_work_that_had_not_begun_at_its_deadline_never_begins() -> None:
 
     asyncio.run(asked())
     assert ran == []
+
+
+@pytest.mark.parametrize("seconds", [0.05, 60.0])
+def test_work_that_fails_after_its_request_ended_is_no_unhandled_error(seconds: float) -> None:
+    """Each write that a log refused after its request was answered left a traceback in the log. A client that leaves ends one, too."""
+    gate, began, unhandled = threading.Event(), threading.Event(), list[object]()
+
+    def work() -> None:
+        began.set()
+        gate.wait()
+        raise ValueError("too late")
+
+    async def asked() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: unhandled.append(found))
+        workers = Workers("the log", threads=1, places=2, seconds=seconds)
+        request = asyncio.create_task(workers.run(work))
+        await asyncio.to_thread(began.wait)
+        if seconds > 1.0:
+            request.cancel()
+        with pytest.raises(ApiError if seconds < 1.0 else asyncio.CancelledError):
+            await request
+        del request  # its traceback holds the result
+        following = asyncio.create_task(workers.run(lambda: "next"))
+        await asyncio.sleep(0)
+        gate.set()
+        assert await following == "next"
+        gc.collect()
+
+    asyncio.run(asked())
+    assert unhandled == []

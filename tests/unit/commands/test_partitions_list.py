@@ -10,7 +10,8 @@ from services.cli.partitions import accept_loss, list_
 from services.control.log import ControlLog
 from services.control.records import Attempt, Skipped
 from services.log.partition import partition_of
-from services.log.protocol import Drops
+from services.log.protocol import Drops, LogError
+from services.log.sqlite.log import SqliteTopic
 from services.runtime.settings import Settings
 from tests.support.pools import first_generation, pool_of
 
@@ -60,3 +61,22 @@ def test_what_an_operator_skipped_is_no_loss_once_the_topic_forgot_it(tmp_path: 
     assert control.refresh().partitions.beyond_losses(number, 0) == 3
     control.close()
     log.close()
+
+
+def test_a_partition_that_does_not_answer_is_listed_among_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command failed as a whole."""
+    open_log(Settings(data=tmp_path)).close()
+    end = SqliteTopic.end
+
+    def answering(topic: SqliteTopic, partition: int) -> int:
+        if partition == 1:  # only the topic of outcomes has so many
+            raise LogError("no broker leads it", retriable=True)
+        return end(topic, partition)
+
+    monkeypatch.setattr(SqliteTopic, "end", answering)
+    list_(tmp_path)
+    told = capsys.readouterr().out
+    assert (told.count("running"), told.count("offline")) == (7, 1)
+    assert "partition 1 does not answer: no broker leads it; it is tried again until it does" in told

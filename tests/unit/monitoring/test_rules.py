@@ -82,6 +82,7 @@ CASES = {
     "EquirankStoreFailures": Case({"equirank_store_failures_total": "0x10 0+3x10"}, {"equirank_store_failures_total": "0x10 1x10"}),
     "EquirankLogFailures": Case({"equirank_api_log_failures_total": "0x10 0+3x10"}, {"equirank_api_log_failures_total": "0x10 2x10"}),
     "EquirankLogWeak": Case({"equirank_log_weaknesses": "3x20"}, {"equirank_log_weaknesses": "0x20"}),
+    "EquirankPartitionsAdded": Case({"equirank_log_unread_partitions": "0x10 4x10"}, {"equirank_log_unread_partitions": "0x20"}),
     "EquirankCheckpointsOld": Case(
         {
             'equirank_partition_position{partition="3"}': "10+5x20",

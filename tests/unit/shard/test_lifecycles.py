@@ -36,6 +36,7 @@ ERRORS = (
     TopicReplaced("topic", "a", "b"),
     LogError("cannot be read", retriable=False),
     ArchiveFails(0, "no answer", retriable=True),
+    LogError("no answer", retriable=True),
 )
 
 
@@ -64,7 +65,7 @@ def test_partitions_that_stop_for_random_errors_meet_no_undefined_transition(see
                         runtime.go_on()
                     runtime.status, runtime.stopped = PARTITION_LIFECYCLE.start, None  # another start of the shard
                 else:
-                    retried = runtime.status is PartitionStatus.ARCHIVE_UNREADABLE
+                    retried = runtime.status in {PartitionStatus.ARCHIVE_UNREADABLE, PartitionStatus.OFFLINE}
                     runtime.go_on(PartitionEvent.RETRY if retried else PartitionEvent.DECIDE)
     assert met == set(PartitionStatus)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import Takeover
 from services.log.protocol import Log, LogError
@@ -82,3 +83,68 @@ def test_a_partition_that_does_not_answer_holds_no_other_up(log: Log, tmp_path: 
             control.append(Takeover(partition=0, owner="another", time=0.0))
         with pytest.raises(Fenced, match="partition 0 was taken over"):
             step()
+
+
+def test_a_partition_without_an_answer_at_the_start_is_offline_until_it_answers(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shard took over none of its partitions before."""
+    end, offline, asked = log.outcomes.end, [0], list[int]()
+
+    def answering(partition: int) -> int:
+        asked.append(partition)
+        if partition in offline:
+            raise LogError("no broker leads it", retriable=True)
+        return end(partition)
+
+    monkeypatch.setattr(log.outcomes, "end", answering)
+    log.outcomes.append(0, [(None, b"x")])
+    log.outcomes.append(1, [(None, b"x")])
+    with watching(log, tmp_path) as (step, owned, _):
+        assert (list(owned.running()), owned.runtimes[0].status) == ([1], PartitionStatus.OFFLINE)
+        assert "no broker leads it; it is tried again until it answers" in (owned.runtimes[0].stopped or "")
+        until(lambda: step() is None and owned.runtimes[1].end == 1, "the others are measured")
+        until(lambda: step() is None and asked.count(0) >= 3, "it is tried again")
+        assert (owned.runtimes[0].status, owned.runtimes[0].end) == (PartitionStatus.OFFLINE, 0)
+        epoch = owned.runtimes[0].epoch
+        owned.take_change()
+        offline.clear()
+        until(lambda: step() is None and owned.runtimes[0].end == 1, "it runs")
+        assert (list(owned.running()), owned.runtimes[0].epoch, owned.take_change()) == ([0, 1], epoch, True)
+
+
+def test_a_partition_that_goes_offline_again_while_it_is_recovered_is_tried_again(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, answers = log.outcomes.end, iter([False, True, False, True])
+
+    def answering(partition: int) -> int:
+        if partition == 0 and not next(answers, True):
+            raise LogError("no broker leads it", retriable=True)
+        return end(partition)
+
+    monkeypatch.setattr(log.outcomes, "end", answering)
+    with watching(log, tmp_path) as (step, owned, _):
+        until(lambda: step() is None and owned.runtimes[0].stopped is None, "it runs")
+        assert next(answers, None) is None
+
+
+def test_partitions_that_are_added_are_told_once(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watching(log, tmp_path) as (step, _, figures):
+        for unread in (0, 3):
+            monkeypatch.setattr(log.outcomes, "unread", unread, raising=False)
+            before = figures.measured_at
+            until(lambda before=before: step() is None and figures.measured_at > before + 6.0, "measured")
+            assert figures.unread_partitions == unread
+    assert caplog.text.count("3 partitions were added to topic equirank.outcomes: nothing reads them") == 1
+
+
+def test_a_control_log_without_an_answer_takes_nothing_over(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(partition: int) -> int:
+        raise LogError("no broker answers", retriable=True)
+
+    monkeypatch.setattr(log.control, "end", away)
+    with pytest.raises(LogError, match="no broker answers"), watching(log, tmp_path):
+        pass

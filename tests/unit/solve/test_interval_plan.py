@@ -17,8 +17,8 @@ A, B, C = (Job("blitz", method) for method in COST)
 Standing = tuple[Job, SolvedBoard]
 
 
-def wanted(boards: list[Standing], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0) -> Job | None:
-    return next_job(dict(boards), tried or {}, budget, 32, COST)
+def wanted(boards: list[Standing], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0, now: float = 0.0) -> Job | None:
+    return next_job(now, dict(boards), tried or {}, budget, 32, COST, 10.0)
 
 
 def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float) -> Standing:
@@ -36,6 +36,13 @@ def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
 @pytest.mark.parametrize("changed", [board(A, "d2"), board(A, prior=1.0)])
 def test_changed_data_or_parameters_are_redrawn(changed: Standing) -> None:
     assert wanted([changed], {A: Redrawn(board(A)[1].solve, 9.0)}) == A
+
+
+@pytest.mark.parametrize(("losses", "pause"), [(1, 20.0), (2, 40.0), (6, 640.0), (9, 640.0)])
+def test_a_lost_try_is_repeated_after_a_pause_that_doubles_with_every_loss(losses: int, pause: float) -> None:
+    tried = {A: Redrawn(board(A)[1].solve, 9.0, losses)}
+    assert wanted([board(A)], tried, now=9.0 + pause - 0.1) is None
+    assert wanted([board(A)], tried, now=9.0 + pause) == A
 
 
 def test_what_a_budget_does_not_hold_is_left_alone() -> None:

@@ -14,6 +14,7 @@ from services.solve.intervals.replicates import Ends
 from services.solve.intervals.runner import IntervalFile, IntervalRunner
 from services.solve.intervals.tasks import Facts
 from services.solve.planning.jobs import Job
+from services.solve.worker.task_pool import TaskLost
 from tests.support.task_pool import FakeTaskPool
 
 METHOD = "copeland"
@@ -63,6 +64,33 @@ def test_the_same_data_solved_once_more_get_their_intervals_once_more(tasks: Fak
     assert len(tasks.tasks) == 1
     runner.step(2000.0, True, {job: msgspec.structs.replace(BOARDS[job], solved_at=1500.0)}, ENTRIES)
     assert len(tasks.tasks) == 2
+
+
+def test_intervals_lost_with_their_process_are_tried_again_on_the_same_solve(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """They were final until the data changed, as if the data were to blame."""
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
+    for started, ended, early in ((0.0, 1.0, 20.0), (21.0, 22.0, 61.0)):
+        runner.step(started, True, {job: BOARDS[job]}, ENTRIES)
+        tasks.newest.end(TaskLost("WorkerCrashedError: killed"))
+        assert runner.step(ended, True, {job: BOARDS[job]}, ENTRIES) == job
+        count = len(tasks.tasks)
+        runner.step(early, True, {job: BOARDS[job]}, ENTRIES)
+        assert len(tasks.tasks) == count
+        told = runner.told(job, BOARDS[job])
+        assert isinstance(told, Intervals)
+        assert told.why_not == "WorkerCrashedError: killed"
+    runner_in(tmp_path, tasks).step(62.0, True, {job: BOARDS[job]}, ENTRIES)
+    assert len(tasks.tasks) == 3, "a restart tries again at once"
+    runner.step(62.0, True, {job: BOARDS[job]}, ENTRIES)
+    assert len(tasks.tasks) == 4
+
+
+def test_intervals_past_their_deadline_are_not_tried_again_on_the_same_solve(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
+    runner.step(0.0, True, {job: BOARDS[job]}, ENTRIES)
+    for second in (1e6, 1e6 + 1.0, 1e9):
+        runner.step(second, True, {job: BOARDS[job]}, ENTRIES)
+    assert (len(tasks.cancelled), len(tasks.tasks)) == (1, 1)
 
 
 def test_stopping_between_two_slices_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:
