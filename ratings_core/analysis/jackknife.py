@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ratings_core import checks
-from ratings_core.analysis.intervals import Fit, Intervals, outcome_keys
+from ratings_core.analysis.intervals import Fit, Intervals, checked_key, outcome_keys
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import PairCounts
@@ -40,9 +40,7 @@ def group_deletions(
 def outcome_groups(key: NDArray[np.uint64], *, seed: int, groups: int) -> NDArray[np.int64]:
     """Group of each outcome, from 0, int64 (outcomes,). key: uint64 (outcomes, 2)."""
     salt, count = checks.count("seed", seed, high=MOST_SEED), checks.count("groups", groups, low=1, high=MOST_SEED)
-    if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.shape != (len(key), 2):
-        raise InputError("key", key.shape, "must be uint64 (outcomes, 2)")
-    return np.asarray(_groups(np.ascontiguousarray(key), np.uint64(salt), np.uint64(count)), np.int64)
+    return np.asarray(_groups(np.ascontiguousarray(checked_key(key)), np.uint64(salt), np.uint64(count)), np.int64)
 
 
 def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
@@ -57,7 +55,7 @@ def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCou
     if not callable(fit):
         raise InputError("fit", fit, "must be a function from tallies to ratings")
     rating = np.asarray(fit(whole), np.float64)
-    without = np.array([fit(counts) for counts in deletions], np.float64)
+    without = np.array([fit(counts) for counts in checks.iterable("deletions", deletions)], np.float64)
     if (groups := len(without)) < 2:
         raise InputError("deletions", groups, "must be two at least")
     error = np.sqrt((groups - 1) / groups * ((without - rating) ** 2).sum(axis=0))

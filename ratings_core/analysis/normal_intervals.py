@@ -30,6 +30,7 @@ NORMAL_AGENTS: Final = 1_000
 _DRAWN_AGENTS: Final = 300
 """Up to so many agents the critical value of all differences is drawn; beyond, Bonferroni's bound takes its place."""
 _DRAWS: Final = 2_000
+_MOST_FREEDOM: Final = 2**53
 _BLOCK: Final = 1 << 14
 """Differences of ratings made at once."""
 
@@ -68,7 +69,7 @@ def normal_intervals(
     if checks.instance("counts", counts, PairCounts).m > NORMAL_AGENTS:
         raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
     theta = _ratings(theta, counts.m)
-    nu = nu if nu is None or nu == math.inf else checks.number("nu", nu, low=0.0)
+    nu = nu if nu is None or _infinite(nu) else checks.number("nu", nu, low=0.0)
     _check_groups(groups, counts.m)
     component = components_of(counts, prior)
     covariance = _covariance(counts, np.where(np.isnan(theta), 0.0, theta), nu, prior, component, groups)
@@ -108,7 +109,7 @@ def simultaneous_ranks(
     """
     theta, level = _ratings(theta), _level(level)
     if freedom is not None:
-        checks.count("freedom", freedom, low=1)
+        checks.count("freedom", freedom, low=1, high=_MOST_FREEDOM)
     m, rated = len(theta), ~np.isnan(theta)
     covariance = checks.finite("covariance", checks.square("covariance", covariance))
     label = np.zeros(m, np.int64) if component is None else checks.integers("component", component)
@@ -136,9 +137,13 @@ def _ratings(theta: Floats, m: int | None = None) -> Floats:
     return ratings
 
 
-def _check_groups(groups: Sequence[PairCounts], m: int) -> None:
-    if len(checks.sequence("groups", groups)) == 1:
-        raise InputError("groups", 1, "must be two or more, or none")
+def _infinite(nu: Any) -> bool:
+    return isinstance(nu, float) and nu == math.inf
+
+
+def _check_groups(groups: Any, m: int) -> None:
+    if isinstance(groups, np.ndarray) or len(checks.sequence("groups", groups)) == 1:
+        raise InputError("groups", groups, "must be a list of two or more, or none")
     for i, group in enumerate(groups):
         if checks.instance(f"groups[{i}]", group, PairCounts).m != m:
             raise InputError(f"groups[{i}]", group.m, f"must be of the same {m} agents as counts")

@@ -61,11 +61,13 @@ class PosteriorMargins:
         return len(self.strength)
 
     def rows(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins of some agents over all agents (agents, m)."""
+        """Margins of some agents over all agents (agents, m). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        agents = self._known("agents", agents)
         return np.asarray(self.predicted(self.strength[agents][:, None] - self.strength) + self.correction[agents].toarray(), np.float64)
 
     def block(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins between some agents (agents, agents)."""
+        """Margins between some agents (agents, agents). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        agents = self._known("agents", agents)
         own = self.strength[agents]
         return np.asarray(self.predicted(own[:, None] - own) + self.correction[agents][:, agents].toarray(), np.float64)
 
@@ -84,7 +86,10 @@ class PosteriorMargins:
         return total
 
     def win_less_loss(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
-        """Margins of some pairs (pairs,)."""
+        """Margins of some pairs (pairs,). first, second: ids. Raises `InputError` for others than 0 to m - 1."""
+        first, second = self._known("first", first), self._known("second", second)
+        if len(first) != len(second):
+            raise InputError("second", len(second), f"must be as many as first, {len(first)}")
         if not len(first):
             return np.zeros(0)  # of no pairs scipy gives no array
         known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
@@ -93,6 +98,12 @@ class PosteriorMargins:
     def predicted(self, gap: Floats) -> Floats:
         """d(gap): probability of a win less that of a loss at this difference of strengths, in logits. An odd, increasing function."""
         return win_less_loss(gap, self.nu)
+
+    def _known(self, argument: str, agents: NDArray[np.int64]) -> NDArray[Any]:
+        ids = checks.ids(argument, agents)
+        if ids.ndim != 1 or (ids.size and not (ids.min() >= 0 and ids.max() < len(self))):
+            raise InputError(argument, agents, f"must be ids from 0 to {len(self) - 1}, in one dimension")
+        return ids
 
 
 def posterior_margins(
