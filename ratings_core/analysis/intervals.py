@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
-Fit = Callable[[PairCounts], Floats]
+Fit = Callable[[MetPairs], Floats]
 """A batch method: from tallies to ratings (m,), NaN for unrated agents; such as ``lambda counts: bradley_terry(counts).ratings``."""
 
 _MOST_WEIGHT: Final = 20
@@ -56,7 +56,7 @@ class Intervals:
     replicates: int
 
 
-def replicate_intervals(fit: Fit, replicates: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
+def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
     """Central intervals (percentiles) of `level` of ratings and ranks over refits to `replicates`.
 
     The ratings of all replicates are held at once, 8 m bytes each. Ratings have to compare across replicates: those of a method that
@@ -128,7 +128,7 @@ def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -
 
 def outcome_replicates(
     comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, replicates: int
-) -> Iterator[PairCounts]:
+) -> Iterator[MetPairs]:
     """Tallies of `replicates` resamplings of whole outcomes: right for any number of sides, and any weights.
 
     key: uint64 (outcomes, 2), 128-bit hash of each outcome's id (`OutcomeBatch.key`); None: its place in the data. The weight of an
@@ -151,14 +151,14 @@ def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> ND
     return key
 
 
-def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterator[PairCounts]:
+def cell_replicates(counts: MetPairs, *, seed: int, replicates: int) -> Iterator[MetPairs]:
     """Tallies of `replicates` resamplings of single pairs, from tallies alone: each cell is drawn from Poisson of its count.
 
     Right for outcomes of two sides and weight 1 only; of more sides it is too narrow, by 1.6 at seven. Raises `InputError` where counts
     are not whole numbers, which weights of 1 make.
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
-    checks.instance("counts", counts, PairCounts)
+    checks.instance("counts", counts, MetPairs)
     for name in ("won", "lost", "tied"):
         column = getattr(counts, name)
         if (bad := np.flatnonzero(column != np.floor(column))).size:
@@ -182,16 +182,16 @@ def checked_key(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return key
 
 
-def _outcome_replicates(cells: PairCells, weight: Floats, key: NDArray[np.uint64], seed: int, count: int) -> Iterator[PairCounts]:
+def _outcome_replicates(cells: PairCells, weight: Floats, key: NDArray[np.uint64], seed: int, count: int) -> Iterator[MetPairs]:
     for replicate in range(count):
         yield cells.counts(weight * replicate_weights(key, seed=seed, replicate=replicate))
 
 
-def _cell_replicates(counts: PairCounts, seed: int, count: int) -> Iterator[PairCounts]:
+def _cell_replicates(counts: MetPairs, seed: int, count: int) -> Iterator[MetPairs]:
     rng = np.random.default_rng(seed)
     for _ in range(count):
         won, lost, tied = (rng.poisson(column).astype(np.float64) for column in (counts.won, counts.lost, counts.tied))
-        drawn = PairCounts(counts.m, counts.first, counts.second, won, lost, tied)
+        drawn = MetPairs(counts.m, counts.first, counts.second, won, lost, tied)
         yield drawn.only(drawn.games > 0)
 
 

@@ -18,7 +18,7 @@ from ratings_core.analysis.intervals import Intervals
 from ratings_core.batch.bradley_terry import components_of, inside
 from ratings_core.batch.covariance import centred
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs.components import Labels
 from ratings_core.margins.posterior import shares
@@ -36,12 +36,12 @@ _BLOCK: Final = 1 << 14
 
 
 def normal_intervals(
-    counts: PairCounts,
+    counts: MetPairs,
     theta: Floats,
     *,
     nu: float | None = None,
     prior: float = 0.0,
-    groups: Sequence[PairCounts] = (),
+    groups: Sequence[MetPairs] = (),
     level: float = 0.95,
 ) -> Intervals:
     """Intervals of ratings in logits, and simultaneous intervals of ranks.
@@ -66,7 +66,7 @@ def normal_intervals(
     Source: White 1982 (sandwich); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks (single step).
     """
     level, prior = _level(level), checks.number("prior", prior, low=0.0)
-    if checks.instance("counts", counts, PairCounts).m > NORMAL_AGENTS:
+    if checks.instance("counts", counts, MetPairs).m > NORMAL_AGENTS:
         raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
     theta = _ratings(theta, counts.m)
     nu = nu if nu is None or _infinite(nu) else checks.number("nu", nu, low=0.0)
@@ -145,7 +145,7 @@ def _check_groups(groups: Any, m: int) -> None:
     if isinstance(groups, np.ndarray) or len(checks.sequence("groups", groups)) == 1:
         raise InputError("groups", groups, "must be a list of two or more, or none")
     for i, group in enumerate(groups):
-        if checks.instance(f"groups[{i}]", group, PairCounts).m != m:
+        if checks.instance(f"groups[{i}]", group, MetPairs).m != m:
             raise InputError(f"groups[{i}]", group.m, f"must be of the same {m} agents as counts")
 
 
@@ -167,9 +167,7 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
     return float(np.quantile(largest, level, method="higher"))
 
 
-def _covariance(
-    counts: PairCounts, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[PairCounts]
-) -> Floats:
+def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[MetPairs]) -> Floats:
     """Sandwich covariance of theta less its component's mean (of theta itself with a prior), in logits squared (m, m)."""
     within, m = inside(counts, component), counts.m
     ties = nu is not None and 0 < nu < math.inf
@@ -198,14 +196,14 @@ class _Scores:
     def __init__(self, m: int, nu: float | None) -> None:
         self._m, self._nu = m, nu
 
-    def information(self, counts: PairCounts, theta: Floats) -> Floats:
+    def information(self, counts: MetPairs, theta: Floats) -> Floats:
         """Expected second derivatives of minus the log-likelihood, dense."""
         win, tie, _ = self._shares(counts, theta)
         points, games = win + tie / 2, counts.games
         own, border = win + tie / 4 - points**2, tie / 2 - points * tie
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
-    def squares(self, counts: PairCounts, theta: Floats) -> Floats:
+    def squares(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum over games of the outer products of their scores, dense."""
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
@@ -215,21 +213,21 @@ class _Scores:
         corner = sum(number * (tied - tie) ** 2 for number, _, tied in result)
         return self._outer(counts, own, border, corner)
 
-    def total(self, counts: PairCounts, theta: Floats) -> Floats:
+    def total(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum of the scores of all games (m,) or (m + 1,)."""
         win, tie, _ = self._shares(counts, theta)
         surplus = counts.won + counts.tied / 2 - counts.games * (win + tie / 2)
         both = counts.per_agent(surplus, -surplus)
         return both if self._nu is None else np.append(both, counts.tied.sum() - counts.games @ tie)
 
-    def _shares(self, counts: PairCounts, theta: Floats) -> Any:
+    def _shares(self, counts: MetPairs, theta: Floats) -> Any:
         """Probabilities of a win, a tie and a loss; Bradley-Terry has no ties."""
         gap = theta[counts.first] - theta[counts.second]
         if self._nu is None:
             return expit(gap), np.zeros_like(gap), expit(-gap)
         return shares(gap, self._nu)
 
-    def _outer(self, counts: PairCounts, own: Any, border: Any, corner: Any) -> Floats:
+    def _outer(self, counts: MetPairs, own: Any, border: Any, corner: Any) -> Floats:
         """Sum over pairs of own (e_a - e_b)(e_a - e_b)' with its border and corner for log nu."""
         m, size = self._m, self._m + (self._nu is not None)
         matrix = np.zeros((size, size))

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from ratings_core import checks
 from ratings_core.batch.logistic import variance
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.margins.posterior import PosteriorMargins, shares
 from ratings_core.solution import Floats
@@ -31,11 +31,11 @@ class MarginDraws:
     """
 
     margins: PosteriorMargins
-    counts: PairCounts
+    counts: MetPairs
     root: Floats
 
     @classmethod
-    def of(cls, counts: PairCounts, margins: PosteriorMargins, prior: float) -> Self:
+    def of(cls, counts: MetPairs, margins: PosteriorMargins, prior: float) -> Self:
         """The posterior whose means `margins` are.
 
         Args:
@@ -48,7 +48,7 @@ class MarginDraws:
         """
         checks.instance("margins", margins, PosteriorMargins)
         prior = checks.number("prior", prior, above=0.0)
-        if checks.instance("counts", counts, PairCounts).m != len(margins):
+        if checks.instance("counts", counts, MetPairs).m != len(margins):
             raise InputError("counts", counts.m, f"must be of the {len(margins)} agents of margins")
         if counts.m > DRAWN_AGENTS:
             raise InputError("agents", counts.m, f"must be at most {DRAWN_AGENTS} to draw all margins; solve fewer agents (most_agents)")

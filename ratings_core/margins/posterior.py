@@ -22,7 +22,7 @@ from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.logistic import variance
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError
 from ratings_core.margins.concentration import Cells, Concentration, concentration
 from ratings_core.solution import Floats
@@ -112,7 +112,7 @@ def posterior_margins(
     """Posterior mean margins under a Dirichlet prior centred on Davidson's model.
 
     Args:
-        wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `PairCounts` in place of both.
+        wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `MetPairs` in place of both.
         ties: (m, m), symmetric, weight of ties, or None.
         kappa: Games that the prediction counts for in every pair, > 0, may be infinite; None finds it (`concentration`).
         prior: Pseudo-games of each agent against an average one, > 0.
@@ -177,19 +177,19 @@ def _same_where_equal(theta: Floats) -> Floats:
     return same
 
 
-def _spread(counts: PairCounts, theta: Floats, prior: float) -> Floats:
+def _spread(counts: MetPairs, theta: Floats, prior: float) -> Floats:
     """Standard deviation of each strength given the others', from the curvature of the posterior; a tie counts as two half games."""
     weights = counts.games * variance(theta[counts.first] - theta[counts.second])
     return np.asarray(1 / np.sqrt(counts.per_agent(weights, weights) + prior * variance(theta)), np.float64)
 
 
-def _leverage(counts: PairCounts, theta: Floats, spread: Floats) -> Floats:
+def _leverage(counts: MetPairs, theta: Floats, spread: Floats) -> Floats:
     """Share of a strength that each pair determines, by the resistance 1 / d(a) + 1 / d(b) of a well-connected graph; sums to about m."""
     weights = counts.games * variance(theta[counts.first] - theta[counts.second])
     return np.asarray(np.minimum(weights * (spread[counts.first] ** 2 + spread[counts.second] ** 2), 1.0), np.float64)
 
 
-def _correction(counts: PairCounts, strength: Floats, nu: float, kappa: float) -> checks.Sparse:
+def _correction(counts: MetPairs, strength: Floats, nu: float, kappa: float) -> checks.Sparse:
     """(won - lost - games d) / (games + kappa) at the pairs that met, antisymmetric."""
     gap = strength[counts.first] - strength[counts.second]
     value = (counts.won - counts.lost - counts.games * win_less_loss(gap, nu)) / (counts.games + kappa)

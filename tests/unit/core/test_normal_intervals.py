@@ -11,7 +11,7 @@ from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_interva
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
@@ -19,24 +19,24 @@ M = 6
 FIRST, SECOND = np.triu_indices(M, 1)
 
 
-def played(seed: int, games: int, nu: float = 0.0) -> PairCounts:
+def played(seed: int, games: int, nu: float = 0.0) -> MetPairs:
     """Results of every pair by Davidson's model."""
     rng = np.random.default_rng(seed)
     theta = rng.normal(0.0, 0.7, M)
     half = (theta[FIRST] - theta[SECOND]) / 2
     weights = np.stack([np.exp(half), np.full_like(half, nu), np.exp(-half)], axis=1)
     won, tied, lost = np.array([rng.multinomial(games, one / one.sum()) for one in weights], float).T
-    return PairCounts(M, FIRST, SECOND, won, lost, tied)
+    return MetPairs(M, FIRST, SECOND, won, lost, tied)
 
 
-def log_likelihood(counts: PairCounts, point: Floats) -> Floats:
+def log_likelihood(counts: MetPairs, point: Floats) -> Floats:
     """Of one win, tie and loss of each pair (3, pairs), straight from Davidson's equation 2.3."""
     half, eta = (point[counts.first] - point[counts.second]) / 2, point[-1]
     logits = np.stack([half, np.full_like(half, eta), -half])
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=0)), np.float64)
 
 
-def twin(counts: PairCounts, point: Floats) -> Floats:
+def twin(counts: MetPairs, point: Floats) -> Floats:
     """Sandwich covariance of theta less its mean: derivatives by central differences."""
     cells = np.stack([counts.won, counts.tied, counts.lost]).ravel()
     step, n = 1e-4, len(point)
@@ -140,7 +140,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(InputError, match="level"):
         normal_intervals(played(1, 3), np.zeros(M), level=1.0)
     with pytest.raises(InputError, match="at most"):
-        normal_intervals(PairCounts(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
+        normal_intervals(MetPairs(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
 
 
 COUNTS = played(1, 3)
