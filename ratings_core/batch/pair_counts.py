@@ -18,7 +18,7 @@ Ids = NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class MetPairs:
     """Pairs of m agents that met, each once, first < second, in ascending order of (first, second); `of_tally` makes them of
-    `tallies.PairCounts`, which do not say how many agents there are.
+    `tallies.PairCounts`, which hold no number of agents.
 
     m: number of agents; first, second: int64 (pairs,), agent ids; won, lost, tied: float64 (pairs,), weight of the outcomes that
     `first` won, lost and tied against `second`.

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, studentized_range
+from scipy.stats import t as student
 
 from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
@@ -96,6 +98,31 @@ def test_ranks_of_agents_far_apart_are_certain_and_of_equal_ones_are_open() -> N
     assert [side.tolist() for side in certain] == [[1, 2, 3], [1, 2, 3]]
     open_ = simultaneous_ranks(np.array([0.02, 0.01, 0.0]), np.eye(3))
     assert [side.tolist() for side in open_] == [[1, 1, 1], [3, 3, 3]]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.85, 0.9, 0.95])
+@pytest.mark.parametrize("freedom", [None, 9])
+def test_differences_are_certain_from_the_studentized_range_of_the_level_asked_for(level: float, freedom: int | None) -> None:
+    """Ratings with independent errors of one size: drawn without degrees of freedom, by Bonferroni's bound with them."""
+    m = 5
+    critical = (
+        studentized_range.ppf(level, m, np.inf) if freedom is None else np.sqrt(2) * student.ppf(1 - (1 - level) / (m * (m - 1)), freedom)
+    )
+    for share, worst in ((0.97, m), (1.03, 1)):
+        theta = np.append(np.zeros(m - 1), share * critical)
+        low, high = simultaneous_ranks(theta, np.eye(m), level=level, freedom=freedom)
+        assert (low[-1], high[-1]) == (1, worst)
+
+
+@pytest.mark.parametrize("wins", [26, 30, 33, 35])
+def test_of_two_agents_the_better_one_is_certain_up_to_the_level_at_which_its_interval_ends_at_the_middle(wins: int) -> None:
+    counts = MetPairs(2, np.array([0]), np.array([1]), np.array([float(wins)]), np.array([50.0 - wins]), np.zeros(1))
+    half = np.log(wins / (50 - wins)) / 2
+    theta = np.array([half, -half])
+    edge = 2 * norm.cdf(half / normal_intervals(counts, theta).error[0]) - 1
+    for level, worst in ((edge - 0.3 * (1 - edge), 1), (edge + 0.3 * (1 - edge), 2)):
+        found = normal_intervals(counts, theta, level=level)
+        assert (found.low[0] > 0, found.rank_high[0]) == (worst == 1, worst)
 
 
 def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None:
