@@ -114,7 +114,7 @@ def test_differences_are_certain_from_the_studentized_range_of_the_level_asked_f
         assert (low[-1], high[-1]) == (1, worst)
 
 
-@pytest.mark.parametrize("wins", [26, 30, 33, 35])
+@pytest.mark.parametrize("wins", [29, 30, 33, 35])
 def test_of_two_agents_the_better_one_is_certain_up_to_the_level_at_which_its_interval_ends_at_the_middle(wins: int) -> None:
     counts = MetPairs(2, np.array([0]), np.array([1]), np.array([float(wins)]), np.array([50.0 - wins]), np.zeros(1))
     half = np.log(wins / (50 - wins)) / 2
