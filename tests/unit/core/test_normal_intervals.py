@@ -125,6 +125,16 @@ def test_of_two_agents_the_better_one_is_certain_up_to_the_level_at_which_its_in
         assert (found.low[0] > 0, found.rank_high[0]) == (worst == 1, worst)
 
 
+@pytest.mark.parametrize("groups", [2, 5, 20])
+def test_with_groups_the_width_is_students_of_one_degree_less_than_groups(groups: int) -> None:
+    parts = [played(seed, 20) for seed in range(groups)]
+    whole = MetPairs(M, FIRST, SECOND, *(sum(getattr(part, name) for part in parts) for name in ("won", "lost", "tied")))
+    theta = bradley_terry(whole, options=BradleyTerryOptions(scale=1.0, centre=0.0)).ratings
+    found = normal_intervals(whole, theta, groups=parts, level=0.9)
+    assert found.high - theta == pytest.approx(student.ppf(0.95, groups - 1) * found.error)
+    assert theta - found.low == pytest.approx(found.high - theta)
+
+
 def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None:
     theta, component = np.array([5.0, 1.0, 9.0, np.nan]), np.array([0, 0, 1, 2])
     first, last = simultaneous_ranks(theta, np.eye(4) * 1e-6, component)
