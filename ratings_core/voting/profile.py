@@ -26,7 +26,10 @@ nothing at all, as where only some agents were measured.
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed."""
+    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed.
+
+    Nothing is checked here: `Profile.from_ballots` does, and names the ballot, level and place of what it refuses.
+    """
 
     weight: float
     levels: tuple[tuple[int, ...], ...]
