@@ -21,7 +21,7 @@ from benchmarks.common import Row, arguments, header, show
 from benchmarks.workloads import free_for_alls, held_out
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
 from ratings_core.online import Elo, FenchelYoung, Glicko2, Rater, Sco, WengLin
@@ -53,7 +53,7 @@ def on_votes(fit: Callable[[Profile], NDArray[np.float64]]) -> Fit:
     return lambda games, m: fit(Profile.from_orders(games, names=tuple(map(str, range(m)))))
 
 
-def on_pairs(fit: Callable[[PairCounts], NDArray[np.float64]]) -> Fit:
+def on_pairs(fit: Callable[[MetPairs], NDArray[np.float64]]) -> Fit:
     """A fit to all pairs of the games."""
     return on_votes(lambda votes: fit(of_tally(votes.pair_counts("unknown"), len(votes.names))))
 

@@ -21,7 +21,7 @@ from ratings_core.analysis.intervals import cell_replicates, outcome_replicates,
 from ratings_core.analysis.jackknife import group_deletions, jackknife_intervals
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.solution import Floats
 
 AGENTS, GAMES, LEVEL = 16, 300, 0.95
@@ -39,7 +39,7 @@ def tournament(k: int, skill: Floats, seed: int) -> Comparisons:
     return Comparisons(len(skill), games[:, better].ravel(), games[:, worse].ravel(), np.ones(GAMES * pairs), each, np.ones(GAMES))
 
 
-def ratings(counts: PairCounts) -> Floats:
+def ratings(counts: MetPairs) -> Floats:
     """In logits, mean 0."""
     return bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, prior=1e-6)).ratings
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from benchmarks.common import arguments, machine
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.margins import posterior_margins
 from ratings_core.online import Elo, Glicko2, Melo, Rater, WengLin
 from ratings_core.records.outcomes import OutcomeBatch
@@ -57,7 +57,7 @@ class Games:
         made.time[:] = (self.year - 1970 + 0.5) * YEAR
         return made
 
-    def counts(self) -> PairCounts:
+    def counts(self) -> MetPairs:
         """As batch fits read them."""
         tally = PairTally()
         tally.add(self.batch(), np.zeros(len(self.score), np.int64))
@@ -111,7 +111,7 @@ def batch(half_life: float, *, kappa: float | None, prior: float, restricted: bo
     """Posterior margins of results that lose half of their weight every `half_life` years; kappa infinite is Bradley-Terry (Davidson)."""
 
     def predict(games: Games, years: Sequence[int]) -> Iterator[Floats]:
-        totals: dict[int, PairCounts] = {int(year): games.of(games.year == year).counts() for year in np.unique(games.year)}
+        totals: dict[int, MetPairs] = {int(year): games.of(games.year == year).counts() for year in np.unique(games.year)}
         for year in years:
             past = {y: own for y, own in totals.items() if y < year}
             weight = {y: 2.0 ** (-(year - 1 - y) / half_life) for y in past}
@@ -122,12 +122,12 @@ def batch(half_life: float, *, kappa: float | None, prior: float, restricted: bo
     return predict
 
 
-def _weighted(past: dict[int, PairCounts], weight: dict[int, float], m: int) -> PairCounts:
+def _weighted(past: dict[int, MetPairs], weight: dict[int, float], m: int) -> MetPairs:
     keys, index = np.unique(np.concatenate([own.first * m + own.second for own in past.values()]), return_inverse=True)
     won, lost, tied = (
         np.bincount(index, np.concatenate([weight[y] * getattr(own, name) for y, own in past.items()])) for name in ("won", "lost", "tied")
     )
-    return PairCounts(m, keys // m, keys % m, won, lost, tied)  # type: ignore[arg-type]
+    return MetPairs(m, keys // m, keys % m, won, lost, tied)  # type: ignore[arg-type]
 
 
 def candidates(quick: bool) -> dict[str, dict[str, Method]]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import free_for_alls
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
 from ratings_core.solution import Floats
@@ -27,12 +27,12 @@ from ratings_core.voting.profile import Profile
 Games = NDArray[np.int32]
 
 
-def full_batch(counts: PairCounts, prior: float) -> Floats:
+def full_batch(counts: MetPairs, prior: float) -> Floats:
     """The full-batch fit, to an accuracy that its order does not feel."""
     return soft_condorcet(counts, options=SoftCondorcetOptions(prior=prior, tolerance=1e-3)).ratings
 
 
-def votes(games: Games, m: int) -> tuple[Profile, PairCounts]:
+def votes(games: Games, m: int) -> tuple[Profile, MetPairs]:
     """Both forms of the data."""
     profile = Profile.from_orders(games, names=tuple(map(str, range(m))))
     return profile, of_tally(profile.pair_counts("unknown"), m)

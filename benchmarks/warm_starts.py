@@ -19,7 +19,7 @@ from benchmarks.common import Row, header, parser, seconds, stream
 from benchmarks.deviation import scores
 from benchmarks.workloads import battles, free_for_alls, pairs_of, preferences, random_margins
 from ratings_core.batch.bradley_terry import bradley_terry
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.equilibria import CCE, Deviation, cce, deviation, nash_average
 from ratings_core.games import AgentAgentTask, KingOfTheHill
 from ratings_core.solution import Floats, Solution
@@ -78,7 +78,7 @@ def fits(winner: np.ndarray, loser: np.ndarray, m: int, repeats: int) -> Iterato
     order = np.random.default_rng(1).permutation(len(winner))
     first = int(0.9 * len(order))
 
-    def counts(n: int) -> PairCounts:
+    def counts(n: int) -> MetPairs:
         some = order[:n]
         return pair_counts(sparse.csr_array(sparse.coo_array((np.ones(n), (winner[some], loser[some])), shape=(m, m))))
 

@@ -5,7 +5,7 @@ caller's own array where nothing had to be converted, so solvers treat it as rea
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, SupportsFloat, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -207,6 +207,22 @@ def sequence(argument: str, values: Any) -> Sequence[Any]:
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise InputError(argument, values, "must be a list")
     return values
+
+
+def iterable(argument: str, values: Any) -> Iterable[Any]:
+    """`values` where they can be gone through one after another, be it once only."""
+    try:
+        return cast("Iterable[Any]", iter(values))
+    except TypeError as error:
+        raise InputError(argument, values, "must be several, one after another") from error
+
+
+def named_arrays(argument: str, arrays: object, names: Collection[str]) -> None:
+    """Refuses what is no mapping of exactly `names` to numpy arrays."""
+    if not isinstance(arrays, Mapping) or arrays.keys() != set(names):
+        raise InputError(argument, sorted(arrays) if isinstance(arrays, Mapping) else arrays, f"must be {sorted(names)}")
+    for name in names:
+        instance(f"{argument}[{name!r}]", arrays[name], np.ndarray)
 
 
 def _bounds(low: float, above: float, high: float) -> str:

@@ -26,8 +26,9 @@ class Deadline:
 
     @classmethod
     def within(cls, max_seconds: float) -> "Deadline":
-        """As `after`, infinite for never."""
-        return cls.after(None if math.isinf(max_seconds) else max_seconds)
+        """As `after`, infinite for never. Raises `InputError`."""
+        seconds = checks.positive("max_seconds", max_seconds, "must be above 0 seconds, or infinite")
+        return cls.after(None if math.isinf(seconds) else seconds)
 
     def passed(self) -> bool:
         """Whether time is up."""

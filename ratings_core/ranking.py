@@ -3,17 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratings_core.checks import count, instance, number, real
+from ratings_core.checks import count, instance, number, real, sequence
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 
 Ints = NDArray[np.int64]
 Name = TypeVar("Name")
+_MOST_ID: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +53,13 @@ class Ranking:
         """The ranking with these levels, best first, none empty, each id once; `unrated` is 0 or the size of the last level."""
         count("unrated", unrated)
         try:
-            members = [sorted(level) for level in levels]
+            members = [sorted(count("levels", agent, high=_MOST_ID) for agent in level) for level in levels]
         except TypeError as error:
             raise InputError("levels", levels, "must be lists of ids") from error
-        given = np.array([agent for level in members for agent in level])
-        if given.size and given.dtype.kind not in "iu":
-            raise InputError("levels", members, "must hold whole numbers")
-        ids = given.astype(np.int64)
+        ids = np.array([agent for level in members for agent in level], np.int64)
         if not all(members):
             raise InputError("levels", members, "must each hold at least one agent")
-        if len(np.unique(ids)) != len(ids) or (ids < 0).any():
+        if len(np.unique(ids)) != len(ids):
             raise InputError("levels", members, "must hold ids >= 0, each once")
         if unrated and (not members or unrated != len(members[-1])):
             raise InputError("unrated", unrated, "must be 0 or the size of the last level")
@@ -96,7 +94,9 @@ class Ranking:
         return self._in_id_order(np.arange(len(self.start) - 1))
 
     def order(self, names: Sequence[Name]) -> list[Name]:
-        """`names` (indexed by id) best first, tied ones by id."""
+        """`names` (indexed by id) best first, tied ones by id. Raises `InputError` where an id has no name."""
+        if len(names if isinstance(names, str) else sequence("names", names)) <= self.ids.max(initial=-1):
+            raise InputError("names", len(names), f"must have a name for each id to {self.ids.max()}")
         return [names[agent] for agent in self.ids.tolist()]
 
     def _in_id_order(self, of_level: Ints) -> Ints:

@@ -41,7 +41,7 @@ class Contributions:
 
     def of(self, strategy: str) -> dict[str, float]:
         """Parts of one strategy's rating, largest first, equal ones in the game's order. Raises `InputError` for an unknown name."""
-        if strategy not in self.strategies:
+        if checks.instance("strategy", strategy, str) not in self.strategies:
             raise InputError("strategy", strategy, "must be one of the player's strategies")
         row = self.values[self.strategies.index(strategy)]
         return {self.parts[i]: float(row[i]) for i in np.argsort(-row, kind="stable")}

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
-Fit = Callable[[PairCounts], Floats]
+Fit = Callable[[MetPairs], Floats]
 """A batch method: from tallies to ratings (m,), NaN for unrated agents; such as ``lambda counts: bradley_terry(counts).ratings``."""
 
 _MOST_WEIGHT: Final = 20
@@ -56,7 +56,7 @@ class Intervals:
     replicates: int
 
 
-def replicate_intervals(fit: Fit, replicates: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
+def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
     """Central intervals (percentiles) of `level` of ratings and ranks over refits to `replicates`.
 
     The ratings of all replicates are held at once, 8 m bytes each. Ratings have to compare across replicates: those of a method that
@@ -64,20 +64,27 @@ def replicate_intervals(fit: Fit, replicates: Iterable[PairCounts], *, level: fl
     or fewer than two replicates, and whatever `fit` raises: a replicate can be unconnected where the data are not, so rate by
     component, in a box, or with a prior.
     """
-    return intervals_of(np.array([fit(counts) for counts in replicates], np.float64), level=level)
+    if not callable(fit):
+        raise InputError("fit", fit, "must be a function from tallies to ratings")
+    return intervals_of(np.array([fit(counts) for counts in checks.iterable("replicates", replicates)], np.float64), level=level)
 
 
 def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, level: float = 0.95) -> Intervals:
     """Central intervals (percentiles) of `level` of what replicates gave.
 
-    ratings: (replicates, m), NaN where a replicate rates an agent not; ranks: int64 (replicates, m), 1 is best; by default those of the
-    ratings, equal ones sharing the better rank. Raises `InputError` for a level outside (0, 1) or fewer than two replicates.
+    ratings: (replicates, m), finite, or NaN where a replicate does not rate an agent; ranks: int64 (replicates, m), 1 is best; by default
+    those of the ratings, equal ones sharing the better rank. Raises `InputError` for a level outside (0, 1), fewer than two replicates,
+    and arrays of another shape or type.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
-    if len(ratings) < 2:
-        raise InputError("replicates", len(ratings), "must be two at least")
-    if ranks is None:
-        ranks = np.stack([Ranking.from_scores(one).rank for one in ratings])
+    ratings = checks.real("ratings", ratings)
+    if ratings.shape[:1] < (2,):
+        raise InputError("replicates", len(ratings) if ratings.ndim else 0, "must be two at least")
+    if ratings.ndim != 2 or np.isinf(ratings).any():
+        raise InputError("ratings", ratings, "must be finite or NaN, (replicates, agents)")
+    ranks = _ranks(ratings) if ranks is None else checks.integers("ranks", ranks)
+    if ranks.shape != ratings.shape:
+        raise InputError("ranks", ranks.shape, f"must have the shape of ratings, {ratings.shape}")
     lacking = np.isnan(ratings)
     return Intervals(
         low=_quantile(ratings, lacking, tail),
@@ -101,7 +108,15 @@ def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -
         intervals: Of m agents.
         ratings: Estimates (m,), NaN for agents without one.
         ranks: Their ranks, int64 (m,).
+
+    Raises:
+        InputError: An array is of another shape or type.
     """
+    m = checks.instance("intervals", intervals, Intervals).low.shape
+    ratings, ranks = checks.real("ratings", ratings), checks.integers("ranks", ranks)
+    for name, column in (("ratings", ratings), ("ranks", ranks)):
+        if column.shape != m:
+            raise InputError(name, column.shape, f"must have the shape {m} of the intervals")
     return replace(
         intervals,
         low=np.where(np.isnan(intervals.low), np.nan, np.fmin(intervals.low, ratings)),
@@ -113,7 +128,7 @@ def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -
 
 def outcome_replicates(
     comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, replicates: int
-) -> Iterator[PairCounts]:
+) -> Iterator[MetPairs]:
     """Tallies of `replicates` resamplings of whole outcomes: right for any number of sides, and any weights.
 
     key: uint64 (outcomes, 2), 128-bit hash of each outcome's id (`OutcomeBatch.key`); None: its place in the data. The weight of an
@@ -136,14 +151,14 @@ def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> ND
     return key
 
 
-def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterator[PairCounts]:
+def cell_replicates(counts: MetPairs, *, seed: int, replicates: int) -> Iterator[MetPairs]:
     """Tallies of `replicates` resamplings of single pairs, from tallies alone: each cell is drawn from Poisson of its count.
 
     Right for outcomes of two sides and weight 1 only; of more sides it is too narrow, by 1.6 at seven. Raises `InputError` where counts
     are not whole numbers, which weights of 1 make.
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
-    checks.instance("counts", counts, PairCounts)
+    checks.instance("counts", counts, MetPairs)
     for name in ("won", "lost", "tied"):
         column = getattr(counts, name)
         if (bad := np.flatnonzero(column != np.floor(column))).size:
@@ -152,22 +167,36 @@ def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterat
 
 
 def replicate_weights(key: NDArray[np.uint64], *, seed: int, replicate: int) -> NDArray[np.int64]:
-    """Weights from Poisson(1), int64 (outcomes,), that follow from (seed, replicate, key) alone. key: uint64 (outcomes, 2)."""
+    """Weights from Poisson(1), int64 (outcomes,), that follow from (seed, replicate, key) alone. key: uint64 (outcomes, 2).
+
+    Raises `InputError`.
+    """
     salt = np.array([checks.count("seed", seed, high=MOST_SEED), checks.count("replicate", replicate, high=MOST_SEED)], np.uint64)
-    return np.asarray(_draw(np.ascontiguousarray(key, np.uint64), salt, _UPTO), np.int64)
+    return np.asarray(_draw(np.ascontiguousarray(checked_key(key)), salt, _UPTO), np.int64)
 
 
-def _outcome_replicates(cells: PairCells, weight: Floats, key: NDArray[np.uint64], seed: int, count: int) -> Iterator[PairCounts]:
+def checked_key(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`key` where it is uint64 (outcomes, 2). Raises `InputError`."""
+    if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.ndim != 2 or key.shape[1] != 2:
+        raise InputError("key", f"{key.dtype} {key.shape}", "must be uint64 (outcomes, 2)")
+    return key
+
+
+def _outcome_replicates(cells: PairCells, weight: Floats, key: NDArray[np.uint64], seed: int, count: int) -> Iterator[MetPairs]:
     for replicate in range(count):
         yield cells.counts(weight * replicate_weights(key, seed=seed, replicate=replicate))
 
 
-def _cell_replicates(counts: PairCounts, seed: int, count: int) -> Iterator[PairCounts]:
+def _cell_replicates(counts: MetPairs, seed: int, count: int) -> Iterator[MetPairs]:
     rng = np.random.default_rng(seed)
     for _ in range(count):
         won, lost, tied = (rng.poisson(column).astype(np.float64) for column in (counts.won, counts.lost, counts.tied))
-        drawn = PairCounts(counts.m, counts.first, counts.second, won, lost, tied)
+        drawn = MetPairs(counts.m, counts.first, counts.second, won, lost, tied)
         yield drawn.only(drawn.games > 0)
+
+
+def _ranks(ratings: Floats) -> NDArray[np.int64]:
+    return np.stack([Ranking.from_scores(one).rank for one in ratings])
 
 
 def _quantile(ratings: Floats, lacking: NDArray[np.bool_], share: float) -> Floats:

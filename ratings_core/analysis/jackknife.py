@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ratings_core import checks
-from ratings_core.analysis.intervals import Fit, Intervals, outcome_keys
+from ratings_core.analysis.intervals import Fit, Intervals, checked_key, outcome_keys
 from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 
 
-def group_deletions(
-    comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, groups: int = 64
-) -> Iterator[PairCounts]:
+def group_deletions(comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, groups: int = 64) -> Iterator[MetPairs]:
     """Tallies of all outcomes but those of one group, for each group that has any.
 
     key: as in `outcome_replicates`; an outcome's group follows from its key and the seed alone. Raises `InputError` where keys are not
@@ -40,12 +38,10 @@ def group_deletions(
 def outcome_groups(key: NDArray[np.uint64], *, seed: int, groups: int) -> NDArray[np.int64]:
     """Group of each outcome, from 0, int64 (outcomes,). key: uint64 (outcomes, 2)."""
     salt, count = checks.count("seed", seed, high=MOST_SEED), checks.count("groups", groups, low=1, high=MOST_SEED)
-    if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.shape != (len(key), 2):
-        raise InputError("key", key.shape, "must be uint64 (outcomes, 2)")
-    return np.asarray(_groups(np.ascontiguousarray(key), np.uint64(salt), np.uint64(count)), np.int64)
+    return np.asarray(_groups(np.ascontiguousarray(checked_key(key)), np.uint64(salt), np.uint64(count)), np.int64)
 
 
-def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
+def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
     """Intervals of `level` around the ratings of `whole`, of the width that fits to `deletions` say.
 
     error: sqrt((G - 1)/G sum (without g - whole)**2) over G groups; low, high: the rating and that error times Student's quantile
@@ -57,7 +53,7 @@ def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCou
     if not callable(fit):
         raise InputError("fit", fit, "must be a function from tallies to ratings")
     rating = np.asarray(fit(whole), np.float64)
-    without = np.array([fit(counts) for counts in deletions], np.float64)
+    without = np.array([fit(counts) for counts in checks.iterable("deletions", deletions)], np.float64)
     if (groups := len(without)) < 2:
         raise InputError("deletions", groups, "must be two at least")
     error = np.sqrt((groups - 1) / groups * ((without - rating) ** 2).sum(axis=0))
@@ -82,7 +78,7 @@ def _beyond(low: Floats, high: Floats) -> NDArray[np.int64]:
     return np.asarray(np.where(np.isnan(high), 0, beyond), np.int64)
 
 
-def _deletions(cells: PairCells, weight: Floats, group: NDArray[np.int64], used: NDArray[np.int64]) -> Iterator[PairCounts]:
+def _deletions(cells: PairCells, weight: Floats, group: NDArray[np.int64], used: NDArray[np.int64]) -> Iterator[MetPairs]:
     for left_out in used:
         yield cells.counts(np.where(group == left_out, 0.0, weight))
 

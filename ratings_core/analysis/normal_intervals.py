@@ -18,7 +18,7 @@ from ratings_core.analysis.intervals import Intervals
 from ratings_core.batch.bradley_terry import components_of, inside
 from ratings_core.batch.covariance import centred
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs.components import Labels
 from ratings_core.margins.posterior import shares
@@ -30,17 +30,18 @@ NORMAL_AGENTS: Final = 1_000
 _DRAWN_AGENTS: Final = 300
 """Up to so many agents the critical value of all differences is drawn; beyond, Bonferroni's bound takes its place."""
 _DRAWS: Final = 2_000
+_MOST_FREEDOM: Final = 2**53
 _BLOCK: Final = 1 << 14
 """Differences of ratings made at once."""
 
 
 def normal_intervals(
-    counts: PairCounts,
+    counts: MetPairs,
     theta: Floats,
     *,
     nu: float | None = None,
     prior: float = 0.0,
-    groups: Sequence[PairCounts] = (),
+    groups: Sequence[MetPairs] = (),
     level: float = 0.95,
 ) -> Intervals:
     """Intervals of ratings in logits, and simultaneous intervals of ranks.
@@ -65,10 +66,10 @@ def normal_intervals(
     Source: White 1982 (sandwich); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks (single step).
     """
     level, prior = _level(level), checks.number("prior", prior, low=0.0)
-    if checks.instance("counts", counts, PairCounts).m > NORMAL_AGENTS:
+    if checks.instance("counts", counts, MetPairs).m > NORMAL_AGENTS:
         raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
     theta = _ratings(theta, counts.m)
-    nu = nu if nu is None or nu == math.inf else checks.number("nu", nu, low=0.0)
+    nu = nu if nu is None or _infinite(nu) else checks.number("nu", nu, low=0.0)
     _check_groups(groups, counts.m)
     component = components_of(counts, prior)
     covariance = _covariance(counts, np.where(np.isnan(theta), 0.0, theta), nu, prior, component, groups)
@@ -108,7 +109,7 @@ def simultaneous_ranks(
     """
     theta, level = _ratings(theta), _level(level)
     if freedom is not None:
-        checks.count("freedom", freedom, low=1)
+        checks.count("freedom", freedom, low=1, high=_MOST_FREEDOM)
     m, rated = len(theta), ~np.isnan(theta)
     covariance = checks.finite("covariance", checks.square("covariance", covariance))
     label = np.zeros(m, np.int64) if component is None else checks.integers("component", component)
@@ -136,11 +137,15 @@ def _ratings(theta: Floats, m: int | None = None) -> Floats:
     return ratings
 
 
-def _check_groups(groups: Sequence[PairCounts], m: int) -> None:
-    if len(checks.sequence("groups", groups)) == 1:
-        raise InputError("groups", 1, "must be two or more, or none")
+def _infinite(nu: Any) -> bool:
+    return isinstance(nu, float) and nu == math.inf
+
+
+def _check_groups(groups: Any, m: int) -> None:
+    if isinstance(groups, np.ndarray) or len(checks.sequence("groups", groups)) == 1:
+        raise InputError("groups", groups, "must be a list of two or more, or none")
     for i, group in enumerate(groups):
-        if checks.instance(f"groups[{i}]", group, PairCounts).m != m:
+        if checks.instance(f"groups[{i}]", group, MetPairs).m != m:
             raise InputError(f"groups[{i}]", group.m, f"must be of the same {m} agents as counts")
 
 
@@ -162,9 +167,7 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
     return float(np.quantile(largest, level, method="higher"))
 
 
-def _covariance(
-    counts: PairCounts, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[PairCounts]
-) -> Floats:
+def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[MetPairs]) -> Floats:
     """Sandwich covariance of theta less its component's mean (of theta itself with a prior), in logits squared (m, m)."""
     within, m = inside(counts, component), counts.m
     ties = nu is not None and 0 < nu < math.inf
@@ -193,14 +196,14 @@ class _Scores:
     def __init__(self, m: int, nu: float | None) -> None:
         self._m, self._nu = m, nu
 
-    def information(self, counts: PairCounts, theta: Floats) -> Floats:
+    def information(self, counts: MetPairs, theta: Floats) -> Floats:
         """Expected second derivatives of minus the log-likelihood, dense."""
         win, tie, _ = self._shares(counts, theta)
         points, games = win + tie / 2, counts.games
         own, border = win + tie / 4 - points**2, tie / 2 - points * tie
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
-    def squares(self, counts: PairCounts, theta: Floats) -> Floats:
+    def squares(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum over games of the outer products of their scores, dense."""
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
@@ -210,21 +213,21 @@ class _Scores:
         corner = sum(number * (tied - tie) ** 2 for number, _, tied in result)
         return self._outer(counts, own, border, corner)
 
-    def total(self, counts: PairCounts, theta: Floats) -> Floats:
+    def total(self, counts: MetPairs, theta: Floats) -> Floats:
         """Sum of the scores of all games (m,) or (m + 1,)."""
         win, tie, _ = self._shares(counts, theta)
         surplus = counts.won + counts.tied / 2 - counts.games * (win + tie / 2)
         both = counts.per_agent(surplus, -surplus)
         return both if self._nu is None else np.append(both, counts.tied.sum() - counts.games @ tie)
 
-    def _shares(self, counts: PairCounts, theta: Floats) -> Any:
+    def _shares(self, counts: MetPairs, theta: Floats) -> Any:
         """Probabilities of a win, a tie and a loss; Bradley-Terry has no ties."""
         gap = theta[counts.first] - theta[counts.second]
         if self._nu is None:
             return expit(gap), np.zeros_like(gap), expit(-gap)
         return shares(gap, self._nu)
 
-    def _outer(self, counts: PairCounts, own: Any, border: Any, corner: Any) -> Floats:
+    def _outer(self, counts: MetPairs, own: Any, border: Any, corner: Any) -> Floats:
         """Sum over pairs of own (e_a - e_b)(e_a - e_b)' with its border and corner for log nu."""
         m, size = self._m, self._m + (self._nu is not None)
         matrix = np.zeros((size, size))

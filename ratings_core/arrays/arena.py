@@ -72,7 +72,8 @@ def pack(names: Sequence[str]) -> Arena:
     """`names` as an `Arena`, in their order. Raises `InputError` on what is not text or has no UTF-8 form (lone surrogates)."""
     if isinstance(names, str):
         raise InputError("names", names, "must be a sequence of names, not one name")
-    if not names:
+    _check_several(names)
+    if not len(names):
         return Arena(np.zeros(0, np.uint8), np.zeros(1, np.int64))
     try:
         joined = np.frombuffer(_SEPARATOR.join(names).encode(), np.uint8)
@@ -86,6 +87,11 @@ def pack(names: Sequence[str]) -> Arena:
     start[0], start[-1] = 0, len(joined) - len(cuts)
     start[1:-1] = cuts - np.arange(len(cuts))
     return Arena(joined[~separates], start)
+
+
+def _check_several(names: Any) -> None:
+    if not isinstance(names, Sequence | np.ndarray) or (isinstance(names, np.ndarray) and not names.ndim):
+        raise InputError("names", names, "must be a sequence of texts")
 
 
 def _pack_each(names: Sequence[str]) -> Arena:

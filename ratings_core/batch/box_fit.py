@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ratings_core import checks
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import InputError
 from ratings_core.options import Options, option
@@ -28,7 +28,7 @@ class BoxOptions(Options):
 class BoxFit(NamedTuple):
     """Votes, the box, and temperature or noise, in the ratings' unit, > 0."""
 
-    counts: PairCounts
+    counts: MetPairs
     box: Box
     scale: float
 

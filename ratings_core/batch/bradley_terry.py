@@ -14,7 +14,7 @@ from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
 from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solver
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs.components import Labels, members, strong_components
 from ratings_core.options import Options, option
@@ -97,7 +97,7 @@ def bradley_terry(
     """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
 
     wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties, each half a
-    win for both. Dense or scipy sparse, or `PairCounts` or `Comparisons` in place of both; beyond `logistic.DENSE_UP_TO` agents only the
+    win for both. Dense or scipy sparse, or `MetPairs` or `Comparisons` in place of both; beyond `logistic.DENSE_UP_TO` agents only the
     pairs that met are ever touched.
     options.centre: mean rating of each component; with a prior, the anchor's rating.
 
@@ -207,7 +207,7 @@ def _check_prior(likelihood: PairLikelihood) -> None:
         raise InputError("prior", likelihood.prior, rule)
 
 
-def components_of(counts: PairCounts, prior: float) -> Labels:
+def components_of(counts: MetPairs, prior: float) -> Labels:
     """Which agents' ratings compare: strong components of the graph of wins, ties being wins of both; one with a prior."""
     if prior > 0:
         return np.zeros(counts.m, np.int64)
@@ -230,7 +230,7 @@ def check_connected(component: Labels, names: Sequence[str] | None) -> None:
         raise InputError("wins", named, rule)
 
 
-def inside(counts: PairCounts, component: Labels) -> PairCounts:
+def inside(counts: MetPairs, component: Labels) -> MetPairs:
     """The pairs of agents of one component."""
     kept = component[counts.first] == component[counts.second]
     return counts if kept.all() else counts.only(kept)

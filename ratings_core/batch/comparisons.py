@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
@@ -69,7 +69,7 @@ class Comparisons:
         """Weight of each comparison, that of its outcome (n,)."""
         return np.asarray(self.weight[self.outcome], np.float64)
 
-    def counts(self) -> PairCounts:
+    def counts(self) -> MetPairs:
         """The tally of all comparisons."""
         return PairCells.of(self).counts(self.weight)
 
@@ -97,12 +97,12 @@ class PairCells:
         kind = np.select([won == 1.0, won == 0.0], [0, 1], 2)
         return cls(comparisons.m, pairs, 3 * row + kind, comparisons.outcome)
 
-    def counts(self, weight: Floats) -> PairCounts:
+    def counts(self, weight: Floats) -> MetPairs:
         """The tally when outcome o weighs weight[o] (outcomes,), >= 0; pairs without any weight are left out."""
         cells = np.bincount(self.cell, weight[self.outcome], 3 * len(self.pairs)).reshape(-1, 3)
         met = cells.any(axis=1)
         pairs, (won, lost, tied) = self.pairs[met], np.ascontiguousarray(cells[met].T, np.float64)
-        return PairCounts(self.m, pairs // self.m, pairs % self.m, won, lost, tied)
+        return MetPairs(self.m, pairs // self.m, pairs % self.m, won, lost, tied)
 
 
 @kernel

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import SolverError
 from ratings_core.graphs.components import Labels
 from ratings_core.solution import Floats
@@ -39,7 +39,7 @@ def centred(covariance: Floats, component: Labels) -> Floats:
     return np.asarray(np.where(component[:, None] == component, covariance - mean[:, None] - mean + whole[:, None], 0.0), np.float64)
 
 
-def pair_meat(counts: PairCounts, theta: Floats) -> Floats:
+def pair_meat(counts: MetPairs, theta: Floats) -> Floats:
     """Sum of outer products of the scores of single pairs, as if each came from a separate outcome (m, m)."""
     expected = expit(theta[counts.first] - theta[counts.second])
     squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2

@@ -15,7 +15,7 @@ from scipy.special import expit
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry, inside
 from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, PairLikelihood, conjugate_gradient, doubt, grounds_of, variance
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs.components import Labels, strong_components
 from ratings_core.solution import Certificate, Floats, Status
@@ -107,7 +107,7 @@ def davidson(
 class _Model:
     """The likelihood of theta (logits) and log nu, one vector (m + 1,). component: of each agent, shifted freely without a prior."""
 
-    counts: PairCounts
+    counts: MetPairs
     prior: float
     component: Labels
 
@@ -216,7 +216,7 @@ def _solver(model: _Model, laplacian: Curvature) -> Callable[[Floats], Floats]:
     return lambda rhs: model.centred(conjugate_gradient(apply, rhs, diagonal, _ACCURACY))
 
 
-def _bounded(counts: PairCounts, component: Labels) -> bool:
+def _bounded(counts: MetPairs, component: Labels) -> bool:
     """Whether some cycle of results has more wins than ties, so that no ever larger steps explain all of them."""
     up, down, level = counts.won > 0, counts.lost > 0, counts.tied > 0
     tails = np.concatenate([counts.first[up], counts.second[down]])

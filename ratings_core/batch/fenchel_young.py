@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.batch.box_fit import LARGEST, BoxOptions, box_fit
 from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import SolverError
 from ratings_core.graphs.components import Labels, strong_components, weak_components
@@ -49,7 +49,7 @@ def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions =
     """The least Fenchel-Young loss in the box (Lanctot et al. 2025, sec. 3.3 and appendix B), the ratings perturbed by Gumbel noise.
 
     wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b; ties: (m, m), half a vote for both; dense or scipy sparse,
-    or `PairCounts`.
+    or `MetPairs`.
 
     A vote's expected gradient is its agents' expected ranks less their ranks (appendix B; eq. 9 as printed has the other sign), and a rank
     is how many are ahead. With Gumbel noise b is ahead of a with probability 1 / (1 + exp((a - b)/sigma)), so the gradient is that of the
@@ -154,7 +154,7 @@ def _closer(likelihood: PairLikelihood, theta: Floats, ahead: Floats, half: floa
     return bool(there <= 0.9 * here)
 
 
-def _spread(counts: PairCounts, theta: Floats, half: float) -> Floats:
+def _spread(counts: MetPairs, theta: Floats, half: float) -> Floats:
     """Of the points of equal loss the one with each connected group of agents around the middle; groups that nobody outside beat go up
     to the bound, groups that beat nobody outside down: neither raises the loss.
     """

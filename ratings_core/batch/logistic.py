@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit
 
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.graphs.components import Labels
 from ratings_core.solution import Floats
 
@@ -31,7 +31,7 @@ class PairLikelihood:
     counts: the pairs that count; prior: >= 0, in games.
     """
 
-    counts: PairCounts
+    counts: MetPairs
     prior: float
 
     @property
@@ -70,7 +70,7 @@ class PairLikelihood:
 class Curvature:
     """A graph Laplacian plus a diagonal. counts: the pairs; weights: of each pair (pairs,); anchors: of each agent's diagonal (m,)."""
 
-    counts: PairCounts
+    counts: MetPairs
     weights: Floats
     anchors: Floats
 

@@ -16,8 +16,9 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class PairCounts:
-    """Pairs that met, each once, first < second, in ascending order of (first, second).
+class MetPairs:
+    """Pairs of m agents that met, each once, first < second, in ascending order of (first, second); `of_tally` makes them of
+    `tallies.PairCounts`, which hold no number of agents.
 
     m: number of agents; first, second: int64 (pairs,), agent ids; won, lost, tied: float64 (pairs,), weight of the outcomes that
     `first` won, lost and tied against `second`.
@@ -44,21 +45,21 @@ class PairCounts:
         """Sums of a quantity of each pair's two agents, by agent (m,)."""
         return np.asarray(np.bincount(self.first, of_first, self.m) + np.bincount(self.second, of_second, self.m), np.float64)
 
-    def only(self, kept: NDArray[np.bool_]) -> "PairCounts":
+    def only(self, kept: NDArray[np.bool_]) -> "MetPairs":
         """The same agents with some of the pairs."""
-        return PairCounts(self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept])
+        return MetPairs(self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept])
 
 
-def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
+def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
     """Reads tallies. wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b)
     is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike. Instead of
-    both, wins may be `PairCounts`, which are returned as they are.
+    both, wins may be `MetPairs`, which are returned as they are.
 
     Raises `InputError` where they are not square of one size, nonnegative and at most 1e150 with zero diagonals, or ties not symmetric.
     """
-    if isinstance(wins, PairCounts):
+    if isinstance(wins, MetPairs):
         if ties is not None:
-            raise InputError("ties", ties, "must be left out where wins are PairCounts, which hold them")
+            raise InputError("ties", ties, "must be left out where wins are MetPairs, which hold them")
         return wins
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None
@@ -69,13 +70,13 @@ def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
     return _from_upper(beaten, drawn)
 
 
-def of_tally(counts: tallies.PairCounts, m: int) -> PairCounts:
+def of_tally(counts: tallies.PairCounts, m: int) -> MetPairs:
     """Counts of a tally, of agents 0 to m-1. Raises `InputError` where an id is not below m."""
     checks.count("m", m, low=1)
     checks.instance("counts", counts, tallies.PairCounts)
     if len(counts) and int(counts.second.max()) >= m:
         raise InputError("m", m, f"must be above the largest agent id, {int(counts.second.max())}")
-    return PairCounts(m, counts.first.astype(np.int64), counts.second.astype(np.int64), counts.wins, counts.losses, counts.ties)
+    return MetPairs(m, counts.first.astype(np.int64), counts.second.astype(np.int64), counts.wins, counts.losses, counts.ties)
 
 
 def _accepted(argument: str, matrix: Any) -> checks.Sparse:
@@ -89,13 +90,13 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
     return accepted
 
 
-def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> PairCounts:
+def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> MetPairs:
     m = beaten.shape[0]
     won, lost, tied = _upper(beaten), _upper(beaten.T), _upper(drawn)
     keys = np.sort(np.concatenate([won[0], lost[0], tied[0]]))
     keys = keys[np.diff(keys, prepend=-1) > 0]
     columns = [_spread(keys, *part) for part in (won, lost, tied)]
-    return PairCounts(m, keys // m, keys % m, *columns)
+    return MetPairs(m, keys // m, keys % m, *columns)
 
 
 def _upper(matrix: Any) -> tuple[Ids, Floats]:

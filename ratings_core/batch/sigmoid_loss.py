@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 from scipy.special import expit
 
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 
@@ -65,7 +65,7 @@ class SigmoidLoss:
     prior: float = 0.0
 
     @classmethod
-    def of(cls, counts: PairCounts, prior: float = 0.0) -> "SigmoidLoss":
+    def of(cls, counts: MetPairs, prior: float = 0.0) -> "SigmoidLoss":
         """The loss of these tallies; ties take no part."""
         difference = counts.won - counts.lost
         ahead, behind = difference > 0, difference < 0

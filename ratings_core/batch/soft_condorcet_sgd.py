@@ -24,6 +24,10 @@ _CHUNK: Final = 1 << 20
 """Votes drawn at once: bounds memory, whatever the number of iterations."""
 _SAFE_SPAN: Final = 600.0
 """Width of the box, in temperatures, in which exponentials of all ratings, taken from its middle, and their products are doubles."""
+_MOST_BATCH: Final = 1 << 24
+"""Votes a step, which are held at once."""
+_MOST_SAMPLED: Final = 1 << 28
+"""Ratings in all samples, which are held at once: 2 GB."""
 _LANES: Final = 32
 """Votes worked off side by side."""
 _NOWHERE: Final = -1.0
@@ -75,8 +79,8 @@ def soft_condorcet_sgd(
     """Algorithm 1 (Lanctot et al. 2025, sec. 3.2.1), the defaults being those of the paper for up to 10 alternatives (E.2).
 
     profile: votes, partial or whole; one of weight w is drawn w times as often. Pairs tied in a vote, and pairs it does not list, say
-    nothing. batch: votes a step, drawn with replacement; 0: all votes in every step (gradient descent). For 11 to 500 alternatives
-    the paper has 100,000 iterations, for more also alpha 0.1 and tau 1/2.
+    nothing. batch: votes a step, drawn with replacement, at most 2**24; 0: all votes in every step (gradient descent). For 11 to 500
+    alternatives the paper has 100,000 iterations, for more also alpha 0.1 and tau 1/2.
 
     Deviations: ratings start at the middle of the box (the printed start is that only where low is 0), and the gradient is the mean
     over the batch, as the step counts of table 3 and appendix B have it; with eq. 7's sum, divide alpha by the batch.
@@ -88,7 +92,7 @@ def soft_condorcet_sgd(
     begun = time.perf_counter()
     checks.number("tolerance", tolerance, above=0.0)
     chain = _Chain(profile, box_of(low, high), tau, alpha, seed)
-    chain.run(checks.count("batch", batch), checks.count("iterations", iterations))
+    chain.run(checks.count("batch", batch, high=_MOST_BATCH), checks.count("iterations", iterations))
     loss = SigmoidLoss.of(of_tally(profile.pair_counts("unknown"), len(profile.names)))
     stats = {"iterations": iterations, "batch": batch or len(profile), "pairs": len(loss.margin)}
     solution = soft_condorcet_at(loss, chain.box, chain.tau, chain.theta, tolerance=tolerance, bound=loss.agreed, stats=stats)
@@ -118,8 +122,9 @@ def soft_condorcet_posterior(
     rank intervals held about 80 % of the true ranks. Replicates of the data (`analysis.intervals`) are the way to intervals that
     cover. Raises `InputError`, also where the votes agree so far that their gradients do not differ.
     """
-    count, each = checks.count("samples", samples, low=1), checks.count("thin", thin, low=1)
-    size = checks.count("batch", batch, low=1)
+    agents = len(checks.instance("profile", profile, Profile).names)
+    count, each = checks.count("samples", samples, low=1, high=_MOST_SAMPLED // agents), checks.count("thin", thin, low=1)
+    size = checks.count("batch", batch, low=1, high=_MOST_BATCH)
     chain = _Chain(profile, box_of(low, high), tau, alpha, seed)
     chain.run(size, checks.count("burn_in", burn_in))
     noise = chain.gradient_noise()

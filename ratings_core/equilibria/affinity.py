@@ -78,7 +78,11 @@ class MostAffine(Solution):
 
 
 def affinity_entropy(mix: ArrayLike, kernel: ArrayLike, p: float = 1.0) -> float:
-    """H of a mix (n,), for p in (0, 1]; kernel: K (n, n), entries in [0, 1], 1 on the diagonal (eq. 4). Raises `InputError`."""
+    """Affinity entropy of a mix (Liu et al. 2025, definition 1, eq. 4): H = (1 - sum over strategies of (U x)^(p+1)) / p, without unit.
+
+    mix: x (n,), nonnegative, of sum 1; kernel: K (n, n), entries in [0, 1], 1 on the diagonal; p: order, in (0, 1]. U is K with each
+    column over its (p+1)-norm. A mix on one strategy, or on its exact copies, has H = 0. Raises `InputError`.
+    """
     p = checks.number("p", p, above=0.0, high=1.0)
     scaled = _scaled(kernel, p)
     x = checks.finite("mix", mix)

@@ -17,7 +17,7 @@ from ratings_core.games.gamified import Gamified
 from ratings_core.games.normal_form import NormalForm, names_or_numbers
 from ratings_core.options import Options, option
 from ratings_core.solution import Floats
-from ratings_core.tallies.pair_counts import PairCounts
+from ratings_core.tallies.pair_counts import MOST_DENSE, PairCounts
 
 PairPayoff: TypeAlias = Literal["logit", "win_rate"]
 
@@ -52,7 +52,7 @@ def agent_vs_agent(
     """
     AgentVsAgentOptions.require(options)
     checks.choice("payoff", payoff, get_args(PairPayoff))
-    duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1))
+    duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1, high=MOST_DENSE))
     games = np.where(duels.games > 0, duels.games + 2 * options.pseudo_count, 0.0)
     u = preferences(Duels(duels.ahead, games, "wins"), missing=options.missing, kappa=kappa, merge=options.merge, agents=agents)
     names = u.agent_side.named(names_or_numbers("agents", agents, n))

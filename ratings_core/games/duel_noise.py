@@ -15,7 +15,7 @@ def denoised(u: Floats, games: Floats, decided: Floats, kappa: float = 0.0) -> F
     agents are equal, about half of what it was.
     """
     played = np.where(games > 0, games, 1.0)
-    noise = np.where(games > 0, games / (played + kappa) ** 2, 0.0)
+    noise = np.where(games > 0, games / (played + kappa) / (played + kappa), 0.0)
     left = 1.0 - noise
     square = np.divide(u * u - noise * decided / played, left, out=np.zeros_like(u), where=left > 0)
     return np.asarray(np.minimum(np.sqrt(np.maximum(square, 0.0)), np.abs(u)), np.float64)

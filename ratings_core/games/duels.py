@@ -21,7 +21,7 @@ from ratings_core.games.gamified import GameT, Gamified, Mask, Side
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import LARGEST, NormalForm, names_or_numbers
 from ratings_core.solution import Floats
-from ratings_core.tallies.pair_counts import PairCounts
+from ratings_core.tallies.pair_counts import MOST_DENSE, PairCounts
 
 Compare: TypeAlias = Literal["wins", "differences"]
 Uncompared: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
@@ -50,7 +50,7 @@ class Duels:
         given = checks.sequence("counts", counts)
         if not len(given):
             raise InputError("counts", 0, "must be of at least one task")
-        agents = checks.count("agents", agents, low=1)
+        agents = checks.count("agents", agents, low=1, high=MOST_DENSE)
         ahead, games, decided = np.zeros((3, len(given), agents, agents))
         for task, one in enumerate(given):
             wins, ties = checks.instance(f"counts[{task}]", one, PairCounts).dense(agents)
@@ -83,7 +83,7 @@ class Duels:
         `InputError`.
         """
         ids = checks.integers("group", group)
-        if ids.shape != (len(self.ahead),) or not np.array_equal(np.unique(ids), np.arange(ids.max() + 1)):
+        if ids.shape != (len(self.ahead),) or not np.array_equal(np.unique(ids), np.arange(len(np.unique(ids)))):
             raise InputError("group", group, f"must be a number from 0 on, without gaps, for each of {len(self.ahead)} tasks")
         parts = _parts(self)
         pooled = np.zeros((len(parts), int(ids.max()) + 1, *self.ahead.shape[1:]))

@@ -19,6 +19,7 @@ from ratings_core.solution import Floats
 Joints: TypeAlias = NDArray[np.int64]
 Names: TypeAlias = tuple[str, ...]
 
+_MOST_STRATEGIES: Final = 2**31
 LARGEST: Final = 1e150
 """Products of larger payoffs overflow."""
 SUM_TOLERANCE: Final = 1e-9
@@ -190,7 +191,7 @@ def accepted_shape(shape: object) -> tuple[int, ...]:
     sizes = checks.sequence("shape", shape)
     if len(sizes) < 2:
         raise InputError("shape", shape, "must have a number of strategies for each of at least two players")
-    return tuple(checks.count(f"shape[{p}]", n, low=1) for p, n in enumerate(sizes))
+    return tuple(checks.count(f"shape[{p}]", n, low=1, high=_MOST_STRATEGIES) for p, n in enumerate(sizes))
 
 
 def accepted_mixes(mixes: Sequence[ArrayLike], shape: tuple[int, ...]) -> tuple[Floats, ...]:

@@ -28,11 +28,12 @@ def posterior_copeland(margins: PosteriorMargins, *, tie_tolerance: float = 0.0)
         As `voting.copeland`. Pairs that never met are counted by sorting, so time grows with m log m and the pairs that met.
 
     Raises:
-        InputError: The tolerance is negative.
+        InputError: The tolerance is negative, or `margins` are no posterior margins.
         SolverError: Victories and defeats do not add up, which is a bug.
     """
     begun = time.perf_counter()
     tolerance = checks.number("tie_tolerance", tie_tolerance, low=0.0)
+    checks.instance("margins", margins, PosteriorMargins)
     beaten, lost = _beaten(margins, tolerance), _lost(margins, tolerance)
     tied = len(margins) - 1 - beaten - lost
     difference = float(abs(int(beaten.sum()) - int(lost.sum())))

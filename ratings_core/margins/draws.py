@@ -7,8 +7,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy import linalg
 
+from ratings_core import checks
 from ratings_core.batch.logistic import variance
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.margins.posterior import PosteriorMargins, shares
 from ratings_core.solution import Floats
@@ -30,11 +31,11 @@ class MarginDraws:
     """
 
     margins: PosteriorMargins
-    counts: PairCounts
+    counts: MetPairs
     root: Floats
 
     @classmethod
-    def of(cls, counts: PairCounts, margins: PosteriorMargins, prior: float) -> Self:
+    def of(cls, counts: MetPairs, margins: PosteriorMargins, prior: float) -> Self:
         """The posterior whose means `margins` are.
 
         Args:
@@ -43,8 +44,12 @@ class MarginDraws:
             prior: Its `prior`.
 
         Raises:
-            InputError: There are more than `DRAWN_AGENTS` agents.
+            InputError: There are more than `DRAWN_AGENTS` agents, or an argument is of another kind.
         """
+        checks.instance("margins", margins, PosteriorMargins)
+        prior = checks.number("prior", prior, above=0.0)
+        if checks.instance("counts", counts, MetPairs).m != len(margins):
+            raise InputError("counts", counts.m, f"must be of the {len(margins)} agents of margins")
         if counts.m > DRAWN_AGENTS:
             raise InputError("agents", counts.m, f"must be at most {DRAWN_AGENTS} to draw all margins; solve fewer agents (most_agents)")
         kappa = margins.kappa
@@ -59,7 +64,8 @@ class MarginDraws:
         return cls(margins, counts, np.asarray(linalg.solve_triangular(factor, np.eye(counts.m), lower=True, trans="T"), np.float64))
 
     def draw(self, rng: Generator) -> Floats:
-        """True margins of all pairs, once: antisymmetric (m, m)."""
+        """True margins of all pairs, once: antisymmetric (m, m). Raises `InputError` for what is no generator of numpy."""
+        checks.instance("rng", rng, Generator)
         m = self.counts.m
         theta = self.margins.theta + self.root @ rng.standard_normal(m)
         first, second = np.triu_indices(m, 1)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from ratings_core import checks
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.margins.posterior import PRIOR, posterior_margins
 from ratings_core.solution import Floats
@@ -27,7 +27,7 @@ class HalfLife:
     games: float
 
 
-def decayed(buckets: Sequence[PairCounts], half_life: float) -> PairCounts:
+def decayed(buckets: Sequence[MetPairs], half_life: float) -> MetPairs:
     """All buckets in one tally, the last with weight 1 and one that is b buckets older with weight 2 ** (-b / half_life).
 
     Args:
@@ -48,11 +48,11 @@ def decayed(buckets: Sequence[PairCounts], half_life: float) -> PairCounts:
         return np.asarray(np.bincount(index, weighted, len(keys)), np.float64)
 
     won, lost, tied = (total([getattr(one, name) for one in buckets]) for name in ("won", "lost", "tied"))
-    return PairCounts(m, keys // m, keys % m, won, lost, tied)
+    return MetPairs(m, keys // m, keys % m, won, lost, tied)
 
 
 def choose_half_life(
-    buckets: Sequence[PairCounts],
+    buckets: Sequence[MetPairs],
     half_lives: Sequence[float],
     *,
     first: int,
@@ -93,15 +93,15 @@ def choose_half_life(
     return HalfLife(best, tuple(mean.tolist()), games)
 
 
-def log_loss(expected: Floats, held: PairCounts) -> Floats:
+def log_loss(expected: Floats, held: MetPairs) -> Floats:
     """Log loss of expected scores, nats, summed over the games of each pair (pairs,); a tie is half a win and half a loss."""
     p = np.clip(expected, _LEAST_SHARE, 1 - _LEAST_SHARE)
     return np.asarray(-(held.points * np.log(p) + (held.games - held.points) * np.log1p(-p)), np.float64)
 
 
-def _checked(buckets: Sequence[PairCounts]) -> None:
+def _checked(buckets: Sequence[MetPairs]) -> None:
     if not len(checks.sequence("buckets", buckets)):
         raise InputError("buckets", 0, "must hold at least one tally")
     for i, one in enumerate(buckets):
-        if checks.instance(f"buckets[{i}]", one, PairCounts).m != buckets[0].m:
+        if checks.instance(f"buckets[{i}]", one, MetPairs).m != buckets[0].m:
             raise InputError(f"buckets[{i}]", one.m, f"must be of the same {buckets[0].m} agents as the first")

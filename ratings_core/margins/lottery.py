@@ -57,6 +57,7 @@ def posterior_lottery(
         SolverError: The lottery is not certain to the tolerance, or more than `DENSE_AGENTS` agents must be candidates.
     """
     LotteryOptions.require(options)
+    checks.instance("margins", margins, PosteriorMargins)
     begun, tolerance = time.perf_counter(), options.tolerance
     checks.choice("mode", options.mode, ("maxent",))
     before = None if start is None else np.asarray(start, np.float64)

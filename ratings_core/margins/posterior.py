@@ -22,7 +22,7 @@ from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.logistic import variance
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError
 from ratings_core.margins.concentration import Cells, Concentration, concentration
 from ratings_core.solution import Floats
@@ -61,11 +61,13 @@ class PosteriorMargins:
         return len(self.strength)
 
     def rows(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins of some agents over all agents (agents, m)."""
+        """Margins of some agents over all agents (agents, m). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        agents = self._known("agents", agents)
         return np.asarray(self.predicted(self.strength[agents][:, None] - self.strength) + self.correction[agents].toarray(), np.float64)
 
     def block(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins between some agents (agents, agents)."""
+        """Margins between some agents (agents, agents). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        agents = self._known("agents", agents)
         own = self.strength[agents]
         return np.asarray(self.predicted(own[:, None] - own) + self.correction[agents][:, agents].toarray(), np.float64)
 
@@ -84,7 +86,10 @@ class PosteriorMargins:
         return total
 
     def win_less_loss(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
-        """Margins of some pairs (pairs,)."""
+        """Margins of some pairs (pairs,). first, second: ids. Raises `InputError` for others than 0 to m - 1."""
+        first, second = self._known("first", first), self._known("second", second)
+        if len(first) != len(second):
+            raise InputError("second", len(second), f"must be as many as first, {len(first)}")
         if not len(first):
             return np.zeros(0)  # of no pairs scipy gives no array
         known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
@@ -94,6 +99,12 @@ class PosteriorMargins:
         """d(gap): probability of a win less that of a loss at this difference of strengths, in logits. An odd, increasing function."""
         return win_less_loss(gap, self.nu)
 
+    def _known(self, argument: str, agents: NDArray[np.int64]) -> NDArray[Any]:
+        ids = checks.ids(argument, agents)
+        if ids.ndim != 1 or (ids.size and not (ids.min() >= 0 and ids.max() < len(self))):
+            raise InputError(argument, agents, f"must be ids from 0 to {len(self) - 1}, in one dimension")
+        return ids
+
 
 def posterior_margins(
     wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0, restricted: bool = True
@@ -101,7 +112,7 @@ def posterior_margins(
     """Posterior mean margins under a Dirichlet prior centred on Davidson's model.
 
     Args:
-        wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `PairCounts` in place of both.
+        wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `MetPairs` in place of both.
         ties: (m, m), symmetric, weight of ties, or None.
         kappa: Games that the prediction counts for in every pair, > 0, may be infinite; None finds it (`concentration`).
         prior: Pseudo-games of each agent against an average one, > 0.
@@ -166,19 +177,19 @@ def _same_where_equal(theta: Floats) -> Floats:
     return same
 
 
-def _spread(counts: PairCounts, theta: Floats, prior: float) -> Floats:
+def _spread(counts: MetPairs, theta: Floats, prior: float) -> Floats:
     """Standard deviation of each strength given the others', from the curvature of the posterior; a tie counts as two half games."""
     weights = counts.games * variance(theta[counts.first] - theta[counts.second])
     return np.asarray(1 / np.sqrt(counts.per_agent(weights, weights) + prior * variance(theta)), np.float64)
 
 
-def _leverage(counts: PairCounts, theta: Floats, spread: Floats) -> Floats:
+def _leverage(counts: MetPairs, theta: Floats, spread: Floats) -> Floats:
     """Share of a strength that each pair determines, by the resistance 1 / d(a) + 1 / d(b) of a well-connected graph; sums to about m."""
     weights = counts.games * variance(theta[counts.first] - theta[counts.second])
     return np.asarray(np.minimum(weights * (spread[counts.first] ** 2 + spread[counts.second] ** 2), 1.0), np.float64)
 
 
-def _correction(counts: PairCounts, strength: Floats, nu: float, kappa: float) -> checks.Sparse:
+def _correction(counts: MetPairs, strength: Floats, nu: float, kappa: float) -> checks.Sparse:
     """(won - lost - games d) / (games + kappa) at the pairs that met, antisymmetric."""
     gap = strength[counts.first] - strength[counts.second]
     value = (counts.won - counts.lost - counts.games * win_less_loss(gap, nu)) / (counts.games + kappa)

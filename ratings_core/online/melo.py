@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Final, cast
+from typing import Any, ClassVar, Final, Self, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -33,7 +33,7 @@ _NOTHING: Final = 1e-12
 
 
 class MeloState(OnlineState):
-    """As `OnlineState`, with a vector for each agent. dimensions: its length."""
+    """As `OnlineState`, with a vector for each agent, whose numbers are within +-10. dimensions: its length."""
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "vector": np.float64, "outcomes": np.int64})
 
@@ -41,6 +41,14 @@ class MeloState(OnlineState):
 
     def __init__(self, dimensions: int = 2) -> None:
         super().__init__({"vector": (dimensions,)})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """As `OnlineState.from_arrays`. Raises `InputError`, also for numbers of vectors that no fold leaves: products could overflow."""
+        state = super().from_arrays(arrays)
+        if (most := float(np.abs(state.vector).max(initial=0.0))) > _FURTHEST:
+            raise InputError("arrays['vector']", most, f"must be within +-{_FURTHEST:g}")
+        return state
 
     @property
     def vector(self) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
 from ratings_core.kernels.portable import log
@@ -64,8 +65,7 @@ class Prequential:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Prequential":
         """The sums whose `arrays()` these are. Raises `InputError` where they are not."""
-        if arrays.keys() != _SHAPES.keys():
-            raise InputError("arrays", sorted(arrays), f"must be {sorted(_SHAPES)}")
+        checks.named_arrays("arrays", arrays, _SHAPES)
         for name, (dtype, shape) in _SHAPES.items():
             if arrays[name].dtype != dtype or arrays[name].shape != shape:
                 raise InputError(f"arrays[{name!r}]", f"{arrays[name].dtype} {arrays[name].shape}", f"must be {dtype} {shape}")

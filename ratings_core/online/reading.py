@@ -40,7 +40,12 @@ class Reading:
     beliefs: Beliefs | None = None
 
     def provisional(self, *, outcomes: int = 0, deviation: float = np.inf) -> NDArray[np.bool_]:
-        """Who is not settled yet: bool (k,), true with fewer than `outcomes` outcomes or a deviation above `deviation`."""
+        """Who is not settled yet: bool (k,), true with fewer than `outcomes` outcomes or a deviation above `deviation`.
+
+        outcomes: 0 or more; deviation: above 0, may be infinite. Raises `InputError`.
+        """
+        checks.count("outcomes", outcomes)
+        checks.positive("deviation", deviation, "must be above 0, or infinite")
         few = self.outcomes < outcomes
         return few if self.deviation is None else few | (self.deviation > deviation)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Self, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core import checks
 from ratings_core.arrays.frozen import FrozenColumns
 from ratings_core.errors import InputError
 
@@ -89,8 +90,7 @@ class OnlineState:
         return {}
 
     def _take_columns(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        if arrays.keys() != self.COLUMNS.keys():
-            raise InputError("arrays", sorted(arrays), f"must be {sorted(self.COLUMNS)}")
+        checks.named_arrays("arrays", arrays, self.COLUMNS)
         self._columns = {name: _checked(name, arrays[name], dtype, self._columns[name].ndim) for name, dtype in self.COLUMNS.items()}
         lengths = {len(column) for column in self._columns.values()}
         if len(lengths) != 1:

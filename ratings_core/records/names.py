@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.checks import instance, sequence
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 
@@ -75,7 +76,7 @@ def hidden_character(text: str) -> str | None:
     These are Unicode's default-ignorable code points (zero-width, variation selectors, bidi marks, soft hyphen, fillers and tags), line
     and paragraph separators, and marks of interlinear annotation.
     """
-    found = None if text.isascii() else _INVISIBLE.search(text)
+    found = None if instance("text", text, str).isascii() else _INVISIBLE.search(text)
     return None if found is None else found[0]
 
 
@@ -86,7 +87,12 @@ def invisible_rule(character: str) -> str:
 
 def are_names(names: Sequence[str]) -> bool:
     """Whether every one of `names` is a name: at the speed of a memory copy where all are plain (printable ASCII)."""
-    return not names or _are_plain(names) or all(map(_is_known_name, set(names)))
+    if not len(sequence("names", names)):
+        return True
+    try:
+        return _are_plain(names) or all(map(_is_known_name, set(names)))
+    except TypeError:  # one is no text
+        return False
 
 
 def _are_plain(names: Sequence[str]) -> bool:
@@ -150,7 +156,9 @@ def _is_known_name(name: str) -> bool:
     return _broken_rule(name) is None
 
 
-def _broken_rule(name: str) -> str | None:
+def _broken_rule(name: object) -> str | None:
+    if not isinstance(name, str):
+        return "must be text"
     try:
         size = len(name.encode())
     except UnicodeEncodeError:

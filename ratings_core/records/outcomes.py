@@ -27,6 +27,8 @@ MAX_SCORE: Final = 1e15
 MAX_PLACE: Final = 2**31 - 1
 MAX_IDS: Final = 2**31
 NO_TASK: Final = -1
+_MOST_NUMBER: Final = 2**63
+"""Of an outcome in a stream without ids: its key has 64 bits for it."""
 
 
 def fixed_weight(weight: float, argument: str = "weight") -> int:
@@ -41,7 +43,7 @@ def fixed_weight(weight: float, argument: str = "weight") -> int:
 class Side:
     """One side of a game. agents: names, a single one or a team; place: 1 is best by custom, only compared, equal places tie.
 
-    Raises `InputError` where agents are one text in place of several, or the place is no whole number within 32 bits.
+    Raises `InputError` where agents are one text in place of several, an agent is no text, or the place is no whole number within 32 bits.
     """
 
     agents: tuple[str, ...]
@@ -53,7 +55,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One game that ended. sides: 2 to 64, each agent once; time: seconds since 1970; weight: 0.001 to 1000."""
+    """One game that ended. sides: 2 to 64, each agent once; time: seconds since 1970; weight: 0.001 to 1000; task: a name, or None."""
 
     sides: tuple[Side, ...]
     time: float = 0.0
@@ -72,6 +74,8 @@ class Outcome:
             raise InputError("sides", len(agents), f"must hold at most {MAX_AGENTS} agents in all")
         if len(set(agents)) != len(agents):
             raise InputError("sides", agents, "must name each agent once")
+        if self.task is not None:
+            checks.instance("task", self.task, str)
         _check_time(self.time)
         fixed_weight(self.weight)
 
@@ -88,7 +92,8 @@ class Scores:
     def __post_init__(self) -> None:
         if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in checks.sequence("scores", self.scores)):
             raise InputError("scores", self.scores, "must be pairs of an agent and its score")
-        agents = [agent for agent, _ in self.scores]
+        checks.instance("task", self.task, str)
+        agents = [checks.instance(f"scores[{i}][0]", agent, str) for i, (agent, _) in enumerate(self.scores)]
         if not agents or len(set(agents)) != len(agents):
             raise InputError("scores", agents, "must name one or more agents, each once")
         for agent, score in self.scores:
@@ -123,6 +128,9 @@ class OutcomeBatch:
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], roster: Roster, tasks: Roster | None = None) -> "OutcomeBatch":
         """Columns of `outcomes`; new names are added to `roster` (and `tasks`, where outcomes name tasks and it is given)."""
+        _check_records("outcomes", outcomes, Outcome)
+        for argument, names in (("roster", roster), ("tasks", roster if tasks is None else tasks)):
+            checks.instance(argument, names, Roster)
         sides = [side for outcome in outcomes for side in outcome.sides]
         return cls(
             side_start=_starts([len(outcome.sides) for outcome in outcomes]),
@@ -182,8 +190,8 @@ class OutcomeBatch:
         )
 
     def numbered(self, first: int = 0) -> "OutcomeBatch":
-        """The same outcomes with keys made of their numbers from `first` (0 or more) on: for streams whose outcomes have no ids."""
-        first = checks.count("first", first)
+        """The same outcomes with keys made of their numbers from `first` (0 to 2**63) on: for streams whose outcomes have no ids."""
+        first = checks.count("first", first, high=_MOST_NUMBER)
         key = np.zeros((len(self), 2), np.uint64)
         key[:, 0] = np.arange(first + 1, first + len(self) + 1, dtype=np.uint64)
         return replace(self, key=key)
@@ -227,6 +235,9 @@ class ScoreBatch:
     @classmethod
     def of(cls, measurements: Sequence[Scores], roster: Roster, tasks: Roster) -> "ScoreBatch":
         """Columns of `measurements`; new names are added to `roster` and `tasks`."""
+        _check_records("measurements", measurements, Scores)
+        for argument, names in (("roster", roster), ("tasks", tasks)):
+            checks.instance(argument, names, Roster)
         pairs = [pair for measurement in measurements for pair in measurement.scores]
         return cls(
             start=_starts([len(measurement.scores) for measurement in measurements]),
@@ -248,8 +259,15 @@ def _check_side(agents: object, place: object) -> None:
     """What a type checker would have said; a column would take 1.2 and 1.9 for a tie, and the letters of a name for a team."""
     if isinstance(agents, str):
         raise InputError("agents", agents, "must be a sequence of names, not one name")
+    for i, agent in enumerate(checks.sequence("agents", agents)):
+        checks.instance(f"agents[{i}]", agent, str)
     if isinstance(place, bool) or not isinstance(place, int | np.integer) or abs(int(place)) > MAX_PLACE:
         raise InputError("place", place, f"must be a whole number within +-{MAX_PLACE}")
+
+
+def _check_records(argument: str, records: object, kind: type[object]) -> None:
+    for i, record in enumerate(checks.sequence(argument, records)):
+        checks.instance(f"{argument}[{i}]", record, kind)
 
 
 def _as_number(argument: str, value: float) -> float:

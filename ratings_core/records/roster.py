@@ -6,6 +6,7 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.frozen import Frozen, Still
@@ -93,6 +94,7 @@ class Roster:
 
     def name(self, agent: int) -> str:
         """The name with id `agent`. Raises `InputError` where no name has it (negative ids never do)."""
+        checks.instance("agent", agent, int, np.integer)
         if not 0 <= agent < self._size:
             raise InputError("agent", agent, f"must be an id from 0 to {self._size - 1}")
         return self._bytes[self._start[agent] : self._start[agent + 1]].tobytes().decode()
@@ -100,7 +102,11 @@ class Roster:
     def names(self, ids: NDArray[np.int32] | Sequence[int] | None = None) -> list[str]:
         """The names with `ids`, in their order; all in order of their ids by default. Raises `InputError` on an unknown id."""
         arena = self._arena()
-        return arena.names() if ids is None else arena.take(np.asarray(ids, np.int64)).names()
+        if ids is None:
+            return arena.names()
+        if (chosen := checks.ids("ids", ids)).ndim != 1:
+            raise InputError("ids", ids, "must be ids, in one dimension")
+        return arena.take(np.asarray(chosen, np.int64)).names()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: bytes uint8 (total,), start int64 (n+1,), names in order of their ids."""
@@ -115,8 +121,7 @@ class Roster:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Roster":
         """The roster whose `arrays()` these are. Raises `InputError` where they are not the arrays of a roster."""
-        if arrays.keys() != _ARRAYS:
-            raise InputError("arrays", sorted(arrays), f"must be {sorted(_ARRAYS)}")
+        checks.named_arrays("arrays", arrays, _ARRAYS)
         arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # copies: writable, one kernel for all
         arena.check()
         roster._reserve(len(arena), len(arena.bytes))

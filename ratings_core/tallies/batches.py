@@ -108,7 +108,7 @@ def in_all(start: NDArray[np.int64], group: Group) -> int:
 
 def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
     """Events 0 to n-1 by bucket and, where `task` (n,) is given, by task. Raises `InputError` on other shapes and dtypes."""
-    if bucket.shape != (n,) or bucket.dtype != np.int64:
+    if checks.instance("bucket", bucket, np.ndarray).shape != (n,) or bucket.dtype != np.int64:
         raise InputError("bucket", bucket, f"must be int64 of shape ({n},), one bucket an event")
     if task is not None and (task.shape != (n,) or (task < NO_TASK).any()):
         raise InputError("batch.task", task, f"must have shape ({n},) and hold ids >= 0, or -1 for none")

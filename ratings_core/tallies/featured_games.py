@@ -122,8 +122,7 @@ class FeaturedGames:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "FeaturedGames":
         """The games whose `arrays()` these are. Raises `InputError` where they are not those of any."""
-        if arrays.keys() != {*_COLUMNS, "state", "name_bytes", "name_start"}:
-            raise InputError("arrays", sorted(arrays), "must be those of games with features")
+        checks.named_arrays("arrays", arrays, {*_COLUMNS, "state", "name_bytes", "name_start"})
         state = arrays["state"].tolist()
         games = cls(Arena(arrays["name_bytes"], arrays["name_start"]).names(), state[0])
         n, k = len(arrays["order"]), len(games.names)

@@ -1,7 +1,7 @@
 """Weights of wins, losses and ties for each pair that met: what pairwise methods solve."""
 
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,9 @@ from ratings_core.errors import InputError
 from ratings_core.records.outcomes import MAX_IDS
 
 Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+
+MOST_DENSE: Final = 1 << 20
+"""Agents above which no matrix of all pairs is made: it would take 8 TB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class PairCounts:
     def __post_init__(self) -> None:
         for field in fields(self):
             dtype = np.int32 if field.name in ("first", "second") else np.float64
-            column = getattr(self, field.name)
+            column = checks.instance(field.name, getattr(self, field.name), np.ndarray)
             if column.dtype != dtype or column.shape != self.first.shape or column.ndim != 1:
                 raise InputError(field.name, column, f"must be {np.dtype(dtype).name} (k,), as long as first")
         _check_pairs(self.first, self.second)
@@ -72,8 +75,8 @@ class PairCounts:
         )
 
     def dense(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(wins, ties) as float64 (n, n), as in `sparse`. Memory is 16 n*n bytes."""
-        self._check_bound(n)
+        """(wins, ties) as float64 (n, n), as in `sparse`. Memory is 16 n*n bytes; n is at most 2**20."""
+        self._check_bound(n, MOST_DENSE)
         wins, ties = np.zeros((n, n)), np.zeros((n, n))
         wins[self.first, self.second], wins[self.second, self.first] = self.wins, self.losses
         ties[self.first, self.second] = ties[self.second, self.first] = self.ties
@@ -81,13 +84,13 @@ class PairCounts:
 
     def margins(self, n: int) -> NDArray[np.float64]:
         """Wins minus losses as float64 (n, n), antisymmetric; ties take no part. Raises `InputError` where an id is not below n."""
-        self._check_bound(n)
+        self._check_bound(n, MOST_DENSE)
         margins, margin = np.zeros((n, n)), self.wins - self.losses
         margins[self.first, self.second], margins[self.second, self.first] = margin, -margin
         return margins
 
-    def _check_bound(self, n: int) -> None:
-        checks.count("n", n, high=MAX_IDS)
+    def _check_bound(self, n: int, most: int = MAX_IDS) -> None:
+        checks.count("n", n, high=most)
         if len(self) and int(self.second.max()) >= n:
             raise InputError("n", n, f"must be above the largest agent id, {int(self.second.max())}")
 

@@ -188,12 +188,15 @@ def _canonical(
 
 
 def _bucket_weights(buckets: Mapping[int, float] | None) -> dict[int, float] | None:
-    return None if buckets is None else {b: checks.number(f"buckets[{b}]", weight, low=0.0) for b, weight in buckets.items()}
+    if buckets is not None and not isinstance(buckets, Mapping):
+        raise InputError("buckets", buckets, "must be a mapping of buckets to weights")
+    if buckets is None:
+        return None
+    return {checks.count("buckets", b, low=-(2**63)): checks.number(f"buckets[{b}]", weight, low=0.0) for b, weight in buckets.items()}
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], expected: Mapping[str, type]) -> None:
-    if arrays.keys() != expected.keys():
-        raise InputError("arrays", sorted(arrays), f"must be {sorted(expected)}")
+    checks.named_arrays("arrays", arrays, expected)
     for name, dtype in expected.items():
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise InputError(f"arrays[{name!r}]", arrays[name], f"must be a one-dimensional array of {np.dtype(dtype).name}")

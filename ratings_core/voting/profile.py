@@ -26,7 +26,10 @@ nothing at all, as where only some agents were measured.
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed."""
+    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed.
+
+    Nothing is checked here: `Profile.from_ballots` does, and names the ballot, level and place of what it refuses.
+    """
 
     weight: float
     levels: tuple[tuple[int, ...], ...]
@@ -50,7 +53,7 @@ class Profile:
     def __post_init__(self) -> None:
         _check_names(self.names)
         for name, dtype in (("start", np.int64), ("agent", np.int32), ("level", np.int32), ("weight", np.float64)):
-            column = getattr(self, name)
+            column = checks.instance(name, getattr(self, name), np.ndarray)
             if column.dtype != dtype or column.ndim != 1:
                 raise InputError(name, column, f"must be {np.dtype(dtype).name}, in one dimension")
         _check_votes(self)
@@ -58,7 +61,7 @@ class Profile:
     @classmethod
     def from_ballots(cls, ballots: Iterable[Ballot], names: Sequence[str]) -> "Profile":
         """The profile of these votes. Raises `InputError` naming what is wrong."""
-        kept = [_checked_ballot(i, ballot) for i, ballot in enumerate(ballots)]
+        kept = [_checked_ballot(i, ballot) for i, ballot in enumerate(checks.iterable("ballots", ballots))]
         levels = [level for ballot in kept for level in ballot.levels]
         sizes = [sum(map(len, ballot.levels)) for ballot in kept]
         return cls(
@@ -198,14 +201,14 @@ def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
     return Profile.from_orders(np.array(rows), weight, tuple(map(str, range(m))) if names is None else names)
 
 
-def _named(names: Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(names, Sequence | np.ndarray):
+def _named(names: Any) -> tuple[str, ...]:
+    if not isinstance(names, Sequence | np.ndarray) or (isinstance(names, np.ndarray) and not names.ndim):
         raise InputError("names", names, "must be names in an order")
     return tuple(names)
 
 
 def _check_names(names: tuple[str, ...]) -> None:
-    for i, name in enumerate(names):
+    for i, name in enumerate(checks.instance("names", names, tuple)):
         checks.instance(f"names[{i}]", name, str)
     if not names or len(set(names)) != len(names):
         raise InputError("names", names, "must name one alternative or more, each once")
@@ -237,6 +240,8 @@ def _checked_ballot(i: int, ballot: Ballot) -> Ballot:
     for k, level in enumerate(checks.sequence(f"ballots[{i}].levels", ballot.levels)):
         if not len(checks.sequence(f"ballots[{i}].levels[{k}]", level)):
             raise InputError(f"ballots[{i}].levels[{k}]", level, "must have no empty level")
+        for j, agent in enumerate(level):
+            checks.count(f"ballots[{i}].levels[{k}][{j}]", agent, high=MAX_PLACE)
     return ballot
 
 

@@ -12,7 +12,7 @@ from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import FenchelYoung, FenchelYoungOptions, fenchel_young
 from ratings_core.batch.logistic import DENSE_UP_TO
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.batch.soft_condorcet import SoftCondorcet, SoftCondorcetOptions, soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
@@ -95,7 +95,7 @@ def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
         return margins.reported(_sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options)))
     counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
 
-    def fit(pairs: PairCounts, posterior: PosteriorMargins | None) -> SoftCondorcet:
+    def fit(pairs: MetPairs, posterior: PosteriorMargins | None) -> SoftCondorcet:
         return soft_condorcet(pairs if posterior is None else np.maximum(posterior.dense(), 0.0), options=options)
 
     rated = _sco_rated(problem, fit(counts, posterior))
@@ -114,7 +114,7 @@ def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, paramet
     margins, options = chosen(problem, parameters), chosen_options(FenchelYoungOptions, parameters)
     counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
 
-    def fit(pairs: PairCounts, posterior: PosteriorMargins | None) -> FenchelYoung:
+    def fit(pairs: MetPairs, posterior: PosteriorMargins | None) -> FenchelYoung:
         return fenchel_young(pairs if posterior is None else _one_game_each(posterior), options=options)
 
     found = fit(counts, posterior)
@@ -124,14 +124,14 @@ def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, paramet
     )
 
 
-def _one_game_each(margins: PosteriorMargins) -> PairCounts:
+def _one_game_each(margins: PosteriorMargins) -> MetPairs:
     """Every pair met once, with the posterior's expected score."""
     first, second = np.triu_indices(len(margins), 1)
     won = (1 + margins.dense()[first, second]) / 2
-    return PairCounts(len(margins), first, second, won, 1 - won, np.zeros_like(won))
+    return MetPairs(len(margins), first, second, won, 1 - won, np.zeros_like(won))
 
 
-def _refitted(drawn: PairCounts, posterior: PosteriorMargins | None, parameters: dict[str, Any]) -> PosteriorMargins | None:
+def _refitted(drawn: MetPairs, posterior: PosteriorMargins | None, parameters: dict[str, Any]) -> PosteriorMargins | None:
     """Posterior margins of a replicate, which keeps the kappa of all data (an infinite one becomes the largest that the parameter takes);
     None where margins are observed.
     """
@@ -152,7 +152,7 @@ def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict
 
 
 def _with_intervals(
-    rated: Rated, problem: Problem, counts: PairCounts, parameters: dict[str, Any], fit: Callable[[PairCounts], Solution]
+    rated: Rated, problem: Problem, counts: MetPairs, parameters: dict[str, Any], fit: Callable[[MetPairs], Solution]
 ) -> Rated:
     """Ratings' intervals, and ranks', over replicates of the pairs' results."""
     if not parameters["replicates"]:

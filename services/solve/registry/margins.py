@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins, posterior_margins
 from ratings_core.options import Parameter
@@ -71,7 +71,7 @@ def chosen(problem: Problem, parameters: dict[str, Any]) -> ChosenMargins:
     return ChosenMargins(fitted(of_tally(problem.counts, len(problem.names)), parameters), rest)
 
 
-def fitted(counts: PairCounts, parameters: dict[str, Any]) -> PosteriorMargins:
+def fitted(counts: MetPairs, parameters: dict[str, Any]) -> PosteriorMargins:
     """Posterior margins of pairs with the parameters of a method. Raises `InputError` and `SolverError`."""
     kappa = parameters["margins_kappa"] or None
     return posterior_margins(counts, kappa=kappa, prior=parameters["margins_prior"], pessimism=parameters["pessimism"])

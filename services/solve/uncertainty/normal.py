@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals
-from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 from services.boards.result import Intervals, SolveResult
@@ -48,7 +48,7 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
     return _with_rows(result, taken, counts, groups)
 
 
-def _with_rows(result: SolveResult, taken: Taken, counts: PairCounts, groups: Sequence[PairCounts]) -> SolveResult | None:
+def _with_rows(result: SolveResult, taken: Taken, counts: MetPairs, groups: Sequence[MetPairs]) -> SolveResult | None:
     names, scale, centre = taken.problem.names, float(taken.values["scale"]), float(taken.values["centre"])
     by_name = {row.agent: row.rating for row in result.agents}
     theta = np.array([np.nan if by_name[name] is None else (by_name[name] - centre) / scale for name in names])  # type: ignore[operator]

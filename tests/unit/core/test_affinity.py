@@ -11,6 +11,7 @@ import pytest
 from ratings_core.equilibria.affinity import (
     EXACT,
     AffinityTarget,
+    _residual,
     affinity_entropy,
     affinity_kernel,
     affinity_targets,
@@ -163,6 +164,18 @@ def test_drawn_dissimilarities_come_near_and_repeat():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0])
+@pytest.mark.parametrize("mix", [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+def test_the_residual_of_a_mix_that_is_not_the_most_affine_is_what_its_definition_says(mix, p):
+    """How far an entry of v falls short of x'v, or one with x > 0 exceeds it, for v = U'(Ux)^p."""
+    kernel, x = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.0], [0.1, 0.0, 1.0]]), np.array(mix)
+    U = kernel / (kernel ** (p + 1)).sum(axis=0) ** (1 / (p + 1))
+    v = [sum(U[j, i] * sum(U[j, k] * x[k] for k in range(3)) ** p for j in range(3)) for i in range(3)]
+    level = sum(x[i] * v[i] for i in range(3))
+    expected = max([level - v[i] for i in range(3)] + [v[i] - level for i in range(3) if x[i] > 0])
+    assert _residual(U, x, p) == pytest.approx((expected, level))
 
 
 def test_a_tolerance_out_of_reach_is_an_error_with_the_answer():

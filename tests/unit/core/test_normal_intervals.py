@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, studentized_range
+from scipy.stats import t as student
 
 from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
-from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
@@ -19,24 +21,24 @@ M = 6
 FIRST, SECOND = np.triu_indices(M, 1)
 
 
-def played(seed: int, games: int, nu: float = 0.0) -> PairCounts:
+def played(seed: int, games: int, nu: float = 0.0) -> MetPairs:
     """Results of every pair by Davidson's model."""
     rng = np.random.default_rng(seed)
     theta = rng.normal(0.0, 0.7, M)
     half = (theta[FIRST] - theta[SECOND]) / 2
     weights = np.stack([np.exp(half), np.full_like(half, nu), np.exp(-half)], axis=1)
     won, tied, lost = np.array([rng.multinomial(games, one / one.sum()) for one in weights], float).T
-    return PairCounts(M, FIRST, SECOND, won, lost, tied)
+    return MetPairs(M, FIRST, SECOND, won, lost, tied)
 
 
-def log_likelihood(counts: PairCounts, point: Floats) -> Floats:
+def log_likelihood(counts: MetPairs, point: Floats) -> Floats:
     """Of one win, tie and loss of each pair (3, pairs), straight from Davidson's equation 2.3."""
     half, eta = (point[counts.first] - point[counts.second]) / 2, point[-1]
     logits = np.stack([half, np.full_like(half, eta), -half])
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=0)), np.float64)
 
 
-def twin(counts: PairCounts, point: Floats) -> Floats:
+def twin(counts: MetPairs, point: Floats) -> Floats:
     """Sandwich covariance of theta less its mean: derivatives by central differences."""
     cells = np.stack([counts.won, counts.tied, counts.lost]).ravel()
     step, n = 1e-4, len(point)
@@ -98,6 +100,41 @@ def test_ranks_of_agents_far_apart_are_certain_and_of_equal_ones_are_open() -> N
     assert [side.tolist() for side in open_] == [[1, 1, 1], [3, 3, 3]]
 
 
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.85, 0.9, 0.95])
+@pytest.mark.parametrize("freedom", [None, 9])
+def test_differences_are_certain_from_the_studentized_range_of_the_level_asked_for(level: float, freedom: int | None) -> None:
+    """Ratings with independent errors of one size: drawn without degrees of freedom, by Bonferroni's bound with them."""
+    m = 5
+    critical = (
+        studentized_range.ppf(level, m, np.inf) if freedom is None else np.sqrt(2) * student.ppf(1 - (1 - level) / (m * (m - 1)), freedom)
+    )
+    for share, worst in ((0.97, m), (1.03, 1)):
+        theta = np.append(np.zeros(m - 1), share * critical)
+        low, high = simultaneous_ranks(theta, np.eye(m), level=level, freedom=freedom)
+        assert (low[-1], high[-1]) == (1, worst)
+
+
+@pytest.mark.parametrize("wins", [29, 30, 33, 35])
+def test_of_two_agents_the_better_one_is_certain_up_to_the_level_at_which_its_interval_ends_at_the_middle(wins: int) -> None:
+    counts = MetPairs(2, np.array([0]), np.array([1]), np.array([float(wins)]), np.array([50.0 - wins]), np.zeros(1))
+    half = np.log(wins / (50 - wins)) / 2
+    theta = np.array([half, -half])
+    edge = 2 * norm.cdf(half / normal_intervals(counts, theta).error[0]) - 1
+    for level, worst in ((edge - 0.3 * (1 - edge), 1), (edge + 0.3 * (1 - edge), 2)):
+        found = normal_intervals(counts, theta, level=level)
+        assert (found.low[0] > 0, found.rank_high[0]) == (worst == 1, worst)
+
+
+@pytest.mark.parametrize("groups", [2, 5, 20])
+def test_with_groups_the_width_is_students_of_one_degree_less_than_groups(groups: int) -> None:
+    parts = [played(seed, 20) for seed in range(groups)]
+    whole = MetPairs(M, FIRST, SECOND, *(sum(getattr(part, name) for part in parts) for name in ("won", "lost", "tied")))
+    theta = bradley_terry(whole, options=BradleyTerryOptions(scale=1.0, centre=0.0)).ratings
+    found = normal_intervals(whole, theta, groups=parts, level=0.9)
+    assert found.high - theta == pytest.approx(student.ppf(0.95, groups - 1) * found.error)
+    assert theta - found.low == pytest.approx(found.high - theta)
+
+
 def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None:
     theta, component = np.array([5.0, 1.0, 9.0, np.nan]), np.array([0, 0, 1, 2])
     first, last = simultaneous_ranks(theta, np.eye(4) * 1e-6, component)
@@ -140,7 +177,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(InputError, match="level"):
         normal_intervals(played(1, 3), np.zeros(M), level=1.0)
     with pytest.raises(InputError, match="at most"):
-        normal_intervals(PairCounts(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
+        normal_intervals(MetPairs(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
 
 
 COUNTS = played(1, 3)

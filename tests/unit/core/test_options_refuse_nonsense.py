@@ -109,7 +109,7 @@ CASES = [
     for option in arguments_of(method)
     if (name, option) not in (("jackknife_intervals", "whole"), ("jackknife_intervals", "deletions"))  # what `fit` takes
 ]
-SLOW = {"iterations", "thin", "burn_in", "samples", "batch"}
+SLOW = {"iterations", "thin", "burn_in"}
 ACCEPTED = {
     "a number beyond doubles": SLOW
     | {"k", "ties", "most_programs", "universes", "max_iterations", "max_nodes", "max_solves", "max_steps", "most", "seed", "replicates"}

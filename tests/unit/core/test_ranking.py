@@ -92,8 +92,8 @@ def test_equality_and_hash_go_by_content():
     [
         ([[0], []], 0, "at least one"),
         ([[0], [0]], 0, "each once"),
-        ([[-1]], 0, "each once"),
-        ([[0], [1.5]], 0, "whole numbers"),
+        ([[-1]], 0, "at least 0"),
+        ([[0], [1.5]], 0, "whole number"),
         ([[0], [1]], 2, "size of the last level"),
     ],
 )

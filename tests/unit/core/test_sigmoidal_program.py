@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from scipy.spatial import ConvexHull
 from scipy.special import expit
 
 from ratings_core.batch.pair_counts import pair_counts
@@ -112,6 +114,37 @@ def test_relaxations_bound_the_loss_in_their_box(seed):
     inside = rng.uniform(lower, upper, (500, 5))
     assert bound <= min(loss.value(point, 1.0) - loss.agreed for point in inside) + 1e-9
     assert 0 <= cut < 5
+
+
+def least_of_envelopes(wins, held, width, points=200):
+    """Least sum of the sigmoids' lower convex hulls over the box with one rating at its top, by a linear program over sampled points."""
+    margin = np.maximum(wins - wins.T, 0)
+    pairs, m = np.argwhere(margin > 0), len(wins)
+    low, high = np.zeros(m), np.full(m, width)
+    low[held] = width
+    rows, limits = [], []
+    for p, (a, b) in enumerate(pairs):
+        x = np.linspace(low[b] - high[a], high[b] - low[a], points)
+        hull = ConvexHull(np.column_stack([x, expit(x)]))
+        for slope, rise, offset in hull.equations:
+            if rise < 0:  # a lower edge: t >= (slope x + offset) / -rise, with x = theta_b - theta_a
+                row = np.zeros(m + len(pairs))
+                row[b], row[a], row[m + p] = slope, -slope, rise
+                rows.append(row)
+                limits.append(-offset)
+    cost = np.append(np.zeros(m), margin[tuple(pairs.T)])
+    bounds = [*zip(low, high, strict=True), *[(None, None)] * len(pairs)]
+    return linprog(cost, np.array(rows), np.array(limits), bounds=bounds).fun
+
+
+@pytest.mark.parametrize("seed", [100, 101, 103])
+def test_the_bound_of_the_first_boxes_is_the_least_sum_of_convex_hulls(seed):
+    wins, width = random_wins(4, seed), 3.0
+    found = sigmoidal_program(wins, high=width, max_nodes=1, accept_approximate=True)
+    agreed = np.minimum(wins, wins.T).sum() / 2
+    least = min(least_of_envelopes(wins, held, width) for held in range(4))
+    assert found.loss - found.bound > 0.1  # neither the best point nor the least number of wrong pairs decides
+    assert found.bound == pytest.approx(agreed + least, abs=2e-3)
 
 
 def test_a_limit_of_boxes_is_an_error_that_carries_the_point():

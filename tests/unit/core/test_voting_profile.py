@@ -143,7 +143,7 @@ def test_published_profiles_count_every_voter():
         ([Ballot(1.0, ((0,), ()))], NAMES, "ballots[0].levels[1]"),
         ([Ballot(1.0, ((0, 1), (0,)))], NAMES, "vote 0"),
         ([Ballot(1.0, ((0,), (3,)))], NAMES, "agent[1]"),
-        ([Ballot(1.0, ((-1,),))], NAMES, "agent[0]"),
+        ([Ballot(1.0, ((-1,),))], NAMES, "ballots[0].levels[0][0]"),
         ([Ballot(1.0, ((0,),)), Ballot(-1.0, ((0,),))], NAMES, "weight[1]"),
         ([Ballot(float("nan"), ((0,),))], NAMES, "weight[0]"),
         ([Ballot(1.0, ((0,),))], (), "names"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError
 from ratings_core.margins import DRAWN_AGENTS, MarginDraws, posterior_margins
 
@@ -52,7 +52,7 @@ def test_credible_intervals_of_margins_hold_planted_truths() -> None:
         true = rng.beta(8 * chance, 8 * (1 - chance))
         games = rng.integers(0, 30, len(i))
         won = rng.binomial(games, true)
-        every = PairCounts(6, i, j, won + 0.0, games - won + 0.0, np.zeros(len(i)))
+        every = MetPairs(6, i, j, won + 0.0, games - won + 0.0, np.zeros(len(i)))
         counts = every.only(games > 0)
         draws = MarginDraws.of(counts, posterior_margins(counts, kappa=8.0), 1.0)
         found = np.array([draws.draw(rng)[i, j] for _ in range(400)])
@@ -63,6 +63,6 @@ def test_credible_intervals_of_margins_hold_planted_truths() -> None:
 
 def test_pools_too_large_to_draw_are_refused() -> None:
     m = DRAWN_AGENTS + 1
-    chain = PairCounts(m, np.arange(m - 1), np.arange(1, m), np.ones(m - 1), np.ones(m - 1), np.zeros(m - 1))
+    chain = MetPairs(m, np.arange(m - 1), np.arange(1, m), np.ones(m - 1), np.ones(m - 1), np.zeros(m - 1))
     with pytest.raises(InputError, match="at most 500"):
         MarginDraws.of(chain, posterior_margins(chain), 1.0)

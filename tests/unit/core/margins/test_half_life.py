@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError
 from ratings_core.margins import choose_half_life, decayed
 
 
-def season(skill: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int, games: int = 600) -> PairCounts:
+def season(skill: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int, games: int = 600) -> MetPairs:
     rng, m = np.random.default_rng(seed), len(skill)
     first = rng.integers(0, m, games)
     second = (first + rng.integers(1, m, games)) % m
