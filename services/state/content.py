@@ -64,7 +64,7 @@ class _Part(Protocol):
 
 
 class _LargePart(_Part, Protocol):
-    """A part that is frozen without being copied."""
+    """A part that can be frozen without a copy (copy on write)."""
 
     def frozen(self) -> Frozen: ...
 

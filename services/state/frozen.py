@@ -13,7 +13,7 @@ class FrozenPool:
     """Frozen parts of a pool's content (copy on write).
 
     Args:
-        parts: Parts by the prefix of their arrays. `save` does not concern them.
+        parts: Parts by the prefix of their arrays. `save` ignores them.
         by_agent: Parts with one row an agent, by prefix. `save` copies their rows before a change.
         activity: Outcomes by agent. `save` copies its rows too.
         loose: Other arrays, without prefix.
