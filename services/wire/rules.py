@@ -21,8 +21,8 @@ from services.wire.pools import check_pool_name
 
 MAX_RECORD_BYTES: Final = 1 << 20
 MAX_ITEMS: Final = 32_768
-"""Maximal number of items in an array. 1 MiB cannot hold that many valid outcomes; the limit only avoids half a million dead letters for
-an array of as many zeros."""
+"""Maximal number of items in an array. 1 MiB of JSON cannot hold that many valid outcomes; the limit only avoids half a million dead
+letters for an array of as many zeros."""
 MAX_META_BYTES: Final = 4096
 MAX_DEPTH: Final = 64
 MAX_META_DEPTH: Final = 32
@@ -198,7 +198,7 @@ def _check_version(value: Any, path: str) -> None:
 
 
 def _check_text(value: Any, path: str, check: Callable[[str], object] = check_name) -> None:
-    """check: raises `InputError` for a text that breaks a rule."""
+    """Check that `value` is a text that keeps the rules of `check`. check: raises `InputError` for a text that breaks a rule."""
     if not isinstance(value, str):
         _break(path, "must be text")
     try:

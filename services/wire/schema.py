@@ -68,7 +68,7 @@ def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
     """Schema of the body of a request, for OpenAPI. It is `schema` with optional `id` and `time`.
 
     Args:
-        prefix: Begin of the names of the referenced schemas.
+        prefix: Prefix of the names of the referenced schemas.
 
     Returns:
         The schema of the body, and the referenced schemas by name. OpenAPI lists the referenced ones under `components`.

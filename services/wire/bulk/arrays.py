@@ -39,7 +39,7 @@ def arena(texts: pa.Array) -> Arena:
 
 
 def starts(texts: Any) -> NDArray[Any]:
-    """Offsets of n texts in their buffer of bytes, (n + 1,): the begin of each text, and the end of the last one."""
+    """Offsets of n texts in their buffer of bytes, (n + 1,): the start of each text, and the end of the last one."""
     if not len(texts):
         return np.zeros(1, np.int32)
     wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)

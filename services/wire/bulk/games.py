@@ -116,7 +116,7 @@ def _lists(
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
     hashes, place_ = name_hashes(agent), whole(place)
-    if _are_any_equal(hashes):  # with a text twice in the sender's dictionary, codes cannot show that a game names an agent twice
+    if _are_any_equal(hashes):  # if the sender's dictionary has a text twice, two codes can mean the same agent
         return None
     side_start, begins = np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
     seen = np.full(len(agent.texts), -1, np.int64)

@@ -149,7 +149,7 @@ def _check_texts(table: pa.Table) -> None:
 
 
 def _most_text_bytes(texts: Any) -> int:
-    """Upper bound of `_text_bytes`. It takes no time for each row of a dictionary column."""
+    """Upper bound of `_text_bytes`. For a dictionary column, its time does not depend on the number of rows."""
     texts = _flat(texts)
     if types.is_dictionary(texts.type):
         return len(texts) * int(np.diff(starts(texts.dictionary)).max(initial=0))

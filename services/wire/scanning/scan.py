@@ -113,7 +113,7 @@ def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np
 
 
 def rest(record: NDArray[np.int64], records: int) -> list[int]:
-    """Indices from 0 up to `records` that are not in `record`, ascending."""
+    """Indices below `records` that are not in `record`, ascending."""
     read = np.zeros(records, np.bool_)
     read[record] = True
     return np.flatnonzero(~read).tolist()
