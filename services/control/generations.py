@@ -167,7 +167,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
         control: State of the control log.
         wanted: Offset of the request in the control log, and the request.
         position: Position of the shard.
-        horizon: Offset below which the shard knows all retractions from the start of the serving generation on.
+        horizon: Retraction horizon, unless the new generation starts before the serving one; then its horizon is `position`.
         time: Time of the generation, seconds since 1970.
     """
     at, asked = wanted
@@ -179,7 +179,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
             start = position
         case int():
             start = max(asked.start, made[1].start)  # records before the pool's creation were refused, and stay refused
-    if start < made[control.served(asked.pool)].start:  # the shard has not read the retractions before this start
+    if start < made[control.served(asked.pool)].start:  # retractions between the two starts were not read
         horizon = position
     return Generation(
         pool=asked.pool,

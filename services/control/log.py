@@ -34,7 +34,7 @@ class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads
 
 
 class TooManyPools(Exception):  # noqa: N818
-    """The installation's limit of pools is reached."""
+    """The limit of pools of the installation is reached."""
 
     def __init__(self, pool: str, limit: int) -> None:
         super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")

@@ -56,7 +56,7 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     time: float
     fold: FoldSettings = FoldSettings()
     label: str = ""
-    """Shown beside the name, such as "simulated"."""
+    """Text that is shown beside the name, such as "simulated"."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
@@ -69,21 +69,21 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     fold: FoldSettings
     fold_version: int = FOLD_VERSION
     retraction_horizon: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Outcomes retracted by records below this offset are left out, wherever they stand."""
+    """Log offset. Outcomes that are retracted by records below it are left out, including outcomes after it."""
     initial: dict[str, dict[str, float]] = {}
     """Method -> agent -> initial rating."""
     aliases: dict[str, str] = {}
-    """Name in outcomes -> the agent it counts for."""
+    """Name in outcomes -> the agent that it counts for."""
     bans: tuple[str, ...] = ()
-    """Agents whose games do not count, and whose scores are left out."""
+    """Banned agents: their games do not count, and their scores are left out."""
     wanted: int = -1
-    """Offset of the newest wish that it fulfils, -1 for none."""
+    """Offset in the control log of the newest request that this generation fulfills; -1 for none."""
     erased: tuple[ErasedName, ...] = ()
-    """Names that it replaces by tokens before anything else. Its aliases, bans and initial ratings name the tokens."""
+    """Erased names. The fold replaces them by tokens first, so aliases, bans and initial ratings contain the tokens."""
 
     @property
     def edits(self) -> bool:
-        """Whether it folds other outcomes than the log holds."""
+        """Whether the generation can leave out or rename something: it has a retraction horizon, aliases, bans or erasures."""
         return bool(self.retraction_horizon or self.aliases or self.bans or self.erased)
 
 
