@@ -157,7 +157,7 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
     _decompressed: bool
 
     def validate_crc(self) -> bool:
-        """True. Raises `BatchRefused` where the checksum is another."""
+        """Return true if the checksum matches. Raises `BatchRefused` otherwise."""
         if not super().validate_crc():
             raise self._refused("its checksum does not match")
         return True
@@ -209,7 +209,7 @@ class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
     """A batch of the formats before Kafka 0.11 (0 and 1)."""
 
     def validate_crc(self) -> bool:
-        """True. Raises `BatchRefused` where the checksum is another."""
+        """Return true if the checksum matches. Raises `BatchRefused` otherwise."""
         if not super().validate_crc():
             raise self._refused("its checksum does not match")
         return True

@@ -1,8 +1,8 @@
 """Drops old records of the embedded log in short transactions, and returns their disk space to the file system.
 
 Every transaction is a step of a few milliseconds. The pause after a step is four times as long, so that appends of all processes get
-SQLite's write lock in between. A step deletes records and moves the partition's begin in one transaction, so a crash leaves a consistent
-log.
+SQLite's write lock in between. A step deletes records and updates the partition's first offset in one transaction, so a crash leaves a
+consistent log.
 """
 
 import sqlite3

@@ -1,7 +1,7 @@
 """The SQLite file of the embedded log: creation, recognition, opening, and conversion of errors.
 
 The file has one table for each topic and partition. The offset is the rowid, so an append writes only to the last page of a table. The
-table `heads` has the begin and the end of each partition, so that an offset is never reused after records were dropped (`dropping.py`).
+table `heads` has the first offset and the end of each partition, so that no offset is reused after records were dropped (`dropping.py`).
 """
 
 import os
