@@ -12,7 +12,7 @@ from services.runtime.atomic_write import write_whole
 
 
 class InUse(Exception):  # noqa: N818 - names the fact
-    """Another `equirank up` holds the data folder."""
+    """Another `equirank up` process has locked the data folder."""
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(

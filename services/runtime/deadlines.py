@@ -1,6 +1,6 @@
 """Deadlines for calls that can hang, such as calls to a file system or an object store.
 
-A hanging call cannot be cancelled. Its thread remains until the call returns. The thread is a daemon, so the process can end before.
+A hanging call cannot be canceled. Its thread remains until the call returns. The thread is a daemon, so the process can end before.
 """
 
 import threading

@@ -260,7 +260,7 @@ class Settings(BaseSettings):
 
 
 def _at_home(path: Path) -> Path:
-    """Replace `~` at the begin of a path by the home folder. Raises `ValueError` if the home folder is unknown."""
+    """Replace `~` at the start of a path by the home folder. Raises `ValueError` if the home folder is unknown."""
     try:
         return path.expanduser()
     except RuntimeError as error:

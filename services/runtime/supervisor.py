@@ -1,4 +1,4 @@
-"""The child processes of `equirank up`, in one process group. They are started in order, restarted after failures, stopped in reverse.
+"""Starts the child processes of `equirank up` in one process group, restarts them after failures, and stops them in reverse order.
 
 The leader of the group is a placeholder process that ends last, so the group exists as long as any child. No child outlives the supervisor:
 a guardian process in the group reads a pipe from the supervisor, and kills the group when the pipe closes.
