@@ -31,7 +31,7 @@ _ROWS: Final = 1 << 15
 _BYTES: Final = 1 << 23
 """Approximate maximal bytes of a part. The limit matters for outcomes with many agents; an outcome can have thousands."""
 _SHORTER: Final = 16
-"""A part may end early, with a chunk of the table, once it has `rows // _SHORTER` rows."""
+"""A part ends at the end of a chunk of the table if it then has more than a 16th of the rows of a full part."""
 
 
 class ArchivedRecords(Sequence[Record]):
