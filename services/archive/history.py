@@ -1,9 +1,9 @@
-"""The outcome log as far back as anything holds it: what the topic forgot comes from the archive.
+"""The outcome log with its archive: records that the topic forgot are read from the archive.
 
-A record from the archive has the offset, the time, the outcomes, the retractions and the refused items of the record that the log took. Its
-value is encoded again from the columns, so its bytes may differ.
+A record from the archive has the offset, time, outcomes, retractions and refused items of the record in the log. Its value is encoded again
+from the columns, so its bytes can differ.
 
-Imports kernels, and what the extra `archive` installs, only where the topic forgot something.
+The kernels and the packages of the extra `archive` are imported only if the topic forgot records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 class ArchiveFails(LogError):  # noqa: N818 - names the fact
-    """The archive of a partition cannot be read, so a fold that needs it cannot go on. The topic's newer records can be read.
+    """The archive of a partition cannot be read, so a fold that needs it cannot continue. The records in the topic are readable.
 
-    partition: which one; retriable: whether trying again can help without anybody's doing.
+    Attributes:
+        partition: Number of the partition.
+        retriable: Whether the same read can succeed later without an operator.
     """
 
     def __init__(self, partition: int, why: str, *, retriable: bool) -> None:
@@ -33,14 +35,14 @@ PartT = TypeVar("PartT")
 
 
 class Part(NamedTuple):
-    """What a pool has of the records below offset `end`, from where the part before ended. The last part has none."""
+    """The records of a pool from the end of the previous part to before offset `end`. The last part has no records."""
 
     records: Sequence[Record]
     end: int
 
 
 class History:
-    """The outcomes of a topic and its archive, as a `Topic`. Appends go to the topic.
+    """A topic together with its archive, as a `Topic`. Appends write to the topic.
 
     Args:
         topic: The outcome log.
@@ -56,7 +58,7 @@ class History:
         return self._topic.append(partition, records)
 
     def begin(self, partition: int) -> int:
-        """The archive's beginning where it holds everything up to the topic's first record; else the topic's."""
+        """First readable offset: that of the archive if it reaches the topic's first record without a gap, else that of the topic."""
         begin = self._topic.begin(partition)
         archive = self._archive(partition) if begin else None
         return min(begin, archive.begin) if archive is not None and archive.position >= begin else begin
@@ -66,11 +68,11 @@ class History:
         return self._topic.end(partition)
 
     def forgot(self, partition: int, position: int) -> bool:
-        """Whether the topic alone does not hold what follows `position`. Raises `LogError`."""
+        """Whether the topic forgot records from `position` on. Raises `LogError`."""
         return position < self._topic.begin(partition)
 
     def reader(self, positions: Mapping[int, int]) -> Reader:
-        """A reader that takes what the topic forgot from the archive, as `ArchivedRecords`, and goes on in the topic. Raises `LogError`."""
+        """Open a reader that reads forgotten records from the archive, as `ArchivedRecords`, and then the topic. Raises `LogError`."""
         reader = _HistoryReader(self, self._topic, positions)
         for partition, position in positions.items():
             if self.forgot(partition, position):
@@ -78,24 +80,27 @@ class History:
         return reader
 
     def archived_to(self, partition: int) -> int | None:
-        """First offset that is not archived; None where nothing was archived yet. Raises `LogError`."""
+        """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
         found = self._archive(partition)
         return None if found is None else found.position
 
     def archive(self, partition: int, position: int) -> "ArchiveReader | None":
-        """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
+        """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
         found = self._archive(partition)
         return found if found is not None and found.begin <= position < found.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[Part]:
-        """What the archive holds of a pool from offset `begin` on; nothing where it does not hold that. Raises `ArchiveFails`.
+        """Yield the archived records of a pool from offset `begin` on. Yields nothing if the archive does not include the offset `begin`.
 
         Args:
             pool: Name of the pool.
             partition: Number of its partition.
             begin: First offset to read.
-            retractions: Read nothing else.
-            skipped: Offsets of the partition that an operator gave up.
+            retractions: Read only retractions.
+            skipped: Ranges of offsets of the partition to omit, because an operator skipped them.
+
+        Raises:
+            ArchiveFails: The archive cannot be read.
         """
         if (archive := self.archive(partition, begin)) is None:
             return
@@ -109,7 +114,7 @@ class History:
         yield Part((), archive.position)
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
-        """The archive of a partition; None where nothing was archived yet. Raises `ArchiveFails`."""
+        """Open the archive of a partition; None if the partition has no archive yet. Raises `ArchiveFails`."""
         exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
         from services.archive.reader import open_reader  # noqa: PLC0415 - see above
 
@@ -127,16 +132,16 @@ class History:
 
 
 class _HistoryReader:
-    """Reads archives to their ends, and then the topic. Where the topic forgets what it was to give next, it goes back to the archive."""
+    """Reads archives to their ends, then the topic. If the topic forgets the next records in the meantime, it reads the archive again."""
 
     def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
         self._history, self._topic, self._reached = history, topic, dict(positions)
         self._past: dict[int, tuple[Iterator[ArchivedRecords], int]] = {}
-        """By partition, what is read of the archive, and the offset where that ends."""
+        """By partition, the archived parts still to read, and the offset after the last of them."""
         self._reader: Reader | None = None
 
     def go_back(self, partition: int) -> bool:
-        """Read a partition on from the archive. Returns whether the archive holds what follows. Raises `LogError`."""
+        """Continue a partition in the archive. Returns whether the archive has the next record. Raises `LogError`."""
         archive = self._history.archive(partition, self._reached[partition])
         if archive is None:
             return False
@@ -181,7 +186,7 @@ class _HistoryReader:
 
 
 def next_archived(partition: int, following: Iterator[PartT]) -> PartT | None:
-    """The next part of what is read from an archive; None after the last one. Raises `ArchiveFails`."""
+    """The next of the archived parts `following`; None after the last one. Raises `ArchiveFails`."""
     from deltalake.exceptions import DeltaError  # noqa: PLC0415 - see above
 
     from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - see above

@@ -1,4 +1,4 @@
-"""Reads a partition's table in the order of the log, segment by segment, whatever the files are."""
+"""Reads a partition's table in log order, segment by segment. The order of the table's files does not matter."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,25 +19,29 @@ from services.runtime.deadlines import Calls
 from services.runtime.object_stores import SCHEMES, open_file_system, scheme_of
 
 OPEN_SECONDS: Final = 15.0
-"""Deadline for opening a table."""
+"""Deadline for opening a table, in seconds."""
 READ_SECONDS: Final = 120.0
-"""Deadline for reading a segment, of some 60 MB."""
+"""Deadline for reading a segment of about 60 MB, in seconds."""
 _MOST_CALLS: Final = 8
 _CALLS: Final = Calls(_MOST_CALLS, "archive")
 _ORDER: Final = "row"
 
 
 class ArchiveDamagedError(Exception):
-    """Rows that the table has to hold are missing, double, or in a file that cannot be read."""
+    """Rows of the table are missing or duplicated, or in a file that cannot be read."""
 
     def __init__(self, uri: str, why: str) -> None:
         super().__init__(f"the archive {uri} is damaged: {why}; restore the table from a backup")
 
 
 class ArchiveReader:
-    """One snapshot of a partition's table. Appends and compactions after it was opened do not change what it reads.
+    """Reads one snapshot of a partition's table. Later appends and compactions do not affect the snapshot.
 
-    begin, position: the snapshot holds everything between these offsets. rows: how many rows it holds. log: identity of the log.
+    Attributes:
+        begin: First log offset of the snapshot.
+        position: Log offset after the last one of the snapshot.
+        rows: Number of rows of the snapshot.
+        log: Identity of the log.
     """
 
     def __init__(self, table: DeltaTable) -> None:
@@ -57,26 +61,27 @@ class ArchiveReader:
         coded: bool = False,
         most: int | None = None,
     ) -> Iterator[pa.Table]:
-        """Rows by rising row number, in tables of at most one segment.
+        """Yield rows in order of row number, in tables of at most one segment.
 
         Args:
             begin: First offset to read.
             end: Offset to end before; None reads to the snapshot's position.
-            pool: Read the rows of this pool only.
-            kind: Read the rows of this kind only.
+            pool: Read only the rows of this pool.
+            kind: Read only the rows of this kind.
             columns: Columns to return.
-            coded: For folds: return names of agents as they are in the files, as numbers of a dictionary, and do not read columns that
-                statistics say all about.
-            most: Most rows of a table, a divisor of `SEGMENT_ROWS`; None: a segment. Fewer take less memory; parts of files are read twice.
+            coded: Faster form for folds: agents' names stay dictionary-encoded as in the files, and a column with a single value in the
+                segment is made from the files' statistics without being read.
+            most: Maximal rows of a table, a divisor of `SEGMENT_ROWS`; None for a segment. Fewer rows take less memory, but parts of files
+                are read several times.
 
         Raises:
-            ArchiveDamagedError: Rows are missing or double. Checked where all rows are read.
-            OSError: The files cannot be read; past the deadline of a segment it is `TimeoutError`.
+            ArchiveDamagedError: Rows are missing or duplicated. This is checked only without `pool` and `kind`.
+            OSError: The files cannot be read. It is `TimeoutError` if a segment exceeds its deadline.
 
         """
         wanted = pc.field("offset") >= begin
         wanted = wanted if end is None else wanted & (pc.field("offset") < end)
-        if pool is not None:  # as bounds: statistics of a file with one pool prove them, and then nothing is compared or copied
+        if pool is not None:  # as two bounds: for a file with one pool, its statistics prove both, so no row is compared or copied
             wanted = wanted & (pc.field("pool") >= pool) & (pc.field("pool") <= pool)
         wanted = wanted if kind is None else wanted & (pc.field("kind") == kind)
         whole = pool is None and kind is None
@@ -92,7 +97,7 @@ class ArchiveReader:
             raise self._missing(following or 0, self.rows, 0)
 
     def rows_from(self, row: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """All rows from number `row` on, a table for each segment. Raises `ArchiveDamagedError`."""
+        """Yield all rows from number `row` on, one table for each segment. Raises `ArchiveDamagedError`."""
         for segment in range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS)):
             first, end = max(row, segment * SEGMENT_ROWS), min((segment + 1) * SEGMENT_ROWS, self.rows)
             table = self._segment(segment, pc.field(_ORDER) >= first, columns)
@@ -101,7 +106,11 @@ class ArchiveReader:
             yield table.select(list(columns)).cast(fields(columns))
 
     def link(self, partition: int, covered: int) -> ChainHead:
-        """The stored link that covers the first `covered` rows, which are whole blocks. Raises `ArchiveDamagedError`."""
+        """The stored link of the hash chain that covers the first `covered` rows, a multiple of `BLOCK_ROWS`.
+
+        Raises:
+            ArchiveDamagedError: The link is missing.
+        """
         if not covered:
             return genesis(self.log, partition)
         found = self._segment((covered - 1) // SEGMENT_ROWS, pc.field(_ORDER) == covered - 1, SCHEMA.names)
@@ -111,14 +120,21 @@ class ArchiveReader:
         return ChainHead(covered, link)
 
     def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
-        """The last link of the chain as it is stored, and the rows that it does not cover. Raises `ArchiveDamagedError`."""
+        """The last stored link of the hash chain, and the rows after those that it covers. Raises `ArchiveDamagedError`."""
         head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
         return head, pa.concat_tables([SCHEMA.empty_table(), *self.rows_from(head.rows)]).combine_chunks()
 
     def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str], *, derived: bool = False) -> pa.Table:
-        """Rows of one segment in their order. Compaction may have put files of other offsets first.
+        """Rows of one segment in order of row number.
 
-        derived: Make columns of one value from the files' statistics instead of reading them. Otherwise the two are compared.
+        Args:
+            segment: Number of the segment.
+            wanted: Filter of rows.
+            columns: Columns to return.
+            derived: Make columns with a single value from the files' statistics instead of reading them. Otherwise both are compared.
+
+        Raises:
+            ArchiveDamagedError: A file is invalid, or differs from its statistics.
         """
         names = list(dict.fromkeys([*columns, _ORDER]))
         try:
@@ -133,7 +149,7 @@ class ArchiveReader:
         return self._in_order(table)
 
     def _read(self, segment: int, wanted: pc.Expression, names: Sequence[str], derived: bool) -> tuple[pa.Table, dict[str, Any]]:
-        """Rows of a segment without what `derived` leaves out, and the values of its constant columns among `names`."""
+        """Rows of a segment, and the values of its constant columns by name. With `derived`, the rows lack the constant columns."""
         here = pc.field("segment") == segment
         constant = constants(self._data.get_fragments(here), names)
         read = [name for name in names if not (derived and name in constant)]
@@ -141,14 +157,14 @@ class ArchiveReader:
 
     @staticmethod
     def _in_order(table: pa.Table) -> pa.Table:
-        """The rows by number. Files come in any order, most with few runs of rising numbers: such runs are put in order without a copy."""
+        """Sort rows by number. Files come in any order, but usually in few ascending runs, which are reordered without a copy."""
         number = table[_ORDER].to_numpy()
         starts = np.flatnonzero(np.append(True, number[1:] <= number[:-1])) if len(number) else np.zeros(0, np.int64)
         if len(starts) < 2:
             return table
         ends = np.append(starts[1:], len(number))
         order = np.argsort(number[starts], kind="stable")
-        if (number[starts[order][1:]] <= number[ends[order][:-1] - 1]).any():  # a file has rows from between those of another
+        if (number[starts[order][1:]] <= number[ends[order][:-1] - 1]).any():  # the runs of two files overlap
             return table.combine_chunks().take(np.argsort(number, kind="stable"))
         return pa.concat_tables([table.slice(starts[run], ends[run] - starts[run]) for run in order])
 
@@ -166,7 +182,7 @@ class ArchiveReader:
 
 
 def open_reader(url: str, partition: int) -> ArchiveReader:
-    """A reader of the newest snapshot.
+    """Open a reader of the newest snapshot.
 
     Args:
         url: URL of the archive.
@@ -174,7 +190,7 @@ def open_reader(url: str, partition: int) -> ArchiveReader:
 
     Raises:
         TableNotFoundError: The partition has no table.
-        DeltaError, OSError: The table cannot be read; past the deadline it is `TimeoutError`.
+        DeltaError, OSError: The table cannot be read. It is `TimeoutError` past the deadline.
 
     """
     uri = table_uri(url, partition)
@@ -182,9 +198,10 @@ def open_reader(url: str, partition: int) -> ArchiveReader:
 
 
 def _files(uri: str) -> SubTreeFileSystem | None:
-    """The files of a table by pyarrow's own driver; None where it has none for the URI.
+    """The file system of pyarrow for a table; None if pyarrow does not support the scheme of the URI.
 
-    deltalake's driver calls Python from threads of pyarrow. Where one of these is late, the end of the process is a crash.
+    It is used instead of deltalake's file system, which calls Python from threads of pyarrow. If such a call is still running when the
+    process ends, the process crashes.
     """
     if scheme_of(uri) not in SCHEMES:
         return None
@@ -193,6 +210,6 @@ def _files(uri: str) -> SubTreeFileSystem | None:
 
 
 def rows_of(table: DeltaTable) -> int:
-    """Rows of a snapshot, by the statistics of its files."""
+    """Number of rows of a snapshot, from the statistics of its files."""
     files = pa.table(table.get_add_actions(flatten=True))
     return 0 if not len(files) else int(pc.max(files["max.row"]).as_py()) + 1

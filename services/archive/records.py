@@ -1,9 +1,9 @@
-"""Rows of the archive as records of the log, in parts that fold in a moment.
+"""Rows of the archive as records of the log, in parts that a fold handles within some 20 milliseconds.
 
-A part is a sequence of records, so whatever reads the log takes it. A fold takes its columns. Bytes are encoded only for the records that
-are taken out, and may differ from those that the log took.
+A part is a sequence of records, so every reader of a log can use it. A fold uses the columns of a part directly. A record's bytes are
+encoded only when the record is accessed, and can differ from the bytes in the log.
 
-Imports what the extra `archive` installs only where rows are read.
+The packages of the extra `archive` are imported only when rows are read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,17 +27,20 @@ _COLUMNS: Final = (
     "raw",
 )  # fmt: skip
 _ROWS: Final = 1 << 15
-"""Rows of a part, about: they fold in some twenty milliseconds."""
+"""Approximate maximal rows of a part. Their fold takes some 20 milliseconds."""
 _BYTES: Final = 1 << 23
-"""Bytes of a part, about; outcomes may have thousands of agents."""
+"""Approximate maximal bytes of a part. The limit matters for outcomes with many agents; an outcome can have thousands."""
 _SHORTER: Final = 16
-"""A part may end early, with a chunk of the table, once it has `rows // _SHORTER` rows."""
+"""A part ends at the end of a chunk of the table if it then has more than a 16th of the rows of a full part."""
 
 
 class ArchivedRecords(Sequence[Record]):
-    """Records as rows of the archive.
+    """n records as rows of the archive.
 
-    rows: an Arrow table of whole records. start: int64 (n+1,), record i has rows start[i] to start[i+1]; offset: int64 (n,), of each.
+    Attributes:
+        rows: Arrow table with all rows of each record.
+        start: int64 (n+1,); record i has the rows from start[i] up to start[i+1].
+        offset: int64 (n,), offset of each record.
     """
 
     def __init__(self, rows: Any) -> None:
@@ -64,18 +67,18 @@ class ArchivedRecords(Sequence[Record]):
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """When the log took each record, seconds since 1970: float64 (n,)."""
+        """Time at which the log took each record, in seconds since 1970: float64 (n,)."""
         taken: NDArray[np.float64] = self.rows["logged"].to_numpy()[self.start[:-1]].astype(np.int64) / 1e6
         return taken
 
     def of(self, pool: str) -> "ArchivedRecords":
-        """What they hold of a pool."""
+        """The records with only the rows of one pool."""
         import pyarrow.compute as pc  # noqa: PLC0415 - needs the extra `archive`
 
         return ArchivedRecords(self.rows.filter(pc.equal(self.rows["pool"], pool)))
 
     def without(self, ranges: Ranges) -> "ArchivedRecords":
-        """The records whose offsets are in none of `ranges`."""
+        """The records whose offsets are outside of all `ranges`."""
         kept = np.ones(len(self), np.bool_)
         for begin, end in ranges:
             kept &= (self.offset < begin) | (self.offset >= end)
@@ -86,9 +89,19 @@ class ArchivedRecords(Sequence[Record]):
 
 
 def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind: str | None = None) -> Iterator[ArchivedRecords]:
-    """The archived records from offset `begin` on, or what they hold of a pool and of a kind. Raises `ArchiveDamagedError`.
+    """Yield the archived records from offset `begin` on, in parts.
 
-    The rows of a record may lie in two segments. The next segment is read while one is used, so memory holds two.
+    The rows of a record can be in two segments; the parts join them. The next segment is read while the present one is used, so two
+    segments are in memory.
+
+    Args:
+        archive: Reader of the partition's table.
+        begin: First offset to read.
+        pool: Read only the rows of this pool.
+        kind: Read only the rows of this kind.
+
+    Raises:
+        ArchiveDamagedError: Rows are missing or duplicated.
     """
     import pyarrow as pa  # noqa: PLC0415 - needs the extra `archive`
 
@@ -104,9 +117,9 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
 
 
 def _cut(table: Any) -> Iterator[ArchivedRecords]:
-    """Parts of a table that divide no record.
+    """Divide a table into parts. A part has all rows of each of its records.
 
-    A part ends at the end of a chunk where it can: each chunk has its own dictionary of names, and joining two dictionaries is slow.
+    If possible, a part ends at the end of a chunk: each chunk has its own dictionary of names, and joining dictionaries is slow.
     """
     offset, first = table["offset"].to_numpy(), 0
     rows = min(_ROWS, max(1, _BYTES * len(table) // max(1, table.nbytes)))
@@ -120,7 +133,7 @@ def _cut(table: Any) -> Iterator[ArchivedRecords]:
 
 
 def _record(rows: list[dict[str, Any]]) -> Record:
-    """One record of its rows."""
+    """Make a record of its rows. rows: value by column."""
     from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
     from services.archive.schema import UNREAD  # noqa: PLC0415 - as above
 
@@ -128,6 +141,6 @@ def _record(rows: list[dict[str, Any]]) -> Record:
     first = rows[0]
     alone = len(rows) == 1 and (first["item"] < 0 or first["kind"] != UNREAD)
     value = texts[0] if alone else b"[" + b",".join(texts) + b"]"
-    if first["item"] >= 0 and len(value) > MAX_RECORD_BYTES:  # the log took it as a stream
+    if first["item"] >= 0 and len(value) > MAX_RECORD_BYTES:  # the record in the log is a shorter stream
         value = Kept(value)
     return Record(first["offset"], value, first["logged"].timestamp(), None)

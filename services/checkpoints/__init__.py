@@ -1,4 +1,4 @@
-"""Checkpoints: data objects, the manifests that name them, and which ones are retained.
+"""Checkpoints: data objects, manifests that name them, and the removal of old ones.
 
 May import: `services.log`, `services.runtime`.
 Read first: `checkpoint.py` (manifests and recovery order), `objects.py` (the array container).

@@ -1,4 +1,4 @@
-"""Files under one fsspec URL: a folder or an object store, which may hang. Every call has a deadline."""
+"""Files under one fsspec URL, which is a folder or an object store. Every call has a deadline, because a file system can hang."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -18,19 +18,19 @@ from services.runtime.object_stores import OBJECT_STORES, open_file_system, sche
 T = TypeVar("T")
 
 CALL_SECONDS: Final = 60.0
-"""Deadline of a call that moves no data. Libraries of object stores try again within it."""
+"""Deadline in seconds of a call that transfers no data. It includes retries by the library of an object store."""
 SLOWEST: Final = 1_000_000
-"""Bytes a second: the deadline of a call that moves data is later by the time that this rate takes."""
+"""Slowest accepted transfer rate in bytes a second. It extends the deadline of a call that transfers data."""
 MOST_CALLS: Final = 8
-"""Calls at once, those among them that hang. Further ones wait for a place, and fail at their deadline."""
+"""Maximal number of concurrent calls, including calls that hang. Further calls wait for one of them to return, until their deadline."""
 
 
 class BlobFiles:
-    """Files under `url`, by their names relative to it. All raise `OSError`; past a deadline it is `TimeoutError`.
+    """Files under `url`, by names relative to it. Every method raises `OSError` for a failure, and `TimeoutError` past its deadline.
 
     Args:
         url: A folder, a URL of one of the `OBJECT_STORES`, or any other URL that fsspec has a driver for.
-        seconds: Deadline of a call.
+        seconds: Deadline of a call that transfers no data.
 
     """
 
@@ -43,11 +43,11 @@ class BlobFiles:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine sees them, however the URL spells it."""
+        """Whether the URL names a folder of a mounted file system, not an object store."""
         return isinstance(self._fs, LocalFileSystem)
 
     def names(self, folder: str) -> list[str]:
-        """Last parts of the names in a folder; none where it does not exist."""
+        """Names of the entries of a folder, without the folder's path; empty if the folder does not exist."""
 
         def listed() -> list[str]:
             path = self._path(folder)
@@ -56,7 +56,7 @@ class BlobFiles:
         return self._call(folder, listed)
 
     def tree(self, folder: str) -> list[str]:
-        """Names of all files under a folder, sorted."""
+        """Names of all files in a folder and its subfolders, sorted; empty if the folder does not exist."""
 
         def found() -> list[str]:
             path = self._path(folder)
@@ -65,7 +65,7 @@ class BlobFiles:
         return self._call(folder, found)
 
     def read(self, name: str) -> bytes:
-        """A file's bytes. Raises `FileNotFoundError`."""
+        """The bytes of a file. Raises `FileNotFoundError`."""
         path = self._path(name)
         size: int = self._call(name, lambda: self._fs.size(path)) or 0
         data: bytes = self._call(name, lambda: self._fs.cat_file(path), size)
@@ -81,12 +81,12 @@ class BlobFiles:
         return self._call(name, mapped)
 
     def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
-        """Write a file; on a local disk it is durable afterwards. What a failed write left is removed."""
+        """Write a file. On a local disk, the content is flushed to the disk. After a failed write the partial file is removed."""
         path = self._path(name)
         try:
             self._call(name, lambda: self._write(path, parts), sum(len(part) for part in parts))
         except OSError as error:
-            with suppress(OSError):  # on a full disk it would keep the next one from its room
+            with suppress(OSError):  # on a full disk, the partial file would take space from the next write
                 self.remove(name)
             if error.filename is None and error.errno is not None:
                 error.filename = path
@@ -110,7 +110,7 @@ class BlobFiles:
         return f"{self._root}/{name}"
 
     def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
-        """Return `work()`, which moves `size` bytes. Raises `OSError`, whatever the driver raises, and `MemoryError`."""
+        """Return `work()`, which transfers `size` bytes. Every exception of the driver becomes `OSError`, except for `MemoryError`."""
         path = self._path(name)
         try:
             return self._calls.run(path, work, self._seconds + size / SLOWEST)
@@ -121,7 +121,7 @@ class BlobFiles:
 
 
 def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    """The file system that a URL names, and the path in it."""
+    """The file system of a URL, and the path in it."""
     if scheme_of(url) not in OBJECT_STORES:
         other, folder = fsspec.core.url_to_fs(url)
         return other, unquote(folder) if scheme_of(url) == "file" else folder

@@ -1,8 +1,9 @@
-"""Checkpoints: data objects written first, then a manifest that names them. Crash at any moment leaves the one before intact.
+"""Checkpoints: the data objects are written first, then the manifest that names them. A crash leaves the previous checkpoint intact.
 
-A manifest is named by partition, position, epoch, and a number where those repeat; recovery takes the newest one that verifies by
-content (its own checksum, and the checksum of every object it names). Nothing is renamed or overwritten with other bytes, so plain
-object stores serve. An object is named by pool, generation, position and epoch: a pool that did not move is named again, not written again.
+The name of a manifest has its partition, position and epoch, and a sequence number if these repeat. Recovery takes the newest manifest
+whose own checksum and whose objects' checksums match. No file is renamed or overwritten with other bytes, so a plain object store is
+sufficient. The name of an object has its pool, generation, position and epoch. If a pool did not change since the last checkpoint, the
+new manifest names the existing object.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
 class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped)."""
+    """One pool in a manifest. position: log offset up to which the object is folded; of a stopped pool it is below the partition's."""
 
     pool: str
     kind: str
@@ -41,9 +42,14 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One checkpoint of one partition. position: first offset not yet folded; last_offset, last_sha256: the record before it.
+    """One checkpoint of one partition.
 
-    builds: generations under construction, each at its own position; sequence: counts manifests of one position and epoch.
+    Attributes:
+        position: First log offset that is not folded.
+        last_offset, last_sha256: Offset and SHA-256 of the last folded record; None before the first record.
+        pools: Pools that serve.
+        builds: Generations under construction, each at its own position.
+        sequence: Number of the manifest among those with equal position and epoch.
     """
 
     format: int
@@ -61,27 +67,33 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entries(self) -> list[PoolEntry]:
-        """Everything that has an object."""
+        """Entries of the pools and of the generations under construction: all entries with an object."""
         return [*self.pools, *self.builds]
 
 
 class SkippedCheckpoint(msgspec.Struct, frozen=True):
-    """A manifest that recovery passed over, and why."""
+    """A manifest that recovery could not use, and the reason."""
 
     name: str
     reason: str
 
     @property
     def position(self) -> int:
-        """Its position, as its name tells, whatever folder stands before it."""
+        """Position of the checkpoint, parsed from the name of the manifest. The name may include folders."""
         return int(self.name.rsplit("/", 1)[-1].partition("-")[0])
 
 
 class CheckpointStore:
-    """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers.
+    """Checkpoints under one fsspec URL, for any number of readers. Fence and epoch ensure a single writer for each partition.
 
-    A file system that fails or hangs raises `OSError`. seconds: deadline of one call to it, as `BlobFiles` has it.
-    blobs: the files under the URL; results of solves and intervals lie there too.
+    All methods raise `OSError` if the file system fails or exceeds the deadline.
+
+    Args:
+        url: URL of the folder.
+        seconds: Deadline of a call, see `BlobFiles`.
+
+    Attributes:
+        blobs: The files under the URL. Results of solves and intervals are stored there too.
     """
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
@@ -89,7 +101,7 @@ class CheckpointStore:
         self.blobs = BlobFiles(url, seconds)
 
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
-        """Write a data object; its SHA-256 and size."""
+        """Write a data object. Returns its SHA-256 and its size in bytes."""
         parts, sha = pack(arrays, meta), hashlib.sha256()
         for part in parts:
             sha.update(part)
@@ -99,10 +111,16 @@ class CheckpointStore:
     def read_object(
         self, name: str, sha256: str | None = None, *, mapped: bool = False
     ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-        """(arrays, meta) of an object. mapped: as views of the file itself, where it is a local one: processes that read the same object
-        share its memory, and one that is damaged while it is mapped may end its reader.
+        """Read an object. Returns its arrays and its `meta`.
 
-        Raises `BadObject` when it is missing, changed or of another format.
+        Args:
+            name: Name of the object.
+            sha256: Expected SHA-256 of the file; if None, the checksums within the file are checked.
+            mapped: Return the arrays as views of the memory-mapped file, if the file is local. Processes that map the same object share
+                its memory. If the file is truncated while it is mapped, the process that reads it can crash.
+
+        Raises:
+            BadObject: The object is missing or damaged, or has another format.
         """
         data = self._read(name, mapped=mapped and self.blobs.is_local)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
@@ -110,23 +128,23 @@ class CheckpointStore:
         return unpack(data, checked=sha256 is not None)
 
     def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> dict[str, np.ndarray[Any, Any]]:
-        """The arrays of a pool. mapped: as `read_object` says. Raises `BadObject`."""
+        """Read the arrays of a pool. mapped: see `read_object`. Raises `BadObject`."""
         return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
 
     def write_manifest(self, manifest: Manifest) -> str:
-        """Write a manifest (its objects must stand already); its name."""
+        """Write a manifest and return its name. The objects that it names must be written before."""
         body = msgspec.json.encode(manifest)
         name = _manifest_name(manifest)
         self.blobs.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
         return name
 
     def manifests(self, partition: int) -> list[str]:
-        """Names of a partition's manifests, newest (position, then epoch) first."""
+        """Names of a partition's manifests, in descending order of position, epoch and sequence."""
         names = self.blobs.names(_folder(partition))
         return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), key=_order, reverse=True)]
 
     def read_manifest(self, name: str) -> Manifest:
-        """The manifest of that name. Raises `BadObject` when it is not whole or of a later format."""
+        """Read a manifest. Raises `BadObject` if it is missing or damaged, or has another format."""
         checksum, _, body = bytes(self._read(name)).partition(b"\n")
         if hashlib.sha256(body).hexdigest().encode() != checksum:
             raise BadObject(f"{name}: checksum differs")
@@ -139,11 +157,19 @@ class CheckpointStore:
         return manifest
 
     def newest(self, partition: int, skipped: list[SkippedCheckpoint] | None = None) -> Manifest | None:
-        """The newest manifest that is whole (its objects are not read); the others are added to `skipped`."""
+        """The newest undamaged manifest, without a check of its objects; None if none is left. Damaged ones are added to `skipped`."""
         return next(self._whole(self.manifests(partition), skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name."""
+        """Load the newest checkpoint whose manifest and objects all have matching checksums.
+
+        Args:
+            partition: Number of the partition.
+            skipped: List that gets the newer manifests that could not be used.
+
+        Returns:
+            The manifest, and the arrays by name of the object; None if no checkpoint can be used.
+        """
         for manifest in self._whole(self.manifests(partition), skipped):
             try:
                 return manifest, {entry.object: self.read_pool(entry) for entry in manifest.entries}
@@ -152,14 +178,18 @@ class CheckpointStore:
         return None
 
     def generations(self, partition: int, pool: str) -> set[int]:
-        """Numbers of the generations of a pool that have a data object, whether or not a manifest names it."""
+        """Numbers of the generations of a pool with a data object, including objects that no manifest names."""
         named = re.compile(rf"{re.escape(pool)}-(\d+)-\d{{20}}-\d{{20}}\.eqr$")
         return {int(match[1]) for name in self.blobs.names(_objects(partition)) if (match := named.match(name))}
 
     def drop_generations(self, partition: int, first: Mapping[str, int]) -> None:
-        """Remove the manifests of a partition that hold an earlier generation of a pool than `first` says, whose names were erased.
+        """Remove the manifests that name old generations of a pool, because these generations still have erased names.
 
-        `prune` removes the objects that only these name.
+        `prune` removes the objects that only these manifests name.
+
+        Args:
+            partition: Number of the partition.
+            first: First generation to keep, by pool.
         """
         for name in self.manifests(partition):
             for manifest in self._whole([name]):
@@ -167,14 +197,18 @@ class CheckpointStore:
                     self.blobs.remove(name)
 
     def objects(self, partition: int) -> set[str]:
-        """Names of the data objects of a partition, whether or not a manifest names them."""
+        """Names of the data objects of a partition, including objects that no manifest names."""
         return {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
 
     def prune(self, partition: int, keep: int, epoch: int, written: str | None = None) -> None:
-        """Remove all but the newest `keep` manifests of a partition; then the objects that no manifest left names.
+        """Remove all but the newest `keep` manifests of a partition, and then the objects that no remaining manifest names.
 
-        Objects of epochs after `epoch` stay: their owner may be about to name them. written: name of the manifest just written. Those of
-        later positions stay and do not count: recovery passed them over, or another owner wrote them.
+        Args:
+            partition: Number of the partition.
+            keep: Number of manifests to keep.
+            epoch: Epoch of the caller. Objects of later epochs are kept, because their owner may be about to write a manifest for them.
+            written: Name of the manifest just written. Manifests before it in the order of `manifests` are kept and not counted: recovery
+                could not use them, or another owner wrote them.
         """
         names = self.manifests(partition)
         keep += names.index(written) if written in names else 0
@@ -186,7 +220,7 @@ class CheckpointStore:
                 self.blobs.remove(name)
 
     def _whole(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
-        """The manifests of these names that are whole. The others are added to `skipped`, which recovery logs."""
+        """Yield the undamaged manifests of these names. The others are added to `skipped`, which recovery logs."""
         for name in names:
             try:
                 yield self.read_manifest(name)
@@ -207,7 +241,7 @@ def object_name(partition: int, pool: str, generation: int, position: int, epoch
 
 
 def _epoch(name: str) -> int:
-    """Epoch in an object's name; a file of another kind counts as old."""
+    """Epoch in the name of an object; 0 for another file, so that `prune` can remove it."""
     match = _OBJECT.search(name)
     return int(match[1]) if match else 0
 

@@ -1,8 +1,8 @@
-"""One file of named arrays: the data object of a checkpoint. Versioned, checksummed, mappable, no pickle.
+"""File format of the data objects of a checkpoint: named arrays with checksums, which can be memory-mapped. It does not use pickle.
 
-Layout: 8 bytes magic, 8 bytes little-endian length of a JSON header, its SHA-256 (32 bytes), the header, then each array's
-little-endian bytes at a 64-byte boundary. The header names every array with dtype, shape, offset and SHA-256, and carries a small
-JSON `meta`. Only the padding between arrays is not checked: it holds nothing.
+Layout: 8 bytes magic, 8 bytes little-endian length of the JSON header, SHA-256 of the header (32 bytes), the header, then the
+little-endian bytes of each array, at a 64-byte boundary. The header has the name, dtype, shape, offset and SHA-256 of every array, and a
+small JSON `meta`. Checksums cover everything except the padding between arrays.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b
 
 
 class BadObject(Exception):  # noqa: N818 - names the fact
-    """The bytes are not a whole data object of this format: truncated, changed, or of a later version."""
+    """An object or manifest is missing, truncated or changed, or has another format."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -38,7 +38,15 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> list[bytes | memoryview]:
-    """The object's bytes as buffers to write one after the other (the arrays are not copied). `meta` holds JSON values."""
+    """Encode an object as a list of buffers, to be written in order. The arrays are not copied.
+
+    Args:
+        arrays: Arrays by name.
+        meta: JSON values.
+
+    Raises:
+        TypeError: An array has a dtype that the format does not support.
+    """
     entries: list[_Entry] = []
     parts: list[bytes | memoryview] = []
     offset = 0
@@ -59,9 +67,14 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) ->
 
 
 def unpack(data: Bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-    """(arrays, meta); the arrays are read-only views of `data`. Raises `BadObject` when any checksum or length fails.
+    """Decode an object. Returns its arrays, as read-only views of `data`, and its `meta`.
 
-    checked: the bytes are known to be those that were written, so that the arrays' checksums would say nothing new.
+    Args:
+        data: The bytes of the file.
+        checked: The caller has compared the SHA-256 of the file, so that the checksums of the arrays need no check.
+
+    Raises:
+        BadObject: A checksum, a length or the format is wrong.
     """
     header, start = _header(data)
     return {entry.name: _array(data, start, entry, checked=checked) for entry in header.arrays}, header.meta

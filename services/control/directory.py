@@ -1,4 +1,4 @@
-"""Where partitions learn what their pools are: from the control log, creating on first use where that is allowed."""
+"""Lookup of a pool and its generation in the control log. The lookup creates missing pools if the installation allows it."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,26 +9,35 @@ from services.wire.pools import Kind
 
 
 class FixedDirectory:
-    """Knows what one reading of the control log knew; creates nothing. For `verify` and other readers.
+    """Lookup in one snapshot of the control log, for `verify` and other readers. It creates nothing.
 
-    chosen: pool -> the generation to fold it by, where that is not the one that serves.
+    Args:
+        state: The snapshot.
+        chosen: Generation by pool, for the pools that are not folded by the serving generation.
     """
 
     def __init__(self, state: ControlState, chosen: Mapping[str, Generation] | None = None) -> None:
         self._state, self._chosen = state, chosen or {}
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:  # noqa: ARG002
-        """As the control log says; None for a pool that has no generation."""
+        """The pool and its generation; None for a pool without a generation."""
         made = self._chosen.get(pool) or self._state.serving(pool)
         return None if made is None else (self._state.pools[pool], made)
 
 
 class LiveDirectory:
-    """Reads the control log when a pool is not known yet, makes its first generation, and creates it where `create` allows.
+    """Lookup in the live control log. It writes generation 1 of a pool at its first outcome, and creates the pool if `create` is true.
 
-    Generation 1 starts at the first record seen after the pool's creation: no earlier one can have counted.
-    check: raises where the control log says that nothing may be begun any more. A shard that slept through a takeover holds records that
-    the next one has refused, as their pool was not there yet.
+    Generation 1 starts at the first record that is folded after the pool was created. Earlier records of the pool were refused.
+
+    Args:
+        control: The control log.
+        fold: Settings of created pools.
+        max_pools: Maximal number of pools of the installation.
+        clock: Returns seconds since 1970.
+        create: Whether the first outcome of an unknown pool creates it.
+        check: Raises if this shard was superseded. Without the check, a shard that was paused during a takeover could begin a pool at
+            records that its successor has already refused, because the pool did not exist then.
     """
 
     def __init__(
@@ -45,7 +54,16 @@ class LiveDirectory:
         self._check = check
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
-        """As the control log says, after reading it to its end where it did not say so far."""
+        """The pool and its generation. The control log is read to its end if the pool has no known generation.
+
+        Args:
+            pool: Name of the pool.
+            kind: Kind of the outcome at `offset`; None for a retraction, which creates no pool.
+            offset: First offset of generation 1, if it has to be made.
+
+        Returns:
+            None if the pool does not exist and is not created.
+        """
         state = self._control.known()
         if state.serving(pool) is None:
             self._check(self._control.refresh())
@@ -66,7 +84,7 @@ class LiveDirectory:
         try:
             self._control.create_pool(wanted, self._max_pools)
         except PoolExists:
-            return True  # somebody else was first; their record counts
+            return True  # another process created the pool first; its record counts
         except TooManyPools:
             return False
         return True

@@ -1,7 +1,7 @@
-"""Erasures: an agent's name is replaced by an opaque token, and recognized from then on by a salted hash.
+"""Erasures: an agent's name is replaced by an opaque token. A salted hash recognizes the name in later records.
 
-The log keeps the name for as long as its retention says, and producers may send it again. So whatever reads the log replaces the name
-before it uses it. The records of an erasure hold the hash and never the name.
+The log keeps the name until its retention removes the records, and producers may send the name again. So every reader of the log replaces
+the name before using it. The control records of an erasure contain the hash and never the name.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ class ErasedName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="erasure"):
-    """An operator's word that an agent's name is to be replaced everywhere. by: who asked; time: when, seconds since 1970."""
+    """An operator's decision to replace an agent's name everywhere. by: who asked for it; time: seconds since 1970."""
 
     pool: str
     name: ErasedName
@@ -44,10 +44,13 @@ class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an erasure changed in the archive: rows, and the last link of the hash chain before and after it.
+    """What an erasure changed in the archive. The links of the hash chain show that nothing else changed between two erasures.
 
-    covered: rows that the two links cover. Between two erasures a link of the same row never changes. before: empty where it is not
-    known any more, after a crash. links are hexadecimal.
+    Attributes:
+        rows: Number of changed rows.
+        covered: Number of rows that the two links cover.
+        before: Last link before the erasure, hexadecimal; empty if it was lost in a crash.
+        after: Last link after the erasure, hexadecimal.
     """
 
     rows: int
@@ -57,9 +60,9 @@ class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="erased"):
-    """Nothing that is kept beside the log holds the name any more.
+    """An erasure is complete: the name is removed from everything except the log.
 
-    archive: what changed in the archive of the pool's partition; None where no row of it held the name. elsewhere: in those of other
+    archive: changes in the archive of the pool's partition; None if no row of it had the name. elsewhere: changes in the archives of other
     partitions, by number.
     """
 
@@ -76,10 +79,12 @@ class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(slots=True)
 class ErasureRecords:
-    """What the control log says of erasures.
+    """The erasures in the control log.
 
-    requests: in the order of the log; of requests for one name in a pool the first one counts. done: by pool and token. notes: all that
-    was noted as done, in the order of the log.
+    Attributes:
+        requests: Requests in log order. Only the first request for a name in a pool is kept.
+        done: Completed erasures by pool and token.
+        notes: All `ErasureDone` records in log order.
     """
 
     requests: list[ErasureRequest] = field(default_factory=list)
@@ -99,7 +104,7 @@ class ErasureRecords:
         return [one for one in self.requests if one.pool == pool]
 
     def is_done(self, request: ErasureRequest) -> bool:
-        """Whether nothing that is kept beside the log holds the name any more."""
+        """Whether the erasure is complete: the name is removed from everything except the log."""
         return (request.pool, request.name.token) in self.done
 
     def names(self, pool: str) -> tuple[ErasedName, ...]:
@@ -107,13 +112,13 @@ class ErasureRecords:
         return tuple(one.name for one in self.of(pool))
 
     def find(self, pool: str, name: str) -> ErasureRequest | None:
-        """The erasure of a name, or the one that a token stands for, if there is one."""
+        """The erasure of a name or of the name behind a token; None if the pool has no such erasure. name: a name or a token."""
         token = NameMatcher(self.names(pool)).replaced(name)
         return next((one for one in self.of(pool) if one.name.token == token), None)
 
 
 class NameMatcher:
-    """Recognizes erased names. Takes one hash for each different salt; the erasures of a pool share one salt as a rule."""
+    """Recognizes erased names. A lookup computes one hash for each distinct salt; usually all erasures of a pool have the same salt."""
 
     def __init__(self, erased: Iterable[ErasedName]) -> None:
         self._by_salt: dict[bytes, dict[str, str]] = {}
@@ -124,7 +129,7 @@ class NameMatcher:
         return bool(self._by_salt)
 
     def token(self, name: str | bytes) -> str | None:
-        """What replaces `name`; None where it is not erased."""
+        """The token that replaces `name`; None if the name is not erased."""
         data = name.encode() if isinstance(name, str) else name
         for salt, tokens in self._by_salt.items():
             if (token := tokens.get(_hash(salt, data))) is not None:
@@ -132,7 +137,7 @@ class NameMatcher:
         return None
 
     def in_text(self, text: bytes) -> bytes:
-        """JSON text, or what was to be JSON, with the token in place of each string that is an erased name."""
+        """Copy of a JSON text in which each string that is an erased name is replaced by its token. Invalid JSON is accepted too."""
         return _STRING.sub(self._string, text)
 
     def _string(self, found: re.Match[bytes]) -> bytes:
@@ -140,13 +145,13 @@ class NameMatcher:
         if b"\\" in name:
             try:
                 name = json.loads(found[0]).encode()
-            except ValueError:  # no JSON, or half of a character: no outcome has such a name
+            except ValueError:  # invalid JSON, or half a surrogate pair: no outcome has such a name
                 return found[0]
         token = self.token(name)
         return found[0] if token is None else f'"{token}"'.encode()
 
     def replaced(self, name: str) -> str:
-        """`name`, or what replaces it."""
+        """The token that replaces `name`, or `name` if it is not erased."""
         return self.token(name) or name
 
 
@@ -160,7 +165,7 @@ def parted(requests: Iterable[ErasureRequest], partition: int, partitions: int) 
 
 
 def matchers(requests: Iterable[ErasureRequest]) -> Mapping[str, NameMatcher]:
-    """What recognizes the erased names of each pool."""
+    """A `NameMatcher` for each pool with erasures."""
     names: dict[str, list[ErasedName]] = {}
     for one in requests:
         names.setdefault(one.pool, []).append(one.name)
@@ -168,7 +173,12 @@ def matchers(requests: Iterable[ErasureRequest]) -> Mapping[str, NameMatcher]:
 
 
 def erased_name(name: str, others: Sequence[ErasedName]) -> ErasedName:
-    """A new token for `name`. others: the erased names of the pool, whose salt is used again, so that folds take one hash of a name."""
+    """Make a new token for `name`.
+
+    Args:
+        name: The name to erase.
+        others: Erased names of the pool. The new one gets the salt of the first, so that a fold computes only one hash a name.
+    """
     salt = others[0].salt if others else secrets.token_hex(_HASH_BYTES)
     token = f"{_PREFIX}{secrets.token_hex(_TOKEN_BYTES)}"
     return ErasedName(token=token, salt=salt, name_hash=_hash(bytes.fromhex(salt), name.encode()))

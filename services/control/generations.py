@@ -1,4 +1,4 @@
-"""Which generation a pool is folded by next, and whether it can run. Pure: what the control log says in, records out."""
+"""Decides which generation of a pool is folded next, and checks whether it can run. Pure functions of the state of the control log."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from services.wire.pools import Kind
 
 
 def make_raters(kind: Kind, fold: FoldSettings) -> dict[str, Rater[Any]]:
-    """The raters of a pool by name. Raises `InputError` for methods, parameters or values that cannot run."""
+    """Raters of a pool by method. Raises `InputError` for an unknown method or parameter, or an invalid value."""
     methods = fold.methods(kind)
     if kind is Kind.SCORES and methods:
         raise InputError("fold.online", sorted(methods), "must be empty for a pool of scores: online raters fold games")
@@ -45,7 +45,15 @@ def check(
     aliases: Mapping[str, str] = _NONE,
     bans: Collection[str] = (),
 ) -> None:
-    """Raises `InputError` where a generation of a pool of this kind could not run so."""
+    """Raise `InputError` if a generation of a pool of this kind cannot run with these settings.
+
+    Args:
+        kind: Kind of the pool.
+        fold: Settings of the fold.
+        initial: Initial rating by method and agent.
+        aliases: Agent by alias.
+        bans: Banned agents.
+    """
     raters = make_raters(kind, fold)
     if fold.clustered and kind is Kind.SCORES:
         raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals redraw tasks")
@@ -95,10 +103,20 @@ def wish(
     bans: Collection[str] | None = None,
     start: Start | None = None,
 ) -> GenerationRequest:
-    """The present settings, with the given parts replaced; a request that waits keeps its start.
+    """Request for a generation with the present settings, except for the given parts. A waiting request keeps its start.
 
-    Raises `InputError` if an alias stands for an agent whose name is not displayed as a whole. Aliases and bans themselves may be any
-    name, because outcomes in the log may have it.
+    Args:
+        standing: The newest request or generation of the pool.
+        time: Time of the request, seconds since 1970.
+        fold: New settings of the fold; None keeps the present ones.
+        initial: New initial ratings by method and agent; None keeps the present ones.
+        aliases: New agents by alias; None keeps the present ones.
+        bans: New banned agents; None keeps the present ones.
+        start: New start; None keeps that of a waiting request, else it is `same`.
+
+    Raises:
+        InputError: The agent behind an alias has a name with hidden characters. Aliases and bans may be any name, because outcomes in
+            the log may have it.
     """
     for target_name in (aliases or {}).values():
         check_visible_name(target_name, "aliases")
@@ -116,7 +134,13 @@ def wish(
 
 
 def first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
-    """Generation 1 of a pool whose wish came before its first outcome, which is at `offset`."""
+    """Generation 1 of a pool with a request that was made before the pool's first outcome.
+
+    Args:
+        wanted: Offset of the request in the control log, and the request.
+        offset: Offset of the first outcome in the outcome log.
+        time: Time of the generation, seconds since 1970.
+    """
     at, asked = wanted
     return Generation(
         pool=asked.pool,
@@ -132,12 +156,20 @@ def first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Ge
 
 
 def is_reached(wanted: GenerationRequest, position: int) -> bool:
-    """Whether a generation may begin where the wish asks: at a position ahead of the shard nothing would count until then."""
+    """Whether the shard, at `position`, has reached the start of the request. A request with a later start waits."""
     return not isinstance(wanted.start, int) or wanted.start <= position
 
 
 def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], position: int, horizon: int, time: float) -> Generation:
-    """The generation that fulfils a wish. position: of the shard; horizon: below which it knows retractions."""
+    """The generation that fulfills a request.
+
+    Args:
+        control: State of the control log.
+        wanted: Offset of the request in the control log, and the request.
+        position: Position of the shard.
+        horizon: Retraction horizon, unless the new generation starts before the serving one; then its horizon is `position`.
+        time: Time of the generation, seconds since 1970.
+    """
     at, asked = wanted
     made = control.generations[asked.pool]
     match asked.start:
@@ -146,8 +178,8 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
         case "now":
             start = position
         case int():
-            start = max(asked.start, made[1].start)  # what came before the pool was refused then, and stays refused
-    if start < made[control.served(asked.pool)].start:  # the shard has seen no retractions there
+            start = max(asked.start, made[1].start)  # records before the pool's creation were refused, and stay refused
+    if start < made[control.served(asked.pool)].start:  # retractions between the two starts were not read
         horizon = position
     return Generation(
         pool=asked.pool,
@@ -164,7 +196,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
 
 
 def again(control: ControlState, base: Generation, horizon: int, time: float) -> Generation:
-    """`base` again, by this version and without what was retracted below `horizon`."""
+    """A generation with the settings of `base`, for this FOLD_VERSION, that applies the retractions below `horizon`."""
     return Generation(
         pool=base.pool,
         number=max(control.generations[base.pool]) + 1,
@@ -180,7 +212,7 @@ def again(control: ControlState, base: Generation, horizon: int, time: float) ->
 
 
 def erasing(control: ControlState, made: Generation) -> Generation:
-    """`made` with every erasure of its pool: its edits and initial ratings name the tokens."""
+    """Copy of `made` with all erasures of its pool. Its aliases, bans and initial ratings have tokens instead of erased names."""
     erased = control.erasures.names(made.pool)
     if not erased:
         return made
@@ -191,7 +223,7 @@ _Edited = TypeVar("_Edited", bound=Generation | GenerationRequest)
 
 
 def without_names(record: _Edited, names: NameMatcher) -> _Edited:
-    """`record` with tokens in place of erased names in its edits and initial ratings."""
+    """Copy of `record` with tokens instead of erased names in its aliases, bans and initial ratings."""
     name = names.replaced
     return replace(
         record,
@@ -202,12 +234,21 @@ def without_names(record: _Edited, names: NameMatcher) -> _Edited:
 
 
 def lacks_erasures(control: ControlState, made: Generation) -> bool:
-    """Whether a name of the pool is to be erased that `made` still folds."""
+    """Whether the pool has an erasure that the generation `made` does not apply."""
     return not set(made.erased).issuperset(control.erasures.names(made.pool))
 
 
 def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> Generation | None:
-    """The generation to build beside number `standing`, if any: the newest, or the one that serves where that one failed."""
+    """The generation that a shard has to build next; None if it is up to date.
+
+    This is the newest generation, or the serving one if the newest failed. It must have this FOLD_VERSION.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        standing: Number of the generation that the shard folds now. Only higher numbers are built.
+        failed: Numbers of the generations that could not be built.
+    """
     made = control.generations.get(pool, {})
     for number in (max(made, default=0), control.served(pool)):
         if number > standing and number not in failed and number in made and made[number].fold_version == FOLD_VERSION:

@@ -1,4 +1,4 @@
-"""Lifecycles of partitions, pools and generations: the statuses that shards, metrics and commands name with the same words."""
+"""Lifecycles of partitions, pools and generations. Shards, metrics and commands use the same names of statuses."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from services.runtime.lifecycle import Lifecycle
 
 
 class PartitionStatus(StrEnum):
-    """A shard folds a partition, or it stopped for one of these reasons."""
+    """Status of a partition: `running` while a shard folds it, else the reason why it stopped."""
 
     RUNNING = "running"
     RECORDS_LOST = "records_lost"
@@ -20,7 +20,7 @@ class PartitionStatus(StrEnum):
 
 
 class PartitionEvent(StrEnum):
-    """What happens to a partition."""
+    """An event of a partition that changes its status."""
 
     LOSE_RECORDS = "lose_records"
     MEET_DAMAGE = "meet_damage"
@@ -51,13 +51,17 @@ PARTITION_LIFECYCLE: Final = Lifecycle(
         (PartitionStatus.OFFLINE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
     },
 )
-"""An operator decides on lost, damaged and isolated records. An archive, and a partition that did not answer
-when it was to be recovered, are tried again once they answer. A replaced or unreadable log needs
-another start of the shard."""
+"""After lost, damaged or isolated records, a partition continues when an operator has decided. After an unreadable archive, or if it was
+offline during its recovery, it continues when the archive or the partition answers again. After a replaced or unreadable log, the shard has
+to be restarted."""
 
 
 class PoolStatus(StrEnum):
-    """folding: outcomes count. stopped: the content belongs to one position. broken: the fold failed in the middle of a call."""
+    """Status of a pool under one generation.
+
+    `folding`: outcomes are folded. `stopped`: no more outcomes are folded, and the content belongs to one position. `broken`: a fold
+    failed halfway, so the content belongs to no position.
+    """
 
     FOLDING = "folding"
     STOPPED = "stopped"
@@ -65,7 +69,7 @@ class PoolStatus(StrEnum):
 
 
 class PoolEvent(StrEnum):
-    """What happens to a pool under one generation. A new generation of the pool begins a new lifecycle."""
+    """An event of a pool under one generation. A new generation of the pool begins a new lifecycle."""
 
     STOP = "stop"
     BREAK = "break"
@@ -86,7 +90,11 @@ POOL_LIFECYCLE: Final = Lifecycle(
 
 
 class GenerationStatus(StrEnum):
-    """scanning: the log is read for retractions. folding: the log is read for outcomes. serving: readers see it."""
+    """Status of a generation.
+
+    `scanning`: the log is read for retractions. `folding`: the log is read for outcomes. `serving`: readers see the generation.
+    `failed`: the generation could not be built.
+    """
 
     SCANNING = "scanning"
     FOLDING = "folding"
@@ -95,7 +103,7 @@ class GenerationStatus(StrEnum):
 
 
 class GenerationEvent(StrEnum):
-    """What happens to a generation under construction."""
+    """An event of a generation under construction."""
 
     BEGIN = "begin"
     SWITCH = "switch"
@@ -113,4 +121,4 @@ GENERATION_LIFECYCLE: Final = Lifecycle(
         (GenerationStatus.FAILED, GenerationEvent.FAIL): GenerationStatus.FAILED,
     },
 )
-"""A generation that failed is built again later, which begins a new lifecycle."""
+"""A failed generation is built again later. The new attempt begins a new lifecycle."""

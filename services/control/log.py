@@ -1,4 +1,4 @@
-"""The control log: read to its end, append, and the few operations that must look before they write."""
+"""Access to the control log: reading to its end, appending, and the operations that check its state before they append."""
 
 import threading
 import time
@@ -18,11 +18,12 @@ from services.wire.pools import check_pool_name
 _READ_SECONDS: Final = 30.0
 _PARTITION: Final = 0
 _MOST_BYTES: Final = 1_000_000
-"""Of a wish: less than a record of the log may hold, as the generation made of it says a little more."""
+"""Maximal bytes of a request for a generation. The limit is below that of a record, because the generation that is made from the request is
+a little longer."""
 
 
 class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads it
-    """A pool of that name exists with another kind or other settings."""
+    """A pool with this name exists with another kind or other settings."""
 
     def __init__(self, wanted: PoolCreated, standing: PoolCreated) -> None:
         self.standing = standing
@@ -33,23 +34,23 @@ class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads
 
 
 class TooManyPools(Exception):  # noqa: N818
-    """The installation's limit of pools is reached."""
+    """The limit of pools of the installation is reached."""
 
     def __init__(self, pool: str, limit: int) -> None:
         super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")
 
 
 class NoPool(Exception):  # noqa: N818
-    """No pool of that name was created."""
+    """No pool with this name exists."""
 
     def __init__(self, pool: str) -> None:
         super().__init__(f"no pool is called {pool}: `equirank pools list` tells which there are; PUT /v1/pools/{pool} creates it")
 
 
 class ControlLog:
-    """The control topic and the state it folds to. Safe to share between threads of a process.
+    """The control topic and its folded state. Threads of a process can share it.
 
-    `refresh` reads to the end that the log had when it was called, so the caller sees everything that was acknowledged before.
+    `refresh` reads up to the end that the log had at the call. So the caller sees every record that was acknowledged before the call.
     """
 
     def __init__(self, topic: Topic) -> None:
@@ -59,31 +60,38 @@ class ControlLog:
         self._reader: Reader | None = None
 
     def refresh(self) -> ControlState:
-        """The state up to the log's present end. Raises `LogError` when that cannot be read."""
+        """Read to the log's present end and return the state. Raises `LogError` if the log cannot be read."""
         with self._lock:
             try:
                 self._read_to(self._topic.end(_PARTITION))
             except BaseException:
-                self.close()  # the reader may be past records that are not in the state yet
+                self.close()  # the reader may have passed records that are not in the state, so the next call needs a new reader
                 raise
             return self._state
 
     def has_news(self) -> bool:
-        """Whether the log holds records that the last `refresh` did not see. Raises `LogError`."""
+        """Whether the log has records that the last `refresh` did not read. Raises `LogError`."""
         return self._topic.end(_PARTITION) > self._state.position
 
     def known(self) -> ControlState:
-        """The state as the last `refresh` left it. It is one object, which each `refresh` brings up to date."""
+        """The state after the last `refresh`. It is always the same object, which each `refresh` updates in place."""
         return self._state
 
     def append(self, record: ControlRecord) -> int:
-        """Write one record; its offset. The state holds it after the next `refresh`."""
+        """Append a record and return its offset. The state includes the record after the next `refresh`."""
         return self._topic.append(_PARTITION, [pools.encode(record)])[0]
 
     def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
-        """The pool as it stands, created if there was none.
+        """Create a pool if it does not exist, and return its record. A call with equal kind and settings can be repeated.
 
-        Raises `PoolExists` where it differs, `TooManyPools`, and `InputError` for a name or settings that cannot be.
+        Args:
+            wanted: The pool to create.
+            max_pools: Maximal number of pools of the installation; None for no limit.
+
+        Raises:
+            PoolExists: The pool exists with another kind or other settings.
+            TooManyPools: The limit of pools is reached.
+            InputError: The name or the settings are invalid.
         """
         check_pool_name(wanted.pool)
         generations.check(wanted.kind, wanted.fold)
@@ -99,7 +107,7 @@ class ControlLog:
         return standing
 
     def standing(self, pool: str) -> Generation | GenerationRequest:
-        """How `pool` is to be folded from now on: its newest wish, or its newest generation. Raises `NoPool`."""
+        """The newest settings of `pool`: its waiting request, else its newest generation, else those of its creation. Raises `NoPool`."""
         state = self.refresh()
         if (created := state.pools.get(pool)) is None:
             raise NoPool(pool)
@@ -108,9 +116,14 @@ class ControlLog:
         return state.newest(pool) or GenerationRequest(pool=pool, time=created.time, fold=created.fold)
 
     def want(self, wanted: GenerationRequest) -> int:
-        """Ask for a new generation; the offset of the wish, which names the tokens of erased names.
+        """Append a request for a new generation. Erased names in the request are replaced by their tokens.
 
-        Raises `NoPool`, and `InputError` where it could not run.
+        Returns:
+            Offset of the request in the control log.
+
+        Raises:
+            NoPool: The pool does not exist.
+            InputError: The generation could not run, or the request is too long.
         """
         state = self.refresh()
         if (created := state.pools.get(wanted.pool)) is None:
@@ -123,15 +136,15 @@ class ControlLog:
         return self.append(wanted)
 
     def create_generation(self, wanted: Generation) -> Generation:
-        """The generation as it stands under this number: the first record counts, whichever shard wrote it.
+        """Append a generation, and return the valid generation with its number: the first record with this number in the log.
 
-        It applies the erasures that the control log holds, whatever `wanted` says of them.
+        Another shard may have written that record. The appended generation applies all erasures of the pool in the control log.
         """
         self.append(generations.erasing(self.refresh(), wanted))
         return self.refresh().generations[wanted.pool][wanted.number]
 
     def close(self) -> None:
-        """Give the reader's connection back."""
+        """Close the reader. The next `refresh` opens a new one."""
         with self._lock:
             if self._reader is not None:
                 self._reader.close()
@@ -150,7 +163,7 @@ class ControlLog:
 
 
 def control_state(topic: Topic) -> ControlState:
-    """The state up to the present end of the control topic, for callers that need it once. Raises `LogError`."""
+    """Read the state up to the present end of the control topic once. Raises `LogError`."""
     with closing(ControlLog(topic)) as control:
         return control.refresh()
 

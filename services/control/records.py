@@ -1,7 +1,8 @@
-"""Pools, generations and takeovers: the records of the control log, and the state that folding them gives.
+"""The records of the control log, and the state that they fold to.
 
-Everything that changes what a fold means is a record here. Records that must never be lost to compaction (pools, generations)
-carry a key of their own; those whose last one counts (takeovers, engines, wishes, solve plans) share a key.
+Everything that changes what a fold means is such a record. Compaction by key keeps the last record of each key. So a record that must
+never be lost (such as a pool or a generation) has a unique key, and records of which only the last counts (takeovers, engines, requests
+for generations, solve plans) share a key.
 """
 
 import uuid
@@ -16,7 +17,7 @@ from services.log.skipping import beyond
 from services.wire.pools import Kind
 
 FOLD_VERSION: Final = 1
-"""Covers kernels, defaults, limits and validation of the fold; a change of any folds new generations."""
+"""Number of the fold's meaning. It rises when kernels, defaults, limits or validation change results; then pools get new generations."""
 
 
 class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,14 +49,14 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pool"):
-    """A pool begins. The first record of a name counts; generation 1 starts at the first outcome seen afterwards."""
+    """A pool is created. The first record for a name counts. Generation 1 starts at the first outcome that is folded afterwards."""
 
     pool: str
     kind: Kind
     time: float
     fold: FoldSettings = FoldSettings()
     label: str = ""
-    """Shown beside the name, such as "simulated"."""
+    """Text that is shown beside the name, such as "simulated"."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
@@ -68,21 +69,21 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     fold: FoldSettings
     fold_version: int = FOLD_VERSION
     retraction_horizon: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Outcomes retracted by records below this offset are left out, wherever they stand."""
+    """Log offset. Outcomes that are retracted by records below it are left out, including outcomes after it."""
     initial: dict[str, dict[str, float]] = {}
     """Method -> agent -> initial rating."""
     aliases: dict[str, str] = {}
-    """Name in outcomes -> the agent it counts for."""
+    """Name in outcomes -> the agent that it counts for."""
     bans: tuple[str, ...] = ()
-    """Agents whose games do not count, and whose scores are left out."""
+    """Banned agents: their games do not count, and their scores are left out."""
     wanted: int = -1
-    """Offset of the newest wish that it fulfils, -1 for none."""
+    """Offset in the control log of the newest request that this generation fulfills; -1 for none."""
     erased: tuple[ErasedName, ...] = ()
-    """Names that it replaces by tokens before anything else. Its aliases, bans and initial ratings name the tokens."""
+    """Erased names. The fold replaces them by tokens first, so aliases, bans and initial ratings contain the tokens."""
 
     @property
     def edits(self) -> bool:
-        """Whether it folds other outcomes than the log holds."""
+        """Whether the generation can leave out or rename something: it has a retraction horizon, aliases, bans or erasures."""
         return bool(self.retraction_horizon or self.aliases or self.bans or self.erased)
 
 
@@ -106,7 +107,7 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
-    """The generation that readers see from now on (generation 1 needs no such record). The highest one told counts."""
+    """Readers see this generation from now on. Of several records for a pool, the highest number counts. Generation 1 needs no record."""
 
     pool: str
     number: int
@@ -114,7 +115,7 @@ class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="solves"):
-    """Which methods are solved for a pool, and their parameters; none recorded: the defaults of its kind."""
+    """Solved methods of a pool, with their parameters. A pool without such a record has the default methods of its kind."""
 
     pool: str
     methods: dict[str, dict[str, float | str | bool]]
@@ -122,10 +123,12 @@ class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):
-    """An actor start takes a partition over; the record's own offset is the epoch.
+    """A shard becomes the owner of a partition. The offset of this record is the shard's epoch.
 
-    log: identity of the log that the partition was taken over with first, which all that the control log says of it is about. Not told
-    by releases that knew nothing of it.
+    Attributes:
+        owner: Name of the shard.
+        log: Identity of the outcome log that the shard reads. The first takeover of a partition binds its offsets in the control log to
+            this identity. Empty in records of early releases.
     """
 
     partition: int
@@ -135,8 +138,10 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class EngineStarted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="engine"):
-    """An engine starts its shards. The record's own offset is the engine's number: shards of an engine with a lower one take no partition
-    over any more, and that engine ends once the newer one has them all.
+    """An engine starts its shards. The offset of this record is the number of the engine.
+
+    Shards of an engine with a lower number do not take over partitions any more. The older engine ends when the newer one owns all
+    partitions.
     """
 
     owner: str
@@ -144,7 +149,10 @@ class EngineStarted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class LossAccepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
-    """An operator's word that the log lost what a partition had not folded: standing at `position` or after, it goes on at `begin`."""
+    """An operator's decision to accept the loss of records that a partition had not folded.
+
+    A partition with a position from `position` up to `begin` continues at `begin`.
+    """
 
     partition: int
     position: int
@@ -153,7 +161,7 @@ class LossAccepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="skipped"):
-    """An operator's word that a partition is folded without its records from `begin` to before `end`: now, and whenever it is folded."""
+    """An operator's decision to skip the records of a partition from offset `begin` to before `end`. Every fold skips them."""
 
     partition: int
     begin: Annotated[int, msgspec.Meta(ge=0)]
@@ -162,9 +170,13 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attempt"):
-    """A shard is about to fold the records of a partition from `begin` to before `end`; equal ones: nothing is under way.
+    """A shard is about to fold the records of a partition from offset `begin` to before `end`.
 
-    epoch: of the shard; deaths: how many shards died while they folded just these records.
+    If the shard dies, the next one reads here which records it was folding. With `begin` equal to `end`, no fold is in progress.
+
+    Attributes:
+        epoch: Epoch of the shard.
+        deaths: Number of shards that died while folding these records.
     """
 
     partition: int
@@ -176,7 +188,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="letters_sent"):
-    """Dead letters, by key, that were sent to the log again: the next time they are not. Nothing of it is part of the state."""
+    """Keys of dead letters that were replayed to the log. A later replay omits them. They are not part of the state."""
 
     letters: list[str]
     time: float
@@ -206,19 +218,19 @@ _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
     GenerationRequest: "wanted/{record.pool}",
     SolvePlan: "solves/{record.pool}",
 }
-"""Keys of records whose last one counts. All others have a key of their own, so compaction never drops them."""
+"""Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
 
 
 def encode(record: ControlRecord) -> tuple[bytes, bytes]:
-    """(key, value) as the control log holds them."""
+    """Key and value of a record, as bytes for the control log."""
     key = _SHARED_KEYS.get(type(record), "once/{uuid}").format(record=record, uuid=uuid.uuid4())
     return key.encode(), _encoder.encode(record)
 
 
 def decode(value: bytes) -> ControlRecord:
-    """The record in `value`; raises `msgspec.DecodeError` when it is not one of these (a newer version wrote it)."""
+    """Decode a record. Raises `msgspec.DecodeError` if it is of no known type, for example because a newer version wrote it."""
     try:
         return _decoder.decode(value)
     except (UnicodeDecodeError, RecursionError) as error:
@@ -227,14 +239,14 @@ def decode(value: bytes) -> ControlRecord:
 
 @dataclass(slots=True)
 class PartitionRecords:
-    """What the control log says of partitions, by partition number.
+    """State of the partitions in the control log, by partition number.
 
     Attributes:
         epochs: Offset of the newest takeover.
-        logs: Identity of the log that the partition's positions are of.
-        losses: What its log lost, as operators said.
-        skipped: Ranges of offsets that are not folded, as operators said.
-        attempts: What its last shard was about to fold.
+        logs: Identity of the log that the partition's offsets belong to.
+        losses: Losses of records that operators accepted.
+        skipped: Ranges of offsets that operators skipped.
+        attempts: The records that the last shard was about to fold.
     """
 
     epochs: dict[int, int] = field(default_factory=dict)
@@ -244,7 +256,7 @@ class PartitionRecords:
     attempts: dict[int, Attempt] = field(default_factory=dict)
 
     def apply(self, offset: int, record: Takeover | LossAccepted | Skipped | Attempt) -> None:
-        """Fold one record. The first one says which log a partition is of."""
+        """Fold one record. The first takeover with a log identity binds the partition to this log."""
         match record:
             case Takeover():
                 self.epochs[record.partition] = offset
@@ -255,15 +267,15 @@ class PartitionRecords:
             case Skipped():
                 self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
             case Attempt():
-                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # notes of a superseded shard do not count
+                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # attempts of a superseded shard do not count
                     self.attempts[record.partition] = record
 
     def skips(self, partition: int, offset: int) -> bool:
-        """Whether the record at `offset` is not folded."""
+        """Whether an operator skipped the record at `offset`."""
         return beyond(self.skipped.get(partition, ()), offset) > offset
 
     def beyond_losses(self, partition: int, position: int) -> int:
-        """Where a partition goes on that stands at `position`: there, unless an operator gave up what follows, as lost or by a skip."""
+        """Offset at which a partition at `position` continues: `position`, or a later one if the next records are lost or skipped."""
         skipped = self.skipped.get(partition, ())
         for lost in self.losses.get(partition, []):
             if lost.position <= beyond(skipped, position) < lost.begin:
@@ -272,7 +284,7 @@ class PartitionRecords:
 
 
 class ControlState:
-    """The control log folded up to `position`. Pure: the same records give the same state."""
+    """State of the control log folded up to `position`. Equal records give equal states."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -280,15 +292,19 @@ class ControlState:
         self.generations: dict[str, dict[int, Generation]] = {}
         self.plans: dict[str, SolvePlan] = {}
         self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
-        """Pool -> offset and content of its newest wish."""
+        """Pool -> offset and content of its newest request for a generation."""
         self.engine = -1
-        """Offset of the newest engine's start; -1 where none was recorded."""
+        """Offset of the newest engine's start record; -1 before the first one."""
         self.partitions = PartitionRecords()
         self.erasures = ErasureRecords()
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
-        """Fold one record. First wins for pools and generation numbers, the highest for serving, last for the others."""
+        """Fold one record.
+
+        The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
+        takeovers, attempts and engines: the last record counts. Losses, skips and erasures accumulate.
+        """
         match record:
             case PoolCreated():
                 self.pools.setdefault(record.pool, record)
@@ -315,15 +331,15 @@ class ControlState:
         return self._served.get(pool, 1)
 
     def serving(self, pool: str) -> Generation | None:
-        """The generation that readers of `pool` see, if it has any yet."""
+        """The generation that readers of `pool` see; None if it does not exist yet."""
         return self.generations.get(pool, {}).get(self.served(pool))
 
     def newest(self, pool: str) -> Generation | None:
-        """The generation of `pool` with the highest number, whether or not it serves."""
+        """The generation of `pool` with the highest number, serving or not; None if the pool has no generation."""
         made = self.generations.get(pool)
         return made[max(made)] if made else None
 
     def wish(self, pool: str) -> tuple[int, GenerationRequest] | None:
-        """Offset and content of the wish of `pool` that no generation fulfils yet."""
+        """Offset and content of the waiting request of `pool`; None if a generation fulfills its newest request already."""
         found, newest = self.wishes.get(pool), self.newest(pool)
         return None if found is None or (newest is not None and newest.wanted >= found[0]) else found

@@ -1,6 +1,6 @@
-"""Dead letters: index entries of what could not be folded, keyed by (generation, partition, offset, item).
+"""Dead letters: entries for refused records and outcomes, with the key (generation, partition, offset, item).
 
-Delivered at least once (a refold writes them again); readers deduplicate by the key.
+A dead letter is delivered at least once, because folding a record again writes it again. Readers deduplicate by the key.
 """
 
 import re
@@ -17,12 +17,20 @@ EXCERPT_BYTES: Final = 4096
 _AT_ONCE: Final = 1000
 _QUOTE: Final = re.compile(r'\\.|"', re.DOTALL)
 _CUT_KEY: Final = re.compile(r'"(?:[^"\\]|\\.)*?(?:…|\\u2026)"')
-"""A member of a path whose name was too long for it (`services.wire.rules.member_path`)."""
+"""A key in a path that `services.wire.rules.member_path` shortened."""
 _Position: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 2)]
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """One refused record (item -1) or item. path, rule: the field and what it breaks; excerpt: the first 4 KiB of what was refused."""
+    """The entry for a refused record or outcome.
+
+    Attributes:
+        generation: Number of the generation that refused it.
+        item: Index of the outcome in the record; -1 for the complete record.
+        path: The field in the sender's JSON.
+        rule: The rule that the field breaks.
+        excerpt: The first 4 KiB of the record or outcome.
+    """
 
     generation: _Position
     partition: _Position
@@ -35,10 +43,10 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: str
 
     def edited(self, change: Callable[[bytes], bytes]) -> "DeadLetter":
-        """The entry with `change` made to all that repeats what was sent: the path names a score by its agent.
+        """Copy of the entry in which `change` is applied to the sender's texts: the excerpt, and the path, which can name an agent.
 
-        What was cut off may end with half of a name, which `change` does not know. So a cut excerpt ends with its last quote, the excerpt
-        of an Arrow stream with the mark of one, and a cut key of the path is left out.
+        A shortened text can end within a name, and `change` does not recognize half a name. So a shortened excerpt is cut after its last
+        quote, the excerpt of an Arrow stream is reduced to the stream's first bytes, and a shortened key is removed from the path.
         """
         path, excerpt = (change(text.encode()).decode() for text in (_CUT_KEY.sub('"…"', self.path), self.excerpt))
         if len(self.excerpt.encode()) >= EXCERPT_BYTES:
@@ -49,12 +57,12 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What makes two deliveries of this entry one."""
+        """Key for deduplication: equal for all deliveries of the same entry."""
         return f"{self.generation}/{self.partition}/{self.offset}/{self.item}"
 
 
 def excerpt(value: bytes) -> str:
-    """The first 4 KiB of a record, or of one item, as text; undecodable bytes are shown as escapes."""
+    """The first 4 KiB of a record or outcome as text. Bytes that are not UTF-8 are written as escapes."""
     return value[:EXCERPT_BYTES].decode("utf-8", "backslashreplace")
 
 
@@ -63,7 +71,7 @@ _decoder: Final = msgspec.json.Decoder(DeadLetter)
 
 
 def decode(record: Record) -> DeadLetter:
-    """The entry that a record of the topic holds. Raises `InputError` for a damaged one."""
+    """Decode an entry from a record of the dead-letter topic. Raises `InputError` for an invalid record."""
     try:
         return _decoder.decode(record.value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -71,7 +79,7 @@ def decode(record: Record) -> DeadLetter:
 
 
 def write(topic: Topic, letters: Sequence[DeadLetter]) -> None:
-    """Append the entries, some at a time; returns when all are durable."""
+    """Append entries in batches. Returns when all are durable."""
     for start in range(0, len(letters), _AT_ONCE):
         part = letters[start : start + _AT_ONCE]
         topic.append(0, [(letter.key.encode(), msgspec.json.encode(letter)) for letter in part])

@@ -1,4 +1,4 @@
-"""Which partition a pool lives in: Kafka's default partitioner, on every backend."""
+"""The partition of a pool, by Kafka's default partitioner on every backend."""
 
 from kafka.partitioner.default import murmur2
 
@@ -8,11 +8,11 @@ _POSITIVE = 0x7FFFFFFF
 def partition_of(pool: str, partitions: int) -> int:
     """The partition of `pool`, 0 <= result < partitions.
 
-    Equal to where a producer with Kafka's default partitioner puts a record whose key is the pool's name in UTF-8
-    (murmur2 with the sign bit cleared, modulo the number of partitions): producers need no code of ours.
+    The result is murmur2 of the pool's name in UTF-8, with the sign bit cleared, modulo the number of partitions. Kafka's default
+    partitioner gives the same partition to a record with the pool's name as its key, so producers need no library of Equirank.
 
     Raises:
-        ValueError: partitions below 1.
+        ValueError: `partitions` is below 1.
 
     """
     if partitions < 1:

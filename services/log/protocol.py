@@ -1,16 +1,16 @@
-"""The log that Equirank trusts: partitioned, append-only, replayable. Two backends, one table of laws.
+"""Interface of the log: partitioned, append-only and replayable. Two backends implement it with the same laws.
 
-Laws, held by tests against every backend:
+Tests check these laws against every backend:
 
-1. `append` returns only when the records are durable, with one offset for each, strictly increasing in the order given;
-   a failed append may have been written in part (the producer retries; ids make that harmless).
-2. A record that was readable stays readable at the same offset with the same bytes, until the topic forgets it: by its retention, or
-   because `Drops.drop` was called. (The control topic is compacted by key on Kafka: there a record may go once a later one has its key.
-   Hence every control record has a key, on every backend.)
-3. A reader yields each partition's records in offset order, each once, from the position it was given.
-4. Offsets are never reused. They are dense on SQLite and may have holes on Kafka, so nobody computes with them.
-5. `begin <= position of every readable record < end`; reading below `begin` raises `OffsetLost`, never skips.
-6. Several processes may append and read at once.
+1. `append` returns only after the records are durable. It returns one offset for each record, strictly increasing in the given order.
+   A failed append may have written some of the records; the producer retries, and ids make duplicates harmless.
+2. A readable record stays readable at the same offset with the same bytes until the topic forgets it, by its retention or by
+   `Drops.drop`. Exception: Kafka compacts the control topic by key, so a record may be removed once a later one has the same key.
+   Therefore every control record has a key, on every backend.
+3. A reader yields the records of each partition in offset order, each once, from the given position.
+4. Offsets are never reused. They are dense on SQLite and can have gaps on Kafka, so differences of offsets are not counts of records.
+5. `begin <= offset of every readable record < end`. Reading below `begin` raises `OffsetLost` and never skips records.
+6. Several processes may append and read concurrently.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,12 @@ CUT: Final = (
     "records that were folded are gone from its end: restore them, or remove the partition's checkpoints that reach further than the log, "
     "and start again"
 )
-"""What to do about a log that lost its end."""
+"""Advice to the operator for a log that lost its last records."""
 OTHER: Final = (
     "point EQUIRANK_DATA, EQUIRANK_KAFKA or EQUIRANK_CHECKPOINTS at those that belong together; where the old log is gone for good, begin "
     "anew with another EQUIRANK_TOPIC_PREFIX and EQUIRANK_CHECKPOINTS, and replay the outcomes"
 )
-"""What to do about another log than the one that was folded."""
+"""Advice to the operator if the log is not the one that was folded."""
 
 
 class Record(NamedTuple):
@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 
 class LogError(Exception):
-    """The log could not do what was asked. retriable: whether trying again later can help."""
+    """An operation of the log failed. retriable: whether the same call can succeed later."""
 
     def __init__(self, message: str, *, retriable: bool) -> None:
         self.retriable = retriable
@@ -47,26 +47,33 @@ class LogError(Exception):
 
 
 class Retention(NamedTuple):
-    """After what a topic forgets records. seconds: their age; size: bytes of a partition; None: not for that reason, both: not known."""
+    """The limits after which a topic forgets its oldest records.
+
+    Attributes:
+        seconds: Maximal age of a record; None for no limit.
+        size: Maximal bytes of a partition; None for no limit. If both limits are None, the retention is unknown.
+    """
 
     seconds: float | None = None
     size: int | None = None
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody may look it up."""
+        """Whether the retention is unknown, because the user may not read the topic's settings."""
         return self == Retention()
 
     def __str__(self) -> str:
-        """As an operator reads it."""
+        """Text for operators, such as `86400 s or 1000000 bytes of a partition`."""
         parts = [f"{self.seconds:g} s"] if self.seconds is not None else []
         return " or ".join([*parts, *([f"{self.size} bytes of a partition"] if self.size is not None else [])]) or "an unknown time"
 
 
 class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator reads it
-    """The position asked for is no longer in the log (or was never): the partition must stop, not skip.
+    """The requested offset is not in the log. The partition must stop, because continuing would skip records.
 
-    forgotten: the log begins after it; else its end was cut off, as by a leader without all records or by an older copy of the log.
+    Attributes:
+        forgotten: True if the log begins after the offset. False if the log ends before it, for example because a leader without all
+            records was elected, or an older copy of the log was restored.
     """
 
     def __init__(self, topic: str, partition: int, offset: int, begin: int, end: int) -> None:
@@ -77,7 +84,7 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
 
 
 def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -> str:
-    """Why a fold that needs the records from offset `needed` on cannot start, and what to do. Raises `LogError`."""
+    """Message for a fold that cannot start because the records from offset `needed` on are forgotten. Raises `LogError`."""
     return (
         f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive holds the records between: begin a "
         f"season with `equirank pools settings {pool} --start now`; with EQUIRANK_ARCHIVE set, records are kept from now on"
@@ -85,9 +92,10 @@ def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -
 
 
 class BatchDamaged(LogError):  # noqa: N818
-    """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise.
+    """The records from `begin` to before `end` cannot be read. The partition must stop until an operator decides to skip them.
 
-    base: first offset of the batch; its records before `begin` were read.
+    Attributes:
+        base: First offset of the damaged batch. Its records before `begin` were read.
     """
 
     def __init__(self, topic: str, partition: int, begin: int, end: int, why: str, base: int | None = None) -> None:
@@ -99,9 +107,11 @@ class BatchDamaged(LogError):  # noqa: N818
 
 
 class TopicReplaced(LogError):  # noqa: N818
-    """Another topic took the place of the one that was opened: nothing of it may count as what followed.
+    """The opened topic was replaced by another one with the same name. Records of the new topic do not continue the old one.
 
-    opened, found: their identities.
+    Attributes:
+        opened: Identity of the opened topic.
+        found: Identity of the present topic.
     """
 
     def __init__(self, topic: str, opened: str, found: str) -> None:
@@ -110,59 +120,61 @@ class TopicReplaced(LogError):  # noqa: N818
 
 
 class Reader(Protocol):
-    """Reads the partitions it was opened with, from given positions. Not shared between threads."""
+    """Reads fixed partitions from given positions. A reader must not be shared between threads."""
 
     def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
-        """Up to about `max_records` next records by partition; empty after `timeout` seconds without any."""
+        """The next records by partition, about `max_records` at most; empty after `timeout` seconds without new records."""
 
     def position(self, partition: int) -> int:
-        """The next offset it will read: one past the last record given, and past whatever it found to hold no record (aborted
-        transactions and the marks that end them). At the log's end it equals `Topic.end`, which no record's own offset has to.
+        """The next offset to read.
+
+        It is after the last record returned, and after offsets without a record, such as aborted transactions and transaction markers. At
+        the log's end it equals `Topic.end`, even if the last offsets have no record.
         """
 
     def close(self) -> None:
-        """Give its connections back."""
+        """Close the connections of the reader."""
 
 
 class Topic(Protocol):
-    """One named log of `partitions` partitions. Safe to share between threads of a process.
+    """A named log with `partitions` partitions. Threads of a process can share it.
 
-    Delivery: at least once into the log (a retried append may double), exactly once out of it.
+    Delivery: appends write at least once (a retried append can write a record twice); reads deliver each record exactly once.
     Unit of parallelism: the partition. Not guaranteed: order between partitions.
     """
 
     name: str
     partitions: int
     identity: str
-    """Names this very log: another cluster, a recreated topic or another file has another identity."""
+    """Name of this log: another cluster, a recreated topic or another file has another identity."""
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
-        """Write (key, value) records to one partition; their offsets. Raises `LogError`."""
+        """Append records, each a key and a value, to one partition. Returns their offsets. Raises `LogError`."""
 
     def reader(self, positions: Mapping[int, int]) -> Reader:
-        """A reader of the partitions named, each from its position (the first offset to read)."""
+        """Open a reader. positions: first offset to read, by partition."""
 
     def begin(self, partition: int) -> int:
-        """First offset that can be read."""
+        """First readable offset of a partition."""
 
     def end(self, partition: int) -> int:
-        """One past the last offset that a reader would see now."""
+        """Offset after the last one that a reader can read now."""
 
 
 @runtime_checkable
 class CommitsPositions(Protocol):
-    """What a topic may also do: publish how far it was folded, for tools that watch lag. Recovery never reads it back."""
+    """Optional ability of a topic: it publishes the folded positions for tools that monitor lag. Recovery never reads them."""
 
     def commit(self, positions: Mapping[int, int]) -> None:
-        """Tell the position of each partition (the next offset to fold). Raises `LogError`."""
+        """Publish the position of each partition, the next offset to fold. Raises `LogError`."""
 
 
 @runtime_checkable
 class Forgets(Protocol):
-    """What a topic may also do: drop old records."""
+    """Optional ability of a topic: it drops old records by its retention."""
 
     retention: Retention | None
-    """None: it never does."""
+    """None if the topic keeps all records."""
 
 
 @runtime_checkable
@@ -175,23 +187,42 @@ class Grows(Protocol):
 
 @runtime_checkable
 class Drops(Protocol):
-    """What a topic may also do: drop old records on demand."""
+    """Optional ability of a topic: it drops old records on demand."""
 
     def drop(self, partition: int, before: int, seconds: float) -> bool:
-        """Drop the records below offset `before`, beside appends, for at most about `seconds`. Returns whether nothing is left to do.
+        """Drop the records below offset `before`. Appends can run concurrently. The log's end keeps its offset.
 
-        The end keeps its offset. Raises `LogError`; what was dropped by then stays dropped.
+        Args:
+            partition: Number of the partition.
+            before: First offset to keep.
+            seconds: Approximate time limit.
+
+        Returns:
+            Whether the work is complete. If not, call again to continue.
+
+        Raises:
+            LogError: The records dropped until then stay dropped.
         """
 
 
 @runtime_checkable
 class Rewrites(Protocol):
-    """What a topic may also do: replace values where they are, as an erasure asks for."""
+    """Optional ability of a topic: it replaces the values of records in place, which an erasure needs."""
 
     def rewrite(self, partition: int, change: Callable[[Record], bytes]) -> int:
-        """Replace the value of each record of a partition by what `change` returns; how many differ. Offsets, times and keys stay.
+        """Replace the value of each record of a partition by the result of `change`. Offsets, times and keys stay the same.
 
-        Nothing of what was replaced, or dropped before, is left in the topic's files. Raises `LogError`; then a later call goes on.
+        Afterwards the topic's files contain no bytes of replaced values, or of records dropped earlier.
+
+        Args:
+            partition: Number of the partition.
+            change: Returns the new value of a record, or its present value.
+
+        Returns:
+            Number of replaced values.
+
+        Raises:
+            LogError: The rewrite is incomplete; a later call completes it.
         """
 
 
@@ -200,12 +231,12 @@ class Log:
     """The three topics of an installation, on one backend.
 
     Attributes:
-        outcomes: What is appended to and followed; it may forget old records.
-        control: Pools, generations, decisions; compacted by key where the backend can.
-        dead_letters: Index entries of what could not be folded.
-        close: Closes the connections of this process, except those of open readers. On SQLite, topics open theirs again when used.
-        weaknesses: Settings under which acknowledged records are lost together with one machine, each with what to set.
-        archived: The outcomes as far back as the archive holds them; None without an archive.
+        outcomes: Topic of the outcomes. It can forget old records.
+        control: Topic of pools, generations and decisions; compacted by key if the backend supports it.
+        dead_letters: Topic of the entries for refused records.
+        close: Closes the connections of this process, except those of open readers. On SQLite, a topic opens a new connection when used.
+        weaknesses: Settings with which the loss of one machine can lose acknowledged records, each with a remedy.
+        archived: The outcomes as far back as the archive has them; None without an archive.
     """
 
     outcomes: Topic
@@ -217,5 +248,5 @@ class Log:
 
     @property
     def history(self) -> Topic:
-        """The outcomes as far back as anything holds them: what is folded from a beginning reads it. Its records may have other bytes."""
+        """The outcomes from the archive and the topic, for folds from the start of a pool. Archived records may have other bytes."""
         return self.archived or self.outcomes

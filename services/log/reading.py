@@ -1,4 +1,4 @@
-"""All records of a range of a topic, waiting for a log that is slow, but not for ever."""
+"""Reading a range of a topic. A slow log is waited for, up to a deadline for each poll."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,9 +16,17 @@ _NONE_SKIPPED: Final[Mapping[int, Ranges]] = MappingProxyType({})
 def read_parts(
     topic: Topic, partition: int, begin: int, end: int, skipped: Mapping[int, Ranges] = _NONE_SKIPPED
 ) -> Iterator[Sequence[Record]]:
-    """Records from offset `begin` up to offset `end`, which the log has reached, or a little further; not those `skipped`.
+    """Yield the records from offset `begin` to before `end` in parts. The last part may include some later records.
 
-    Raises `LogError`.
+    Args:
+        topic: The topic.
+        partition: Number of the partition.
+        begin: First offset to read.
+        end: Offset to stop at, at most `topic.end(partition)`.
+        skipped: Ranges of offsets to omit, by partition.
+
+    Raises:
+        LogError: The log cannot be read, or gives no record within 10 seconds.
     """
     if begin >= end:
         return
@@ -31,11 +39,11 @@ def read_parts(
 
 
 def read_range(topic: Topic, partition: int, begin: int, end: int) -> Iterator[Record]:
-    """Records from offset `begin` to before `end`, which the log has reached. Raises `LogError`."""
+    """Yield the records from offset `begin` to before `end`. end: at most `topic.end(partition)`. Raises `LogError`."""
     for records in read_parts(topic, partition, begin, end):
         yield from (record for record in records if record.offset < end)
 
 
 def silent(topic: Topic, partition: int, offset: int, seconds: float = _READ_SECONDS) -> LogError:
-    """The error of a log that has a record and does not give it."""
+    """Error for a log that did not return an existing record within `seconds`."""
     return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {seconds:g} s", retriable=True)

@@ -1,7 +1,6 @@
-"""Reading a topic without the records that an operator gave up: the same for every fold, at any time.
+"""Reading a topic without the records that an operator decided to skip.
 
-Every fold of outcomes opens its reader here. Skipped records are part of what a fold means, so that a restart, a new generation and
-`verify` leave out the same ones.
+Every fold of outcomes opens its reader here. So a restart, a new generation and `verify` all omit the same records.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,19 +9,19 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from services.log.protocol import BatchDamaged, Reader, Record, Topic
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
-"""Offsets from the first of each to before the second."""
+"""Ranges of offsets, each from its first number to before its second."""
 
 
 @runtime_checkable
 class LeavesOut(Protocol):
-    """Records that are kept in another form than one by one, and stay in it."""
+    """A sequence of records in a form such as columns, which can omit records without converting the others."""
 
     def without(self, ranges: Ranges) -> Sequence[Record]:
-        """The records whose offsets are in none of `ranges`."""
+        """The records whose offsets are outside of all `ranges`."""
 
 
 def beyond(ranges: Ranges, offset: int) -> int:
-    """The first offset from `offset` on that is in none of `ranges`."""
+    """The first offset from `offset` on that is outside of all `ranges`."""
     for begin, end in sorted(ranges):
         if begin <= offset < end:
             offset = end
@@ -30,9 +29,17 @@ def beyond(ranges: Ranges, offset: int) -> int:
 
 
 def open_reader(topic: Topic, positions: Mapping[int, int], skipped: Mapping[int, Ranges]) -> Reader:
-    """A reader of `topic` from `positions` that passes over the records `skipped` by partition. Raises `LogError`.
+    """Open a reader that omits skipped records. If a position is in a skipped range, reading starts after the range.
 
-    It begins behind those that are skipped, which the topic may have forgotten.
+    This start also avoids `OffsetLost` for skipped records that the topic has forgotten.
+
+    Args:
+        topic: The topic.
+        positions: First offset to read, by partition.
+        skipped: Ranges of offsets to omit, by partition.
+
+    Raises:
+        LogError: The log cannot be read.
     """
     positions = {partition: beyond(skipped.get(partition, ()), position) for partition, position in positions.items()}
     concerned = {
@@ -44,7 +51,7 @@ def open_reader(topic: Topic, positions: Mapping[int, int], skipped: Mapping[int
 
 
 class SkippingReader:
-    """A reader that leaves out records, and goes on behind a damaged batch that is left out."""
+    """A reader that omits skipped records. After a damaged batch in a skipped range, it continues behind the range."""
 
     def __init__(self, topic: Topic, positions: Mapping[int, int], skipped: Mapping[int, Ranges]) -> None:
         self._topic, self._skipped = topic, skipped
@@ -77,7 +84,7 @@ class SkippingReader:
         return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)] if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:
-        """Go on behind a batch that is skipped. Raises `error` where it is not."""
+        """Continue behind the skipped range that includes the damaged records. Raises `error` if no skipped range includes them."""
         end = beyond(self._skipped.get(error.partition, ()), error.begin)
         if end == error.begin:
             raise error

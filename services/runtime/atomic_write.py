@@ -1,4 +1,4 @@
-"""Small files that are there whole or not at all: written beside, then put in place."""
+"""Atomic writes of small files: a temporary file in the same folder is written and then renamed."""
 
 import os
 from contextlib import suppress
@@ -6,11 +6,12 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write `path` so that readers see what was there before or all of `content`. Two writers at once do not mix; the last one stands.
+    """Write `content` to `path` atomically: readers see the old content or all of the new one. Of concurrent writers, the last one wins.
 
-    Raises `OSError` that names `path`, and leaves nothing beside it.
+    Raises:
+        OSError: The write failed. The error names `path`, and the temporary file is removed.
     """
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # backups leave *.tmp out
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # backups exclude *.tmp
     try:
         beside.write_bytes(content)
         beside.replace(path)

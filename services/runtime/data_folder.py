@@ -1,4 +1,4 @@
-"""The data folder of an embedded installation: its lock, and the note that tells other commands where things answer."""
+"""The data folder of an embedded installation: its lock, and the file with the addresses of the running services."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from services.runtime.atomic_write import write_whole
 
 
 class InUse(Exception):  # noqa: N818 - names the fact
-    """Another `equirank up` holds the data folder."""
+    """Another `equirank up` process has locked the data folder."""
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(
@@ -22,7 +22,7 @@ class InUse(Exception):  # noqa: N818 - names the fact
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """Where a running installation answers."""
+    """Addresses of a running installation."""
 
     pid: int
     api: str
@@ -31,7 +31,7 @@ class Addresses(msgspec.Struct, frozen=True):
 
 
 class DataFolder:
-    """The folder, made with mode 0700 when it is not there."""
+    """The data folder. A missing folder is created with mode 0700."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,7 +39,7 @@ class DataFolder:
         self._lock: IO[str] | None = None
 
     def lock(self) -> None:
-        """Hold the folder until this process ends, however it ends. Raises `InUse`."""
+        """Lock the folder until `unlock` or the end of this process, even by a crash. Raises `InUse` if another process has the lock."""
         file = (self.path / "lock").open("a+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -49,12 +49,12 @@ class DataFolder:
             file.close()
             raise InUse(self.path, holder) from error
         self._lock = file
-        with suppress(OSError):  # a full disk: who holds the folder is told to people only
+        with suppress(OSError):  # on a full disk the number of the process is missing; only error messages use it
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
 
     def refuse_beside_another(self) -> None:
-        """Raises `InUse` where somebody holds the folder who did not start this process: two engines would take the log from each other."""
+        """Raise `InUse` if a process other than this one's parent has the lock. Two engines on one log would take over from each other."""
         try:
             with (self.path / "lock").open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -65,17 +65,17 @@ class DataFolder:
                 raise InUse(self.path, holder) from error
 
     def unlock(self) -> None:
-        """Let the folder go before this process ends."""
+        """Release the lock before the process ends."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def write_addresses(self, addresses: Addresses) -> None:
-        """Tell other commands where this installation answers."""
+        """Write the addresses of this installation for other commands."""
         write_whole(self.path / "up.json", msgspec.json.encode(addresses))
 
     def addresses(self) -> Addresses | None:
-        """Where the installation answers, or answered last; None when it never ran."""
+        """Addresses of the running installation, or of its last run; None if it never ran."""
         try:
             return msgspec.json.decode((self.path / "up.json").read_bytes(), type=Addresses)
         except FileNotFoundError:

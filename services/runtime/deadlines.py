@@ -1,6 +1,6 @@
-"""Calls that may hang, such as those to a file system or an object store: each has a deadline.
+"""Deadlines for calls that can hang, such as calls to a file system or an object store.
 
-A call that hangs cannot be ended. Its thread remains until the call returns, and does not keep the process from ending.
+A hanging call cannot be canceled. Its thread remains until the call returns. The thread is a daemon, so the process can end before.
 """
 
 import threading
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def start(work: Callable[[], T], name: str) -> Future[T]:
-    """Run `work` on a new thread; what it returns or raises. name: of the thread."""
+    """Run `work` on a new thread. Returns a future with its result or exception. name: name of the thread."""
     future: Future[T] = Future()
     threading.Thread(target=_run, args=(work, future), name=name, daemon=True).start()
     return future
@@ -28,7 +28,12 @@ def _run(work: Callable[[], T], future: "Future[T]") -> None:
 
 
 def ahead(items: Iterator[T], name: str) -> Iterator[T]:
-    """The same items, the next one made on a thread while the one before is used. name: of the threads."""
+    """Yield the same items, and prepare the next item on a thread while the caller uses the present one.
+
+    Args:
+        items: The items, of which none may be None.
+        name: Name of the threads.
+    """
     following = start(lambda: next(items, None), name)
     while (item := following.result()) is not None:
         following = start(lambda: next(items, None), name)
@@ -36,11 +41,11 @@ def ahead(items: Iterator[T], name: str) -> Iterator[T]:
 
 
 class Calls:
-    """Runs calls that may hang, so many of them at once. Further ones wait for a place, and fail at their deadline.
+    """Runs calls that can hang, with a limit of concurrent calls. Further calls wait for one to return, until their deadline.
 
     Args:
-        most: Calls at once, those among them that hang.
-        name: Of their threads.
+        most: Maximal number of concurrent calls, including calls that hang.
+        name: Name of their threads.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -48,7 +53,13 @@ class Calls:
         self._places = threading.BoundedSemaphore(most)
 
     def run(self, what: str, work: Callable[[], T], seconds: float) -> T:
-        """Return `work()`. Raises what it raises, and `TimeoutError` after `seconds`. what: what the call asks, for the error."""
+        """Return `work()`. Raises its exception, and `TimeoutError` after `seconds`.
+
+        Args:
+            what: Subject of the call, such as a path, for the error.
+            work: The call.
+            seconds: Deadline for the wait to start, and again for the call itself.
+        """
         if not self._places.acquire(timeout=seconds):
             raise TimeoutError(f"{what}: {self._most} earlier calls have not returned within {seconds:.3g} s")
 
@@ -60,7 +71,7 @@ class Calls:
 
         try:
             future = start(placed, self._name)
-        except BaseException:  # as where the system allows no further thread
+        except BaseException:  # for example if the system allows no further thread
             self._places.release()
             raise
         try:

@@ -1,4 +1,4 @@
-"""Free disk space, checked before anything is written: a start on a full disk leaves nothing half-made."""
+"""Check of free disk space before a start writes anything, so that a start on a full disk leaves no incomplete files."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class DiskFull(Exception):  # noqa: N818 - names the fact
-    """A folder's disk, or its quota, has less room (left) than is needed there, in bytes."""
+    """The disk or the quota of a folder has less free space than needed. needed, left: bytes."""
 
     def __init__(self, folder: Path, needed: int, left: int) -> None:
         super().__init__(
@@ -23,14 +23,14 @@ class DiskFull(Exception):  # noqa: N818 - names the fact
 
 
 class NoTemporaryFolder(Exception):  # noqa: N818 - names the fact
-    """None of the folders that Python tries takes temporary files: their disk is full, or may not be written."""
+    """Temporary files cannot be written to any of the folders that Python tries, because of full disks or missing permissions."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"no folder takes temporary files ({why}); make room there, allow it for this user, or name another by TMPDIR")
 
 
 def temporary_folder() -> Path:
-    """Where temporary files go. Raises `NoTemporaryFolder`."""
+    """Folder of temporary files. Raises `NoTemporaryFolder`."""
     try:
         return Path(tempfile.gettempdir())
     except FileNotFoundError as error:
@@ -38,9 +38,13 @@ def temporary_folder() -> Path:
 
 
 def check_room(wanted: Iterable[tuple[Path, int]]) -> None:
-    """Raise `DiskFull` unless each folder can take so many bytes, all of them at once. Nothing stays, however this process ends.
+    """Raise `DiskFull` unless the given bytes fit into each folder, all of them together.
 
-    The room is really taken for a moment, as quotas and reserved blocks show in no figure.
+    The function allocates the space in temporary files for a moment, because figures of free space do not show quotas and reserved blocks.
+    The files have no names, so none remains even after a crash.
+
+    Args:
+        wanted: Pairs of a folder and the number of bytes needed in it.
     """
     with ExitStack() as held:
         for folder, needed in wanted:
@@ -59,6 +63,6 @@ def _take(held: ExitStack, folder: Path, needed: int) -> None:
 
 
 def _left(folder: Path) -> int:
-    """Bytes that the file system reports; a quota may leave less."""
+    """Free bytes as reported by the file system. A quota may allow less."""
     told = os.statvfs(folder)
     return told.f_bavail * told.f_frsize

@@ -1,4 +1,4 @@
-"""How long something took, each time: counted by bucket, as a histogram of Prometheus tells it."""
+"""Histogram of durations, counted by bucket as in Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -9,8 +9,12 @@ from services.runtime.metrics import FOLD_BUCKETS
 
 
 class Durations(msgspec.Struct):
-    """bounds: seconds, rising; counts: times by the first bound that they fit, the last of them by none; seconds: all together. One
-    thread adds.
+    """A histogram of durations. Only one thread may add to it.
+
+    Attributes:
+        bounds: Upper bounds of the buckets in seconds, ascending.
+        counts: Number of durations in each bucket. The last count is for durations above all bounds.
+        seconds: Sum of all durations.
     """
 
     bounds: tuple[float, ...] = FOLD_BUCKETS
@@ -21,13 +25,13 @@ class Durations(msgspec.Struct):
         self.counts = self.counts or [0] * (len(self.bounds) + 1)
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
+        """Count a duration."""
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.seconds += seconds
 
     @classmethod
     def together(cls, parts: Iterable["Durations"], bounds: tuple[float, ...] = FOLD_BUCKETS) -> "Durations":
-        """A copy of all of them in one; they have these bounds."""
+        """Sum of several histograms, as a new one. bounds: their bounds, equal for all."""
         whole = cls(bounds)
         for part in parts:
             whole.counts = [count + more for count, more in zip(whole.counts, part.counts, strict=True)]

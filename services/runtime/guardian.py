@@ -1,7 +1,8 @@
-"""Kills a process group when its supervisor is gone, however that ended.
+"""Kills a process group when its supervisor ended, even by a crash.
 
-Run as `python -m services.runtime.guardian GROUP` with the read end of a pipe as standard input: the supervisor alone holds the write
-end, so end of file means that it ended. Everything is safe to kill at any moment: the log is the truth.
+Run as `python -m services.runtime.guardian GROUP` with the read end of a pipe as standard input. Only the supervisor has the write end
+open, so the end of file means that the supervisor ended. Every process can be killed at any time, because all state is recovered from the
+log.
 """
 
 import os
@@ -10,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Wait for the end of standard input, then kill the group (which holds this process too)."""
+    """Wait for the end of standard input, then kill the group, which includes this process."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     group = int(sys.argv[1])

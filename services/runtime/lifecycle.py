@@ -1,4 +1,4 @@
-"""Lifecycles as tables: the statuses of one kind of thing, and the event that leads from each to the next."""
+"""Lifecycles as tables of transitions: from a status, an event leads to the next status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ EventT = TypeVar("EventT", bound=StrEnum)
 
 
 class UndefinedTransition(Exception):  # noqa: N818 - names the fact
-    """An event that a lifecycle does not define in a status. It is a defect of the program, never of its input."""
+    """A lifecycle does not define the event for the status. It is a defect of the program, not of its input."""
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Lifecycle(Generic[StatusT, EventT]):
     """A table of transitions.
 
     Attributes:
-        name: What goes through this lifecycle, such as "solve job".
+        name: What has this lifecycle, such as "solve job".
         start: The first status.
-        table: (status, event) -> next status. An event that is missing for a status must not happen in it.
+        table: (status, event) -> next status. An event without an entry for a status must not occur in it.
     """
 
     name: str

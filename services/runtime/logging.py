@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error: time, level, logger, message, the request, and what the line is about (pool, position, ...)."""
+"""Logs as JSON lines on standard error, with time, level, logger, message, id of the request, and fields such as pool and position."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ _request_id: ContextVar[str] = ContextVar("equirank_request_id")
 
 @contextmanager
 def in_request(request_id: str) -> Iterator[None]:
-    """Every line logged inside, by this thread or task, carries the id of the request."""
+    """Add the id of the request to every line that this thread or task logs inside of the `with` block."""
     token = _request_id.set(request_id)
     try:
         yield
@@ -25,29 +25,29 @@ def in_request(request_id: str) -> Iterator[None]:
 
 
 class LogThrottle:
-    """Warnings of what may last: the first of each kind is logged at once, and then one every `seconds`. clock: never goes back."""
+    """Limits repeated warnings: the first of each message is logged at once, then at most one in `seconds`. clock: monotonic seconds."""
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds, self._clock = seconds, clock
         self._told_at: dict[str, float] = {}
 
     def warn(self, logger: logging.Logger, message: str, error: object, **fields: str | int) -> None:
-        """Log `message` about `error`, unless the same message was logged not long ago."""
+        """Log `message` about `error`, unless the same message was logged in the last `seconds`."""
         now = self._clock()
         if now - self._told_at.get(message, float("-inf")) >= self._seconds:
             self._told_at[message] = now
             logger.warning(message, error, extra=fields)
 
     def over(self, message: str) -> None:
-        """That trouble is gone: the next one is news again."""
+        """The problem of `message` is over. Its next warning is logged at once."""
         self._told_at.pop(message, None)
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line. Text of others, such as a request's path, cannot break the line: it is escaped."""
+    """Formats each line as one JSON object. JSON escapes line breaks in text from outside, such as the path of a request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """`record` as a line without its end."""
+        """`record` as a line of JSON, without the line feed."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -63,7 +63,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(level: str, stream: TextIO | None = None) -> None:
-    """Send every logger of this process, uvicorn's too, through one JSON handler. stream: standard error unless given."""
+    """Send all loggers of this process, including uvicorn's, to one JSON handler.
+
+    Args:
+        level: Lowest level of Equirank's own lines. Other loggers have fixed levels.
+        stream: Output; standard error by default.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()

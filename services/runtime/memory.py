@@ -1,4 +1,4 @@
-"""How a process that reads many outcomes handles memory: few searches for cycles, and freed memory stays with the process."""
+"""Memory settings for a process that reads many outcomes: fewer runs of the garbage collector, and reuse of freed memory."""
 
 import ctypes
 import gc
@@ -8,7 +8,8 @@ from typing import Final
 log = logging.getLogger("equirank.memory")
 
 _GC_THRESHOLD: Final = (100_000, 20, 100)
-"""Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
+"""High thresholds, because the objects of decoded outcomes have no cycles and are freed together. With the default thresholds, the search
+for cycles would take most of the time."""
 _OPTIONS: Final = {-3: 32 << 20, -1: 64 << 20}
 """Options of glibc's `mallopt` by their numbers in malloc.h, in bytes.
 
@@ -18,11 +19,11 @@ the process keeps. Both values are the largest that malloc chooses by itself.
 
 
 def set_up_memory() -> None:
-    """Set up Python's garbage collector and the C library's allocator, for the whole process.
+    """Set the thresholds of Python's garbage collector and of the C library's allocator for this process.
 
-    Each slice of records allocates columns and frees them. With standard thresholds their memory goes back to the system each time, and
-    every page of it costs a fault in the next slice: up to a tenth of the time to fold a stream. Up to 64 MiB stay with the process now.
-    Other C libraries than glibc keep their own rules.
+    The fold of each slice of records allocates columns and frees them. With the default thresholds, the allocator returns this memory to
+    the system each time, and the page faults of the next slice take up to a tenth of the time of a fold. With these thresholds, the process
+    keeps up to 64 MiB of freed memory. The allocator is changed only for glibc.
     """
     gc.set_threshold(*_GC_THRESHOLD)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

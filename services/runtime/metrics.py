@@ -1,6 +1,6 @@
-"""Every metric of API and engine, by name: one table that the processes build theirs from and docs/reference/metrics.md is held to.
+"""Table of all metrics of the API and the engine. Processes create their metrics from it. Tests compare it with docs/reference/metrics.md.
 
-No label carries a pool, an agent, a task or anything else that grows with use: each takes one of a bounded set of values.
+Every label has a bounded set of values. No label has a pool, an agent, a task or another value whose number grows with use.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CHECKPOINT_BUCKETS: Final = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 BOUNDED: Final = frozenset({"method", "route", "status", "reason", "partition", "shard", "part", "host"})
-"""Labels whose number of values stays small. Other labels are refused by the tests."""
+"""Labels with a small number of values. Tests refuse other labels."""
 
 _FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Metric(NamedTuple):
-    """One metric. name: with prefix, and with `_total` for counters; buckets: of histograms, in seconds."""
+    """One metric. name: full name, with `_total` for a counter; buckets: upper bounds of a histogram's buckets in seconds."""
 
     kind: Literal["counter", "gauge", "histogram"]
     name: str
@@ -140,7 +140,7 @@ ENGINE: Final = (
 
 
 class Metrics:
-    """The metrics of one process, in its own registry. Asking for one that is not in the table raises `KeyError`."""
+    """The metrics of one process, in its own registry. The methods raise `KeyError` for a name that is not in the table."""
 
     def __init__(self, table: Sequence[Metric]) -> None:
         self.registry = CollectorRegistry()
@@ -151,19 +151,19 @@ class Metrics:
             self._add(metric)
 
     def counter(self, name: str) -> Counter:
-        """The counter of this full name."""
+        """The counter with this full name."""
         return self._counters[name]
 
     def gauge(self, name: str) -> Gauge:
-        """The gauge of this full name."""
+        """The gauge with this full name."""
         return self._gauges[name]
 
     def histogram(self, name: str) -> Histogram:
-        """The histogram of this full name."""
+        """The histogram with this full name."""
         return self._histograms[name]
 
     def text(self) -> bytes:
-        """All of them as Prometheus reads them, of type `CONTENT_TYPE`."""
+        """All metrics in the text format of Prometheus, with the media type `CONTENT_TYPE`."""
         return generate_latest(self.registry)
 
     def _add(self, metric: Metric) -> None:

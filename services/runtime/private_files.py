@@ -1,4 +1,4 @@
-"""Files that only their owner reads: people's names and results, and what lets others run code here."""
+"""Files that only their owner may read: names and results of people, and Ray's token, with which others could run code on this machine."""
 
 import os
 import secrets
@@ -10,12 +10,12 @@ _TOKEN_BYTES: Final = 32
 
 
 def make_files_private() -> None:
-    """Let everything that this process and its children create be readable by its owner only, wherever it is written."""
+    """Set the umask so that only the owner may read the files that this process and its children create."""
     os.umask(_PRIVATE)
 
 
 def write_token(folder: Path) -> Path:
-    """Write a new random token into `folder`; the path of its file. The folder gets mode 0700 and the file 0600, whatever they had."""
+    """Write a new random token to a file in `folder`, and return the path of the file. The folder gets mode 0700 and the file 0600."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     path = folder / "auth_token"

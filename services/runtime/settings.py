@@ -1,6 +1,6 @@
-"""Every setting of the service in one place: EQUIRANK_* over a TOML file over these defaults.
+"""All settings of the service. Environment variables EQUIRANK_* override the TOML file, and the TOML file overrides the defaults here.
 
-The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON in environment variables.
+EQUIRANK_CONFIG names the TOML file. In environment variables, lists and tables are written as JSON.
 """
 
 import os
@@ -18,9 +18,9 @@ from ratings_core.errors import InputError
 _CONFIG: Final = "EQUIRANK_CONFIG"
 _OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES", "EQUIRANK_REQUIRE", "EQUIRANK_KUBECONFIG")
 _CLUSTER_TESTS: Final = "EQUIRANK_CLUSTER_"
-"""Read by tests and benchmarks."""
+"""Prefix of environment variables that only tests and benchmarks read."""
 _SECRETS: Final = re.compile(r"://[^@]*:[^@]*@|://.*\?")
-"""A password or a query in a URL. A query may hold a signature."""
+"""A password or a query in a URL. A query may contain a signature."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 TOPIC_PREFIX = "equirank."
@@ -28,8 +28,12 @@ TOPIC_PREFIX = "equirank."
 
 
 class Provisional(NamedTuple):
-    """Which agents are provisional. outcomes: those that took part in fewer; ranks: share of a board that an interval of ranks may span;
-    deviation: share of a newcomer's deviation that an online method's may be.
+    """Limits for provisional agents.
+
+    Attributes:
+        outcomes: An agent with fewer outcomes is provisional on live boards.
+        ranks: An agent whose interval of ranks spans a larger share of the board is provisional on solved boards.
+        deviation: An agent whose rating deviation exceeds this share of a new agent's deviation is provisional on live boards.
     """
 
     outcomes: int
@@ -38,11 +42,11 @@ class Provisional(NamedTuple):
 
 
 PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
-"""Unless told otherwise."""
+"""Default limits."""
 
 
 class Settings(BaseSettings):
-    """How one installation runs. The embedded default needs none of it."""
+    """Settings of one installation. All have defaults, for the embedded installation."""
 
     model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -195,7 +199,7 @@ class Settings(BaseSettings):
     @field_validator("checkpoints", "archive")
     @classmethod
     def _absolute_folder(cls, value: str | None) -> str | None:
-        """One folder for all processes, wherever each was started; an empty text names none."""
+        """Make a path absolute, so that processes started in other folders use the same one. An empty text becomes None."""
         return str(_at_home(Path(value)).absolute()) if value and "://" not in value else value or None
 
     @field_validator("write_keys", "admin_keys")
@@ -232,12 +236,12 @@ class Settings(BaseSettings):
 
     @property
     def provisional(self) -> Provisional:
-        """Who is provisional on boards."""
+        """The limits for provisional agents."""
         return Provisional(self.provisional_outcomes, self.provisional_ranks, self.provisional_deviation)
 
     @property
     def checkpoint_url(self) -> str:
-        """URL (fsspec) of the folder that holds checkpoints and results."""
+        """Path or fsspec URL of the folder of checkpoints and results."""
         return self.checkpoints or (self.data / "state").as_uri()
 
     @classmethod
@@ -249,14 +253,14 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base class names it
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then environment, then the TOML file, then secrets files."""
+        """Sources of settings in order of precedence: arguments, environment, TOML file, secrets files."""
         file = os.environ.get(_CONFIG)
         toml = (_toml(settings_cls, Path(file)),) if file else ()
         return (init_settings, env_settings, *toml, file_secret_settings)
 
 
 def _at_home(path: Path) -> Path:
-    """A path with the home folder that its `~` names. Raises `ValueError`."""
+    """Replace `~` at the start of a path by the home folder. Raises `ValueError` if the home folder is unknown."""
     try:
         return path.expanduser()
     except RuntimeError as error:
@@ -265,13 +269,13 @@ def _at_home(path: Path) -> Path:
 
 
 def no_settings(names: Iterable[str]) -> list[str]:
-    """Those of the names of environment variables that begin as settings do, and are none: misspelt, or of another version."""
+    """The names among `names` that begin with EQUIRANK_ but are not settings: misspelled names, or settings of another version. Sorted."""
     known = {f"EQUIRANK_{name.upper()}" for name in Settings.model_fields} | {_CONFIG, *_OTHERS}
     return sorted(name for name in names if name.startswith("EQUIRANK_") and not name.startswith(_CLUSTER_TESTS) and name not in known)
 
 
 def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
-    """The file's settings. Raises `InputError`: pydantic would go on without a file that is not there."""
+    """Source with the settings of the TOML file. Raises `InputError` if it is missing or invalid; pydantic would ignore a missing file."""
     try:
         tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

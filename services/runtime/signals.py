@@ -1,4 +1,4 @@
-"""Stopping on signals: in order by the first one, at once by the second."""
+"""Stop on signals: the first signal begins an orderly stop, the second one stops at once."""
 
 import os
 import signal
@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterable
 
 
 def on_signals(numbers: Iterable[int], first: Callable[[], object], later: Callable[[int], object]) -> None:
-    """The first of these signals calls `first`, every later one `later` with its number. To be called in the main thread.
+    """Register callbacks for signals. Call it in the main thread.
 
-    Both run in a thread of their own, which the C handler wakes: the main thread may be inside a call of a library that does not
-    come back, or hold the very lock that `first` takes.
+    The callbacks run in a separate thread, which Python's C handler wakes by a pipe. They must not run in the main thread: it may be inside
+    of a library call that does not return, or hold a lock that `first` needs.
+
+    Args:
+        numbers: The signals.
+        first: Called on the first of these signals.
+        later: Called with the number of the signal on every later one.
     """
     meant = frozenset(numbers)
     reads, writes = os.pipe()
@@ -35,4 +40,4 @@ def _watch(reads: int, meant: frozenset[int], first: Callable[[], object], later
 
 
 def _nothing(number: int, frame: object) -> None:
-    """In place of what Python would do: the thread does it."""
+    """Handler that replaces Python's default action. The thread of `_watch` does the work."""

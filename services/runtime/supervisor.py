@@ -1,7 +1,7 @@
-"""Children of `equirank up`: one process group, started in order, watched, restarted, stopped in reverse order.
+"""Starts the child processes of `equirank up` in one process group, restarts them after failures, and stops them in reverse order.
 
-The group's leader is a placeholder that outlives its members, so the group exists from the first child to the last. Nothing
-survives the supervisor: a guardian in the group holds a pipe from it and kills the group at its end.
+The leader of the group is a placeholder process that ends last, so the group exists as long as any child. No child outlives the supervisor:
+a guardian process in the group reads a pipe from the supervisor, and kills the group when the pipe closes.
 """
 
 import logging
@@ -18,14 +18,21 @@ from typing import Final
 log = logging.getLogger("equirank.supervisor")
 
 BACKOFF: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before what ended is started again, the first time, the second, ..."""
+"""Seconds before a program is restarted after its first failure, its second, and so on. The last value is for all later ones."""
 STEADY_SECONDS: Final = 60.0
-"""A program that ran for so long counts as healthy: its next failure is a first one."""
+"""After running for this many seconds, a program counts as healthy: its next failure counts as the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One child. ready: raises or returns False until the child serves; stop_seconds: what it gets between TERM and KILL."""
+    """A program to run as a child.
+
+    Attributes:
+        name: Name, also of its log file.
+        command: Program and arguments.
+        environment: Environment variables in addition to those of this process.
+        stop_seconds: Seconds between SIGTERM and SIGKILL when it is stopped.
+    """
 
     name: str
     command: Sequence[str]
@@ -34,7 +41,7 @@ class Program:
 
 
 class Supervisor:
-    """Starts programs in its own process group. Not for more than one thread."""
+    """Starts programs in one process group. Only one thread may use it."""
 
     def __init__(self, logs: Path) -> None:
         self._logs = logs
@@ -43,7 +50,7 @@ class Supervisor:
         self._failures: dict[str, int] = {}
         self._again: dict[str, float] = {}
         self._seen_at: dict[str, float] = {}
-        """When `watch` first saw the program run, since its last start."""
+        """Time at which `watch` first saw the program run after its last start."""
         read, self._pipe = os.pipe()
         leader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=read, process_group=0)
         self.group = leader.pid
@@ -53,7 +60,7 @@ class Supervisor:
         os.close(read)
 
     def start(self, program: Program) -> None:
-        """Start a program; its output goes to <logs>/<name>.log."""
+        """Start a program. Its output is appended to <logs>/<name>.log."""
         with (self._logs / f"{program.name}.log").open("ab") as output:
             child = subprocess.Popen(
                 program.command,
@@ -66,7 +73,14 @@ class Supervisor:
         self._running[program.name] = (program, child)
 
     def watch(self, now: float) -> None:
-        """Restart what ended by itself, after a pause that grows with each failure. Raises `ChildProcessError` without its guardian."""
+        """Restart programs that ended, after a pause that grows with each failure. Call it regularly.
+
+        Args:
+            now: Monotonic time in seconds.
+
+        Raises:
+            ChildProcessError: The guardian ended, so children could outlive the supervisor.
+        """
         if self._guardian.poll() is not None:
             raise ChildProcessError("the guardian ended: without it a killed supervisor would leave processes behind, so all stop")
         for name, (program, child) in list(self._running.items()):
@@ -84,7 +98,7 @@ class Supervisor:
                 self._start_again(program, now)
 
     def _start_again(self, program: Program, now: float) -> None:
-        """Where that cannot be, as on a full disk that takes no new file, it is tried again after the longest pause."""
+        """Start a program again. If this fails, for example on a full disk, the next attempt is after the longest pause."""
         try:
             self.start(program)
         except OSError as error:
@@ -94,7 +108,17 @@ class Supervisor:
         del self._again[program.name]
 
     def wait_until(self, name: str, ready: Callable[[], bool], seconds: float) -> None:
-        """Wait until `ready`; raises `TimeoutError` or `ChildProcessError` that names the log to read."""
+        """Wait until `ready()` is true.
+
+        Args:
+            name: Name of the program.
+            ready: Whether the program serves; called every 50 ms.
+            seconds: Deadline.
+
+        Raises:
+            TimeoutError: The program was not ready at the deadline. The message names its log file.
+            ChildProcessError: The program ended. The message names its log file.
+        """
         deadline = time.monotonic() + seconds
         while not ready():
             if (status := self._running[name][1].poll()) is not None:
@@ -104,12 +128,12 @@ class Supervisor:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stop all programs, then the group itself."""
+        """Stop all programs, then kill the process group."""
         self.stop_programs()
         self.kill()
 
     def stop_programs(self) -> None:
-        """Stop all programs, newest first, each within its time."""
+        """Stop all programs, newest first. A program that does not end within its `stop_seconds` is killed."""
         for program, child in reversed(self._running.values()):
             child.terminate()
             try:
@@ -119,7 +143,7 @@ class Supervisor:
                 child.kill()
 
     def kill(self) -> None:
-        """End the whole group now."""
+        """Kill the process group now."""
         try:
             os.killpg(self.group, signal.SIGKILL)
         except ProcessLookupError:

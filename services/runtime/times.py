@@ -1,4 +1,4 @@
-"""Times as people ask for them: ISO dates and times, or seconds since 1970."""
+"""Parsing of times from users: ISO dates and times, or seconds since 1970."""
 
 import math
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from ratings_core.errors import InputError
 
 
 def moment(text: str, argument: str) -> float:
-    """Seconds since 1970; of a time that names no zone in UTC. Raises `InputError` about `argument`."""
+    """Parse a time as seconds since 1970. A time without a zone is in UTC. Raises `InputError` that names `argument`."""
     try:
         if math.isfinite(seconds := float(text)):
             return seconds

@@ -1,8 +1,8 @@
-"""Whole games in groups at random, by their ids: what intervals of outcomes of many sides are resampled from.
+"""Games in random groups, for intervals of games with many sides. A bootstrap resamples groups, because pairs of one game are dependent.
 
-A pair tally whose tasks are the groups. An outcome counts once, in the group that the hash of its id says, so the groups add up to the
-pool's own tally, hold at most one row for each pair of each outcome, and need no seed; replicates are drawn from them when
-they are wanted (docs/decisions/0025-clustered-pools.md).
+The groups are stored as a pair tally whose tasks are the group numbers. The hash of an outcome's id decides its group, so no seed is
+needed. All pairs of an outcome count in one group; so the groups add up to the pool's pair tally, and the tally holds at most one row for
+each pair of each outcome. Replicates are drawn when a solve needs them (docs/decisions/0025-clustered-pools.md).
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,17 @@ _SHIFT: Final = np.uint64(64 - 6)
 
 
 def in_groups(batch: OutcomeBatch) -> OutcomeBatch:
-    """`batch` with each outcome's group in the place of its task."""
+    """Copy of `batch` in which the task of each outcome is the number of its group, from 0 to `GROUPS` - 1."""
     return replace(batch, task=(batch.key[:, 0] >> _SHIFT).astype(np.int32))
 
 
 def counts_of_groups(clusters: PairTally, buckets: Mapping[int, float] | None = None) -> tuple[PairCounts, ...]:
-    """Counts of all groups, those that got no outcome too. buckets: bucket to its weight; by default all count once."""
+    """Pair counts of each group, in order of group number. A group without outcomes has empty counts.
+
+    Args:
+        clusters: Pair tally by group.
+        buckets: Weight of each time bucket; by default every bucket has weight 1.
+    """
     found = clusters.counts_by_task(buckets)
     nothing = PairCounts.from_dense(np.zeros((1, 1)))
     return tuple(found.get(group, nothing) for group in range(GROUPS))

@@ -1,6 +1,7 @@
-"""Content of one pool: all that its outcomes made of it. Checkpoints hold it, digests cover it.
+"""Content of one pool: the result of folding its outcomes. Checkpoints store the content, and digests cover it.
 
-`arrays` is canonical: equal folds give equal arrays, whatever the batches, capacities and hash tables were (law 1).
+`PoolContent.arrays` is canonical: folds of equal outcomes give equal arrays, independent of batch sizes, reserved capacities and the
+layout of hash tables (law 1).
 """
 
 from collections.abc import Mapping
@@ -26,9 +27,11 @@ from services.wire.pools import Kind
 
 
 class PoolClock:
-    """The time of a pool: the latest time of its outcomes so far, which decides the bucket of each outcome (law 2).
+    """Pool time: the latest time of the outcomes folded so far. Pool time decides the bucket of each outcome (law 2).
 
-    time: latest time folded, None before any. late: outcomes older than that on arrival, since this object was made.
+    Attributes:
+        time: Pool time in seconds; None before the first outcome.
+        late: Number of outcomes with a time before pool time on their arrival, since this object was made.
     """
 
     def __init__(self, bucket_seconds: float | None) -> None:
@@ -37,7 +40,11 @@ class PoolClock:
         self.late = 0
 
     def buckets(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Advance to `times` (n,), n >= 1. The bucket of each outcome is that of the pool's time on its arrival: a late one counts now."""
+        """Advance pool time by outcomes with the times `times` (n,) in seconds, n >= 1.
+
+        Returns:
+            int64 (n,), the bucket of pool time on arrival of each outcome. So a late outcome counts in the newest bucket.
+        """
         running = np.maximum.accumulate(times if self.time is None else np.maximum(times, self.time))
         self.time = float(running[-1])
         self.late += int(np.count_nonzero(times < running))
@@ -57,16 +64,22 @@ class _Part(Protocol):
 
 
 class _LargePart(_Part, Protocol):
-    """A part that is frozen without being copied."""
+    """A part that can be frozen without a copy (copy on write)."""
 
     def frozen(self) -> Frozen: ...
 
 
 class PoolContent:
-    """fold(settings of a generation, outcomes so far).
+    """The content of a pool under one generation: a pure function of the generation's settings and the outcomes so far.
 
-    agents, tasks: names by id. edits: what the generation leaves out or renames, None if nothing. ratings, tallies: folded outcomes.
-    dedupe: ids counted. counts: outcomes by `COUNTERS`. clock: the pool's time.
+    Attributes:
+        agents, tasks: Names by id.
+        edits: The generation's retractions, bans, aliases and erasures; None if it has none.
+        ratings: States of the online methods.
+        tallies: Counts for solved methods.
+        dedupe: Ids of the last outcomes counted.
+        counts: One number for each of `COUNTERS`.
+        clock: Pool time.
     """
 
     def __init__(self, kind: Kind, generation: Generation, retracted: Retracted = NONE) -> None:
@@ -81,7 +94,7 @@ class PoolContent:
 
     @classmethod
     def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "PoolContent":
-        """The content whose `arrays` these are. Raises `RatingsError`, `KeyError` or `ValueError` where they are none."""
+        """Rebuild a content from the result of `arrays`. Raises `RatingsError`, `KeyError` or `ValueError` for invalid arrays."""
         content = cls(kind, generation)
         if content.edits is not None:
             content.edits = Edits.from_arrays(part(arrays, "edits"), generation)
@@ -94,7 +107,14 @@ class PoolContent:
         return content
 
     def start_from(self, initial: Mapping[str, Mapping[str, float]]) -> NDArray[np.int32]:
-        """Begin with the ratings that a generation gives agents, by method and name. Returns the agents' ids."""
+        """Set the initial ratings of a generation. Call it before the first outcome is folded.
+
+        Args:
+            initial: Rating by method and name of the agent.
+
+        Returns:
+            Ids of the agents that have an initial rating.
+        """
         names = sorted({name for ratings in initial.values() for name in ratings})
         if not names:
             return _NO_AGENTS
@@ -103,7 +123,14 @@ class PoolContent:
         return ids
 
     def fold(self, columns: GameColumns | ScoreColumns) -> NDArray[np.int32]:
-        """Fold outcomes that fit the limits, in order; those seen before count as duplicates or conflicts. Returns whom they changed."""
+        """Fold outcomes in order. An outcome with an id in the dedupe window only counts as a duplicate or a conflict.
+
+        Args:
+            columns: Outcomes that fit the limits of the generation.
+
+        Returns:
+            Ids of the agents in the new outcomes; an agent occurs once for each time that the outcomes name it.
+        """
         verdicts = self.dedupe.admit(columns.id_hash, columns.body_hash)
         self.counts["duplicates"] += int(np.count_nonzero(verdicts == DUPLICATE))
         self.counts["conflicts"] += int(np.count_nonzero(verdicts == CONFLICT))
@@ -129,7 +156,10 @@ class PoolContent:
             self.tallies.add_scores(columns.batch(agents, self.tasks.intern_packed(columns.tasks)), bucket)
 
     def _game_tasks(self, tasks: Arena) -> NDArray[np.int32]:
-        """Ids of the tasks of games; -1 where the pool counts none, or has as many as it may (the game counts without its task)."""
+        """Task id of each game; -1 if the pool does not count by task, or if the task is new and the pool is at its limit of tasks.
+
+        A game with task id -1 counts, but without its task.
+        """
         if not self._fold.per_task:
             return np.full(len(tasks), NO_TASK, np.int32)
         if len(self.tasks) + len(tasks) <= self._fold.max_tasks:
@@ -149,9 +179,13 @@ class PoolContent:
         return named({prefix: part.arrays() for prefix, part in parts.items()}) | activity | self._loose()
 
     def freeze(self, pool: str) -> FrozenPool:
-        """The content as of now, for any thread, while folding goes on: nothing is copied before it changes.
+        """Freeze the present content (copy on write), so that another thread can read it while folding continues.
 
-        Raises `RuntimeError` where the last one was neither read nor closed. pool: its name, for the error.
+        Args:
+            pool: Name of the pool, for the error.
+
+        Raises:
+            RuntimeError: The previous frozen content was neither read nor closed.
         """
         if self._frozen is not None and self._frozen.open:
             msg = f"pool {pool} is frozen already"
@@ -163,7 +197,7 @@ class PoolContent:
         return self._frozen
 
     def _save_frozen(self, agents: NDArray[np.int32]) -> None:
-        """Keep what a frozen copy needs of these agents before it changes."""
+        """Copy the rows of `agents` into the open frozen content, before they change."""
         if self._frozen is None:
             return
         if self._frozen.open:
@@ -172,7 +206,7 @@ class PoolContent:
             self._frozen = None
 
     def memory(self) -> dict[str, int]:
-        """Bytes held by part, with what is reserved for growth."""
+        """Bytes of memory by part, reserved capacity included."""
         return {
             "names": self.agents.nbytes + self.tasks.nbytes,
             "ratings": self.ratings.nbytes,

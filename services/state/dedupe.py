@@ -1,4 +1,4 @@
-"""The last ids that a pool counted, so that each outcome counts once (law 3)."""
+"""Dedupe window: the last ids that a pool counted. It makes each outcome count once (law 3)."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -15,7 +15,7 @@ __all__ = ["CONFLICT", "DUPLICATE", "NEW", "DedupeWindow"]
 
 DEFAULT_CAPACITY: Final = 4_194_304
 MAX_CAPACITY: Final = 1 << 28
-"""Of solves of files. A pool remembers at most 2**26 ids, see `FoldSettings`."""
+"""The largest window, used for solves of files. The window of a pool holds at most 2**26 ids, see `FoldSettings`."""
 _FIRST: Final = 64
 _S32: Final = np.uint64(32)
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -23,10 +23,11 @@ _ARRAYS: Final = frozenset({"ids", "bodies"})
 
 
 class DedupeWindow:
-    """Remembers the last `capacity` ids that were new, and the body that each came with.
+    """Remembers the last `capacity` distinct ids, each with a hash of the body of its outcome.
 
-    Ids are 128-bit hashes. Of a body's 64-bit hash 32 bits are kept, so a conflict is counted as a duplicate once in 2**32; neither
-    is applied. Memory at full size: 28 bytes an id, 16 + 4 in the ring and 8 in the table. Small windows grow by doubling.
+    Ids are 128-bit hashes. The window keeps 32 bits of the 64-bit hash of a body. So with probability 2**-32 a conflict is counted as a
+    duplicate; neither of the two is folded. A full window takes 28 bytes an id: 16 + 4 in the ring and 8 in the table. A small window
+    grows by doubling.
     """
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
@@ -45,14 +46,24 @@ class DedupeWindow:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of memory held, reserved capacity included."""
         return self._ids.nbytes + self._bodies.nbytes + self._table.nbytes
 
     def admit(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """What each id is, in order: NEW, DUPLICATE, or CONFLICT where it is known with another body.
+        """Classify ids in order, and enter each new id into the window.
 
-        ids: uint64 (n, 2); bodies: uint64 (n,). New ids are entered at once, so the first of equal ids in one call wins, and
-        push out the oldest beyond the capacity; known ids change nothing. How ids are cut into calls makes no difference.
+        A new id is entered before the next id is classified, so the first of equal ids in one call is NEW. In a full window a new id
+        replaces the oldest one. A known id changes nothing. The result does not depend on how the ids are divided into calls.
+
+        Args:
+            ids: uint64 (n, 2), 128-bit hashes of ids.
+            bodies: uint64 (n,), hashes of bodies.
+
+        Returns:
+            uint8 (n,): NEW; DUPLICATE, a known id with the same body; or CONFLICT, a known id with another body.
+
+        Raises:
+            InputError: An array has the wrong type or shape.
         """
         if ids.shape != (len(ids), 2) or ids.dtype != np.uint64:
             raise InputError("ids", ids, "must be uint64 of shape (n, 2)")
@@ -61,22 +72,26 @@ class DedupeWindow:
         return self._admit(np.ascontiguousarray(ids), (bodies * _ODD >> _S32).astype(np.uint32))
 
     def holds(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of `ids` (n, 2) it remembers."""
+        """Which of `ids` (n, 2) are in the window: bool (n,)."""
         found: NDArray[np.bool_] = holds(np.ascontiguousarray(ids), self._ids, self._table, self._layout)
         return found
 
     @property
     def full(self) -> bool:
-        """Whether it may have forgotten ids."""
+        """Whether the window holds `capacity` ids. A full window may have dropped older ids."""
         return self._size == self.capacity
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy, oldest first: ids uint64 (n, 2), bodies uint32 (n,), the part that is kept of each hash."""
+        """Canonical copy, oldest id first: ids uint64 (n, 2), and bodies uint32 (n,), 32 bits of the hash of each body."""
         order = self._oldest, self._size
         return {"ids": _unrolled(self._ids, *order), "bodies": _unrolled(self._bodies, *order)}
 
     def frozen(self) -> "FrozenWindow":
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says. There can be only one such at a time."""
+        """Freeze the result of `arrays` (copy on write, see `ratings_core.arrays.frozen`).
+
+        Raises:
+            RuntimeError: The previous frozen window was neither read nor closed. A window has at most one open frozen copy.
+        """
         if self._frozen is not None and self._frozen.open:
             msg = "the window is frozen already"
             raise RuntimeError(msg)
@@ -85,7 +100,7 @@ class DedupeWindow:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], capacity: int = DEFAULT_CAPACITY) -> "DedupeWindow":
-        """The window whose `arrays()` these are. Raises `InputError` where they hold more than `capacity` or equal ids."""
+        """Rebuild a window from the result of `arrays`. Raises `InputError` for more than `capacity` ids, equal ids or wrong shapes."""
         window = cls(capacity)
         if arrays.keys() != _ARRAYS:
             raise InputError("arrays", sorted(arrays), f"must be {sorted(_ARRAYS)}")
@@ -95,7 +110,7 @@ class DedupeWindow:
         if len(ids) > capacity:
             raise InputError("arrays['ids']", len(ids), f"must be at most {capacity}, the capacity")
         length = len(window._bodies)
-        while length < len(ids):  # the room that growing would have made
+        while length < len(ids):  # the length that a window reaches when it grows by doubling
             length = min(2 * length, capacity)
         window._ids, window._bodies, window._size = ids, bodies, len(ids)
         if not window._resize(length):
@@ -113,7 +128,7 @@ class DedupeWindow:
             self._resize(min(2 * len(self._bodies), self.capacity))
 
     def _save(self, new: int) -> None:
-        """Keep what that many new ids would push out, where it was frozen."""
+        """Before `new` new ids are entered, copy the ids that they would replace into the open frozen window."""
         if self._frozen is None:
             return
         if not self._frozen.open:
@@ -122,7 +137,11 @@ class DedupeWindow:
             self._frozen.save(max(0, new - (self.capacity - self._size)))
 
     def _resize(self, length: int) -> bool:
-        """A longer ring, before the oldest id was ever pushed out, and its table; the old one goes first. Whether the ids are distinct."""
+        """Lengthen the ring and index it in a new table. Returns whether the ids are distinct.
+
+        Call it only while no id has been replaced: then the ring is in order from position 0. The old table is released before the new
+        one is made, to save memory.
+        """
         self._table = table_for(0)
         self._ids = _begun(np.empty((length, 2), np.uint64), self._ids[: self._size])
         self._bodies = _begun(np.empty(length, np.uint32), self._bodies[: self._size])
@@ -132,9 +151,10 @@ class DedupeWindow:
 
 
 class FrozenWindow:
-    """A window as it was: `size` ids in the order of the ring from `oldest` on, which is the order in which they are pushed out.
+    """A frozen dedupe window: its `size` ids, in the order of the ring from `oldest` on. The window replaces ids in the same order.
 
-    open: whether what is pushed out is still kept.
+    Attributes:
+        open: Whether `save` still copies ids that the window is about to replace.
     """
 
     def __init__(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint32], oldest: int, size: int) -> None:
@@ -145,7 +165,7 @@ class FrozenWindow:
         self._lock, self.open = Lock(), True
 
     def save(self, most: int) -> None:
-        """Keep the next `most` ids: no more than those are about to be pushed out."""
+        """Copy the next `most` ids in order. The window calls it before it replaces at most that many ids."""
         oldest, size = self._order
         with self._lock:
             end = min(self._kept_to + most, size)
@@ -156,7 +176,7 @@ class FrozenWindow:
             self._kept_to = end
 
     def arrays(self) -> Arrays:
-        """As `DedupeWindow.arrays`; once, in any thread, which ends the freeze."""
+        """The result of `DedupeWindow.arrays` at the time of the freeze. Callable once, from any thread; it ends the freeze."""
         copies = {name: _unrolled(ring, *self._order) for name, ring in self._rings.items()}
         with self._lock:
             self.open = False
@@ -169,7 +189,7 @@ class FrozenWindow:
         return copies
 
     def close(self) -> None:
-        """Nobody will read it."""
+        """End the freeze without reading, and release the arrays."""
         with self._lock:
             self.open = False
         self._rings, self._kept = {}, []

@@ -1,8 +1,9 @@
-"""Hash table of a dedupe window: from an id to its position in the window's ring.
+"""Hash table of a dedupe window: it maps an id to its position in the window's ring.
 
-The table uses open addressing with linear probing and is at most half full, so it takes 8 bytes an id. An entry of 32 bits holds the
-position, part of the id's hash, and the distance from the slot where the search for it starts. So a search reads an id from the ring only
-where it is probably the right one, and a removal, which moves later entries back and leaves no marks, rarely reads one.
+The table uses open addressing with linear probing and is at most half full, so it takes 8 bytes an id. An entry has 32 bits: the position,
+part of the id's hash, and the distance from the entry's home, the slot where the search for the id starts. A search reads an id from the
+ring only if this part of the hash and the distance match. A removal moves later entries back instead of leaving a tombstone; it reads an
+id from the ring only if the distance of its entry is too large to be stored.
 """
 
 from typing import Final, NamedTuple
@@ -19,7 +20,7 @@ CONFLICT: Final = 2
 
 _DISTANCE_BITS: Final = 5
 _AHEAD: Final = 64
-"""Ids whose slots are read ahead: cache misses that overlap cost little more than one."""
+"""Number of ids whose slots are read ahead together. Overlapping cache misses cost little more time than a single one."""
 _WORD: Final = np.int64(2**32 - 1)
 _S32: Final = np.uint64(32)
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -29,11 +30,11 @@ class Layout(NamedTuple):
     """The bits of an entry: part of the hash, then the distance, then position + 1. An empty slot is 0.
 
     Attributes:
-        capacity: Ids that the window holds at most.
-        position_mask: Bits of position + 1.
-        distance_shift: Number of these bits.
-        far: The largest distance that an entry holds; it stands for every larger one, too.
-        hash_mask: Bits of the hash.
+        capacity: Maximal number of ids in the window.
+        position_mask: Mask of the bits of position + 1.
+        distance_shift: Number of the bits of position + 1.
+        far: Largest value of the distance; it also means every larger distance.
+        hash_mask: Mask of the bits of the hash.
     """
 
     capacity: int
@@ -44,7 +45,7 @@ class Layout(NamedTuple):
 
 
 def layout_for(capacity: int) -> Layout:
-    """The layout of entries in a window of so many ids, at most 2**28."""
+    """Layout of the entries for a window of `capacity` ids, at most 2**28."""
     position_bits = capacity.bit_length()
     distance_bits = min(_DISTANCE_BITS, 32 - position_bits)
     used = position_bits + distance_bits
@@ -52,7 +53,7 @@ def layout_for(capacity: int) -> Layout:
 
 
 def table_for(ids: int) -> NDArray[np.uint32]:
-    """An empty table for so many ids."""
+    """An empty table for `ids` ids: uint32 (2 * ids + 2,)."""
     return np.zeros(2 * ids + 2, np.uint32)
 
 
@@ -64,7 +65,7 @@ def _hash(ids: NDArray[np.uint64], at: int | np.int64) -> np.uint64:
 
 @inlined
 def _home(hashed: np.uint64, slots: NDArray[np.uint32]) -> np.int64:
-    """The slot where a search starts."""
+    """Home of an id: the slot where a search for it starts."""
     return np.int64(((hashed >> _S32) * np.uint64(len(slots))) >> _S32)
 
 
@@ -88,7 +89,12 @@ def _steps(start: np.int64, end: np.int64, slots: NDArray[np.uint32]) -> np.int6
 def _find(
     ids: NDArray[np.uint64], i: int, hashed: np.uint64, ring: NDArray[np.uint64], slots: NDArray[np.uint32], layout: Layout
 ) -> tuple[np.int64, np.int64, np.int64]:
-    """Position in the ring of id `i`, or -1; the slot where it is or would be; the distance of that slot from its home."""
+    """Search the table for `ids[i]`, whose hash is `hashed`.
+
+    Returns:
+        The position of the id in the ring, or -1 if it is absent; the slot of its entry, or the empty slot for it; the distance of that
+        slot from the id's home.
+    """
     slot, distance = _home(hashed, slots), np.int64(0)
     while slots[slot] != 0:
         entry = np.int64(slots[slot])
@@ -101,8 +107,10 @@ def _find(
 
 @inlined
 def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, layout: Layout) -> np.int64:
-    """Empty the slot of a position, then move back each later entry that the empty slot would cut off from its home. The slot that is
-    empty at the end.
+    """Remove the entry of a position. Later entries that the empty slot would separate from their home are moved back.
+
+    Returns:
+        The slot that is empty at the end.
     """
     hole = _home(_hash(ring, position), slots)
     while np.int64(slots[hole]) & layout.position_mask != position + 1:
@@ -111,7 +119,7 @@ def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, 
     while slots[slot] != 0:
         entry = np.int64(slots[slot])
         distance = entry >> layout.distance_shift & layout.far
-        if distance == layout.far:  # or more: the entry does not say
+        if distance == layout.far:  # the distance is `far` or more, so it is computed from the id in the ring
             distance = _steps(_home(_hash(ring, (entry & layout.position_mask) - 1), slots), slot, slots)
         moved = _steps(hole, slot, slots)
         if distance >= moved:
@@ -125,7 +133,7 @@ def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, 
 
 @inlined
 def _read_ahead(ids: NDArray[np.uint64], begin: int, end: int, slots: NDArray[np.uint32]) -> np.int64:
-    """Read the slots that these ids need. The sum keeps the compiler from removing the reads."""
+    """Load the home slots of `ids[begin:end]` into the processor's cache. The returned sum keeps the compiler from removing the reads."""
     total = np.int64(0)
     for i in range(begin, end):
         total += np.int64(slots[_home(_hash(ids, i), slots)])
@@ -134,7 +142,7 @@ def _read_ahead(ids: NDArray[np.uint64], begin: int, end: int, slots: NDArray[np
 
 @kernel
 def holds(ids: NDArray[np.uint64], ring: NDArray[np.uint64], slots: NDArray[np.uint32], layout: Layout) -> NDArray[np.bool_]:
-    """Which of `ids` (n, 2) the ring holds. Takes time linear in n, whatever the ring holds."""
+    """Which of `ids` (n, 2) are in the ring: bool (n,). The time is linear in n and independent of the size of the ring."""
     found = np.zeros(len(ids), np.bool_)
     for i in range(len(ids)):
         found[i] = _find(ids, i, _hash(ids, i), ring, slots, layout)[0] >= 0
@@ -143,7 +151,11 @@ def holds(ids: NDArray[np.uint64], ring: NDArray[np.uint64], slots: NDArray[np.u
 
 @kernel
 def index(ring: NDArray[np.uint64], size: int, slots: NDArray[np.uint32], layout: Layout) -> tuple[bool, np.int64]:
-    """Enter the first `size` ids of a ring into an empty table: whether they are distinct; the second number has no meaning."""
+    """Enter the first `size` ids of a ring into an empty table.
+
+    Returns:
+        Whether the ids are distinct; at the first repeated id the function stops. The second number has no meaning.
+    """
     total = np.int64(0)
     for position in range(size):
         if position % _AHEAD == 0:
@@ -169,10 +181,12 @@ def fold(
     oldest: int,
     layout: Layout,
 ) -> tuple[int, int, int, np.int64]:
-    """Admit the ids from `done` on, as `DedupeWindow.admit` says. Stops before a new id where a ring that may grow is full.
+    """Admit the ids from index `done` on, see `DedupeWindow.admit`. The verdicts are written into `codes`.
+
+    The function stops before a new id if the ring is full but shorter than the capacity: the caller has to lengthen the ring first.
 
     Returns:
-        Ids done, size and oldest of the ring; the fourth number has no meaning.
+        The number of ids done, and the new size and oldest position of the ring. The fourth number has no meaning.
     """
     total = np.int64(0)
     for i in range(done, len(ids)):
@@ -193,7 +207,7 @@ def fold(
             position = oldest
             hole = _remove(ring, slots, position, layout)
             before = _steps(_home(hashed, slots), hole, slots)
-            if before < distance:  # the search for the id ends there now
+            if before < distance:  # the removal emptied a slot nearer to the id's home: a search would end there
                 slot, distance = hole, before
             oldest = oldest + 1 if oldest + 1 < layout.capacity else 0
         else:

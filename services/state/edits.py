@@ -1,7 +1,8 @@
-"""What a generation folds otherwise than the log has it: erased names and aliases replaced, retracted outcomes and banned agents left out.
+"""Edits of a generation: erased names and aliases are replaced; retracted outcomes and banned agents are left out.
 
-A pure function of the outcome and the generation, so cutting the stream changes nothing (law 1). An outcome left out counts for
-nothing: not as seen, not as a duplicate. An outcome is retracted by its id, wherever it stands; what replaces it has another id.
+The edit of an outcome depends only on the outcome and the generation, so the division of the stream into batches does not matter (law 1).
+An outcome that is left out does not enter the dedupe window and is not counted as a duplicate. A retraction names an id and leaves out
+every outcome with this id, also later ones; so a corrected outcome needs another id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,31 +22,37 @@ from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import RetractEvent
 
 LEFT_OUT: Final = ("retracted", "banned", "merged")
-"""Why an outcome is left out: it was retracted; an agent in it is banned; an alias or erasure made two of its agents one (games only)."""
+"""Reasons to leave out an outcome: `retracted`; `banned`, a game with a banned agent, or scores of banned agents only; `merged`, a game
+in which an alias or an erasure gave two agents the same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retracted:
-    """Outcomes retracted below a horizon. ids: uint64 (n, 2), 128-bit hashes in ascending order; events: retractions that named them."""
+    """Ids of outcomes that are retracted below a horizon.
+
+    Attributes:
+        ids: uint64 (n, 2), distinct 128-bit hashes in ascending order.
+        events: Number of retractions that named them; several retractions can name the same id.
+    """
 
     ids: NDArray[np.uint64]
     events: int = 0
 
     @classmethod
     def of(cls, found: Sequence[RetractEvent]) -> "Retracted":
-        """What `found`, all retractions of a pool below a horizon, take back."""
+        """The ids that `found` name. found: all retractions of a pool below a horizon."""
         return NONE.with_more(retracted_hash(found))
 
     def with_more(self, ids: NDArray[np.uint64]) -> "Retracted":
-        """These and `ids` (n, 2), each named by one retraction."""
+        """The union of these ids and `ids` (n, 2), each of which is named by one more retraction."""
         return Retracted(np.unique(np.concatenate([self.ids, ids]), axis=0), self.events + len(ids))
 
     def among(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of `ids` (n, 2) are retracted."""
+        """Which of `ids` (n, 2) are retracted: bool (n,)."""
         found = np.zeros(len(ids), np.bool_)
         if len(self.ids):
             at = np.minimum(np.searchsorted(self.ids[:, 0], ids[:, 0]), len(self.ids) - 1)
-            same = np.flatnonzero(self.ids[at, 0] == ids[:, 0])  # equal in 64 bits: nearly always the one
+            same = np.flatnonzero(self.ids[at, 0] == ids[:, 0])  # equal in the first 64 bits, so almost always equal
             ends = np.searchsorted(self.ids[:, 0], ids[same, 0], "right")
             for i, end in zip(same.tolist(), ends.tolist(), strict=True):
                 found[i] = ids[i, 1] in self.ids[at[i] : end, 1]
@@ -56,7 +63,11 @@ NONE: Final = Retracted(np.zeros((0, 2), np.uint64))
 
 
 class Edits:
-    """The edits of one generation. left_out: outcomes of the log left out so far, by `LEFT_OUT`; each duplicate counts."""
+    """Applies the edits of one generation.
+
+    Attributes:
+        left_out: int64 (3,), outcomes left out so far for each reason in `LEFT_OUT`. Every occurrence in the log counts, duplicates too.
+    """
 
     def __init__(self, generation: Generation, retracted: Retracted) -> None:
         self.retracted = retracted
@@ -69,11 +80,19 @@ class Edits:
         self._targets = pack(list(generation.aliases.values()))
 
     def apply(self, columns: GameColumns | ScoreColumns, known: Roster) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
-        """The columns to fold, and which of the outcomes given (n,) they are. known: names of the pool's agents."""
+        """Apply the edits to n outcomes.
+
+        Args:
+            columns: The outcomes.
+            known: Names of the pool's agents.
+
+        Returns:
+            The outcomes to fold, and bool (n,): which of the given outcomes they are.
+        """
         if self._erased:
             columns = _without_erased(columns, self._erased, known)
         reasons = [self.retracted.among(columns.id_hash)]
-        tokens = self._tokens.lookup_coded(columns.names) != UNKNOWN  # of erased names, also where the archive holds the token already
+        tokens = self._tokens.lookup_coded(columns.names) != UNKNOWN  # also tokens that the archive wrote in place of erased names
         columns, renamed = self._renamed(columns)
         banned = self._bans.lookup_coded(columns.names) != UNKNOWN
         if isinstance(columns, GameColumns):
@@ -90,7 +109,7 @@ class Edits:
 
     @property
     def unmatched(self) -> int:
-        """Retracted ids that no outcome has had so far, at least (an outcome that stands twice hides one)."""
+        """Number of retracted ids that no outcome has had so far. Too low by one for each duplicate of a retracted outcome."""
         return max(0, len(self.retracted.ids) - int(self.left_out[0]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -100,7 +119,7 @@ class Edits:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], generation: Generation) -> "Edits":
-        """The edits of `generation` whose `arrays()` these are. Raises `InputError` where they are none."""
+        """Rebuild the edits of `generation` from the result of `arrays`. Raises `InputError` for invalid arrays."""
         ids, events, left_out = (arrays.get(name) for name in ("retracted", "retractions", "left_out"))
         if ids is None or events is None or left_out is None or ids.shape != (len(ids), 2) or len(left_out) != len(LEFT_OUT):
             raise InputError("arrays", sorted(arrays), "must be the edits of a generation")
@@ -109,7 +128,7 @@ class Edits:
         return edits
 
     def _renamed(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
-        """Aliases replaced by the agents they stand for, and where."""
+        """Replace aliases by the agents that they count for. The second result flags the replaced names."""
         alias = self._aliases.lookup_coded(columns.names)
         renamed = alias != UNKNOWN
         if not renamed.any():
@@ -119,19 +138,19 @@ class Edits:
 
 
 def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which outcome each agent belongs to, where outcome i has those from start[i] to start[i+1]."""
+    """Index of the outcome of each agent. Outcome i has the agents from start[i] up to start[i+1]."""
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
 def _any(flags: NDArray[np.bool_], outcome: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
-    """Outcomes (n,) that hold a flagged agent."""
+    """Which of n outcomes have a flagged agent: bool (n,). outcome: index of the outcome of each agent."""
     found = np.zeros(n, np.bool_)
     found[outcome[flags]] = True
     return found
 
 
 def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Games in which an agent came to be twice. renamed: agents that may have had another name."""
+    """Which games name an agent twice: bool (n,). renamed: agents whose name may be the result of an alias or an erasure."""
     if not renamed.any():
         return np.zeros(len(games), np.bool_)
     agent = Roster().intern_coded(games.names)
@@ -141,7 +160,7 @@ def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.
 
 
 def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColumns, NDArray[np.bool_]]:
-    """The measurements without banned agents, and those of which nothing is left."""
+    """Remove banned agents from scores. The second result flags the outcomes that have no agent left."""
     if not banned.any():
         return scores, np.zeros(len(scores), np.bool_)
     outcome = _outcome_of(scores.start)[~banned]
@@ -152,9 +171,9 @@ def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColu
 
 
 def _without_erased(columns: GameColumns | ScoreColumns, erased: NameMatcher, known: Roster) -> GameColumns | ScoreColumns:
-    """`columns` with tokens in place of erased names. known: names of the pool's agents.
+    """Copy of `columns` with tokens instead of erased names. known: names of the pool's agents.
 
-    An erased name never gets an id, so a name that the pool knows is not erased: only new names are hashed, each one once in a call.
+    An erased name never gets an id, so a name that the pool knows is not erased. Therefore only new names are hashed, each once a call.
     """
     new = np.flatnonzero(known.lookup_coded(columns.names) == UNKNOWN)
     scratch = Roster()
@@ -170,7 +189,7 @@ def _without_erased(columns: GameColumns | ScoreColumns, erased: NameMatcher, kn
 
 
 def substituted(names: Coded, places: NDArray[np.int64], others: Arena, at: NDArray[np.int64]) -> Coded:
-    """`names` with the texts at `places` (k,) replaced by those of `others` at `at` (k,)."""
+    """Copy of `names` in which the text at `places[i]` is replaced by `others[at[i]]`. places, at: (k,)."""
     texts, code = names.texts, names.code.copy()
     both = Arena(np.concatenate([texts.bytes, others.bytes]), np.concatenate([texts.start, len(texts.bytes) + others.start[1:]]))
     code[places] = len(texts) + at

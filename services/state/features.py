@@ -1,8 +1,8 @@
 """Features of games: the numbers that a pool's settings name in the `meta` of its outcomes.
 
-A producer sends a feature as the first side's value less the second's, such as the difference in length of two answers. The wire
-schema carries `meta` without looking at it, so a value that is missing or no number refuses nothing: that game counts everywhere
-but in fits with features.
+A producer sends a feature as the first side's value minus the second side's value, such as the difference in length of two answers. The
+wire schema does not validate `meta`, so a game with a missing or non-numeric value is accepted. This game counts everywhere except in
+fits with features.
 """
 
 import math
@@ -18,7 +18,7 @@ from ratings_core.records.names import FIRST_SIDE
 from ratings_core.solution import Floats
 
 MAX_FEATURE: Final = 1e15
-"""A value beyond it counts as missing."""
+"""Largest absolute value of a feature. A larger one counts as missing."""
 _ABSENT: Final = float("nan")
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -28,10 +28,10 @@ def values_of(meta: Arena, names: Sequence[str]) -> Floats:
 
     Args:
         meta: JSON of each game; empty where it has none.
-        names: k keys of it; `first-side` is 1 in every game.
+        names: k keys of `meta`. The feature `first-side` is 1 in every game.
 
     Returns:
-        float64 (n, k); NaN where a game has no number of that name within 1e15 of 0.
+        float64 (n, k); NaN for a missing value, a value that is not a number, and a number above 1e15 in absolute value.
     """
     texts, cuts = meta.bytes.tobytes(), meta.start.tolist()
     rows = [_row(texts[low:high], names) for low, high in pairwise(cuts)]
@@ -39,7 +39,7 @@ def values_of(meta: Arena, names: Sequence[str]) -> Floats:
 
 
 def numbers_of(meta: bytes) -> bytes | None:
-    """JSON of all that features may read in the `meta` of a game; None where that is nothing."""
+    """JSON of the numbers in the `meta` of a game, the only values that features read; None if there are none."""
     numbers = {name: value for name, value in _object(meta).items() if not math.isnan(_number(value))}
     return msgspec.json.encode(numbers) if numbers else None
 
@@ -47,7 +47,7 @@ def numbers_of(meta: bytes) -> bytes | None:
 def _object(text: bytes) -> dict[str, Any]:
     try:
         return _decoder.decode(text) if text else {}
-    except msgspec.DecodeError:  # no object
+    except msgspec.DecodeError:  # not a JSON object
         return {}
 
 

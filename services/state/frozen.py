@@ -1,4 +1,4 @@
-"""A pool as it was when a checkpoint began, read by another thread while the pool goes on."""
+"""Frozen content of a pool: a checkpoint's thread reads it while the pool continues to fold."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,16 @@ from services.state.parts import named
 
 
 class FrozenPool:
-    """Parts of a pool's content by the prefix of their arrays. by_agent: those that hold rows by agent, to be told of changes, as is
-    activity; loose: other arrays without prefix.
+    """Frozen parts of a pool's content (copy on write).
 
-    open: whether what is folded is still told to it.
+    Args:
+        parts: Parts by the prefix of their arrays. `save` ignores them.
+        by_agent: Parts with one row an agent, by prefix. `save` copies their rows before a change.
+        activity: Outcomes by agent. `save` copies its rows too.
+        loose: Other arrays, without prefix.
+
+    Attributes:
+        open: Whether the content is still to be read, so that the pool has to call `save` before changes.
     """
 
     def __init__(self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, loose: Arrays) -> None:
@@ -22,19 +28,19 @@ class FrozenPool:
         self.open = True
 
     def save(self, agents: NDArray[np.int32]) -> None:
-        """These agents (k,) are about to change."""
+        """Copy the rows of `agents` (k,), which are about to change."""
         for columns in self._by_agent:
             columns.save(agents)
 
     def arrays(self) -> Arrays:
-        """What the pool's `arrays` were; once, in any thread, which ends the freeze."""
+        """The result of `PoolContent.arrays` at the time of the freeze. Callable once, from any thread; it ends the freeze."""
         try:
             return named({prefix: part.arrays() for prefix, part in self._parts.items()}) | self._activity.arrays() | self._loose
         finally:
             self.close()
 
     def close(self) -> None:
-        """Nobody will ask, or ask again: nothing is kept any longer."""
+        """End the freeze and release the arrays."""
         for part in (*self._parts.values(), self._activity):
             part.close()
         self._parts, self._by_agent, self.open = {}, [], False

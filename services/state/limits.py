@@ -1,8 +1,8 @@
-"""Limits of a generation on agents and tasks: which outcomes of a call fit, decided for many at once.
+"""Limits of a generation on its numbers of agents and tasks. The limits are checked for many outcomes at once.
 
-An outcome is refused where it would add more names than are left, given what was folded before it. Folding k new names takes k from
-what is left and at most k from what another outcome would add. So an outcome that adds too many now will do so later too, and can be
-refused with all of its kind in one step.
+An outcome is refused if it has more new names than the limit leaves room for, after the outcomes before it were folded. Folding k new
+names reduces the room by k, and the number of new names of another outcome by at most k. So an outcome that exceeds the room now also
+exceeds it later. All such outcomes of a call are refused in one step.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ class Limits:
         self._fold, self._agents, self._tasks = fold, agents, tasks
 
     def broken(self, columns: GameColumns | ScoreColumns) -> Rule | None:
-        """The limit that the names in `columns` may exceed together; None where they cannot exceed any."""
+        """The limit that all `columns` together exceed; None if they fit. For a single outcome, the rule that refuses it."""
         if not _fits(self._agents, columns.names, self._fold.max_agents):
             rule = f"would give the pool more than {self._fold.max_agents} agents"
             return Reason.TOO_MANY_AGENTS, _AGENTS_FIELD[type(columns)], rule
@@ -37,7 +37,11 @@ class Limits:
         return None
 
     def hopeless(self, columns: GameColumns | ScoreColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Outcomes (n,) that exceed the limit of agents whatever is folded before them, and those that exceed the limit of tasks alone."""
+        """Outcomes that exceed a limit already by themselves, so that they are refused in any order of folding.
+
+        Returns:
+            bool (n,): outcomes that exceed the limit of agents. bool (n,): outcomes without new agents that exceed the limit of tasks.
+        """
         n = len(columns)
         start = columns.agent_start[columns.side_start] if isinstance(columns, GameColumns) else columns.start
         new_agents = _new_names(self._agents, columns.names, np.repeat(np.arange(n), np.diff(start)), n)
@@ -50,7 +54,7 @@ class Limits:
 
 
 def _new_names(roster: Roster, names: Coded, outcome: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """How many different names each of `n` outcomes has that the roster does not know. outcome: of each of `names`."""
+    """Number of distinct new names in each of `n` outcomes: int64 (n,). outcome: index of the outcome of each of `names`."""
     new = np.flatnonzero(roster.lookup_coded(names) == UNKNOWN)
     ids = Roster().intern_coded(names.take(new)).astype(np.int64)
     pairs = np.unique(outcome[new] * (len(new) + 1) + ids)

@@ -1,7 +1,7 @@
-"""State of one pool: its content, folded from its outcomes, and what goes with it. No log, store or clock.
+"""State of one pool: the content folded from its outcomes, changes to publish, pending retractions and its status. No log, store or clock.
 
-The path of an outcome: `fold` sorts out outcomes of the other kind, applies the generation's edits, refuses what exceeds the limits, and
-folds the rest into the content.
+The path of an outcome: `fold` refuses outcomes of the other kind, applies the generation's edits, refuses outcomes that exceed a limit, and
+folds the other outcomes into the content.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,14 @@ _OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
 
 class Refused(NamedTuple):
-    """Event `at` of a call was not folded, and why."""
+    """A refused outcome.
+
+    Attributes:
+        at: Index of the outcome in the call.
+        reason: Reason of the dead letter.
+        path: Field that breaks the rule.
+        rule: The rule, as text.
+    """
 
     at: int
     reason: Reason
@@ -39,7 +46,7 @@ class Refused(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Why a pool folds no more. position: first offset that may be only partially folded."""
+    """Why a pool stopped folding. position: first offset that may be only partially folded."""
 
     why: str
     position: int
@@ -48,10 +55,19 @@ class Stopped(NamedTuple):
 class PoolState:
     """One pool under one generation.
 
-    retracted: retractions below the generation's horizon, read from the log by the caller.
-    content: what outcomes made of the pool. changes: what readers have not seen yet. retractions: those that the generation applies, and
-    those that wait. status: whether it folds. stop_record: why it does not, None while it folds. recovered_at: position of the checkpoint
-    that the state comes from, else 0. on_change: called once, before the next change.
+    Args:
+        created: The control record of the pool.
+        generation: The generation to fold.
+        retracted: Retractions below the generation's horizon. The caller reads them from the log.
+
+    Attributes:
+        content: Result of folding the outcomes.
+        changes: Changes that are not published yet.
+        retractions: Applied and pending retractions.
+        status: State of the pool's lifecycle.
+        stop_record: Why the pool stopped folding; None while it folds.
+        recovered_at: Position of the checkpoint that the state was loaded from; 0 if there was none.
+        on_change: Callback that is called once, before the next change.
     """
 
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
@@ -69,7 +85,7 @@ class PoolState:
 
     @classmethod
     def restore(cls, created: PoolCreated, generation: Generation, arrays: Arrays, position: int) -> "PoolState":
-        """The state whose content `arrays` hold, as a checkpoint at `position` says."""
+        """Load a state from the arrays of a checkpoint at `position`."""
         state = cls(created, generation)
         state.content = PoolContent.from_arrays(created.kind, generation, arrays)
         state.retractions = PoolRetractions.from_arrays(state.content, arrays)
@@ -79,7 +95,7 @@ class PoolState:
         return state
 
     def emptied(self) -> "PoolState":
-        """The state before any outcome, of the same generation."""
+        """A new state of the same generation, without outcomes."""
         return PoolState(self.created, self.generation, self.retractions.applied)
 
     @property
@@ -90,7 +106,7 @@ class PoolState:
     # -- folding
 
     def fold(self, outcomes: Outcomes) -> list[Refused]:
-        """Apply outcomes in order; those that this pool cannot take are returned and count as refused."""
+        """Fold outcomes in order. Returns the outcomes that the pool refuses; they count in the counter `refused`."""
         self._about_to_change()
         self.changes.version += 1
         own, columns, refused = self._own(outcomes)
@@ -110,7 +126,11 @@ class PoolState:
             callback(self)
 
     def _own(self, outcomes: Outcomes) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
-        """Which of `outcomes` are of this pool's kind, as columns, and those of the other kind, refused. Retractions are counted."""
+        """Separate `outcomes` by kind, and count the retractions.
+
+        Returns:
+            Indices of the outcomes of this pool's kind, these outcomes as columns, and the refused outcomes of the other kind.
+        """
         if isinstance(outcomes, GameColumns | ScoreColumns):
             if isinstance(outcomes, _COLUMNS[self.kind]):
                 return range(len(outcomes)), outcomes, []
@@ -129,9 +149,15 @@ class PoolState:
     def _within_limits(
         self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: NDArray[np.int64]
     ) -> Iterator[GameColumns | ScoreColumns]:
-        """Parts to fold one after the other; outcomes that exceed a limit are added to `refused`. own: index of each in the call.
+        """Yield parts of `columns` that fit the limits. Outcomes that exceed a limit are added to `refused`.
 
-        Each part is folded before the next one is asked for. Takes time n log n in the outcomes of the call.
+        The caller has to fold each part before it takes the next one, because the limits depend on the names folded so far. The time is
+        n log n in the number of outcomes.
+
+        Args:
+            columns: Outcomes of this pool's kind.
+            refused: List that gets the refused outcomes.
+            own: Index of each outcome in the call of `fold`.
         """
         limits = Limits(self.generation.fold, self.content.agents, self.content.tasks)
         if (broken := limits.broken(columns)) is None:
@@ -155,7 +181,13 @@ class PoolState:
     # -- stopping
 
     def stop(self, why: str, position: int, *, broken: bool = False) -> None:
-        """Fold no more. The content stays as it is, and counts as folded up to `position` unless it is broken."""
+        """Stop folding. The content stays unchanged.
+
+        Args:
+            why: Reason, shown to readers.
+            position: Log offset up to which the content is folded.
+            broken: Whether the fold failed halfway, so that the content belongs to no position.
+        """
         self._about_to_change()
         self.changes.version += 1
         self._stop(Stopped(why, position), PoolEvent.BREAK if broken else PoolEvent.STOP)
@@ -165,29 +197,31 @@ class PoolState:
 
     @property
     def stopped(self) -> str | None:
-        """Why the pool folds no more; None while it folds."""
+        """Why the pool stopped folding; None while it folds."""
         return None if self.stop_record is None else self.stop_record.why
 
     @property
     def broken(self) -> bool:
-        """Whether the content belongs to no position."""
+        """Whether a fold failed halfway, so that the content belongs to no position."""
         return self.status is PoolStatus.BROKEN
 
     def folded_to(self, position: int) -> int:
-        """Up to where the pool is folded when its partition is at `position`."""
+        """Log offset up to which the pool is folded while its partition is at `position`. A stopped pool keeps its offset."""
         return position if self.stop_record is None else self.stop_record.position
 
     # -- retractions
 
     def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
-        """Remember those of `retractions` just folded, each with its offset, that this generation does not apply."""
+        """Add pending retractions. retractions: those just folded, each with its offset; the ones below the horizon are ignored."""
         if pending := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
             self.retractions.note(pending)
 
     def retracted_for(self, generation: Generation) -> Retracted | None:
-        """What the log retracts below the horizon of another generation of the pool, up to which this state is folded at least.
+        """Retractions below the horizon of another generation of the pool. The state must be folded at least up to this horizon.
 
-        None where the state cannot tell: it begins elsewhere, was stopped, or was recovered without all that it had counted.
+        Returns:
+            The retractions; None if the state does not have all of them: the generation starts at another offset or has a lower horizon,
+            the pool is stopped, or the state was loaded from a checkpoint without its pending retractions.
         """
         own = self.generation
         if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
@@ -201,11 +235,11 @@ class PoolState:
         return self.content.arrays()
 
     def freeze(self) -> FrozenPool:
-        """The content as of now. See `PoolContent.freeze`."""
+        """Freeze the present content, see `PoolContent.freeze`."""
         return self.content.freeze(self.generation.pool)
 
     def memory(self) -> dict[str, int]:
-        """Bytes held by part, with what is reserved for growth."""
+        """Bytes of memory by part, reserved capacity included."""
         held = self.content.memory()
         return {**held, "ratings": held["ratings"] + self.changes.nbytes}
 

@@ -1,4 +1,4 @@
-"""What a pool keeps by agent: every rater of its generation, with its state and its prediction scores, and outcomes taken part in."""
+"""Values of a pool by agent: the state of each online method of its generation, and the number of outcomes of each agent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,8 +21,12 @@ from services.wire.pools import Kind
 class OnlineRatings:
     """One state per online method, folded by its rater.
 
-    raters: by method. online: state of each, one row per agent. prequential: prediction scores of each. activity: outcomes each agent
-    took part in, by id, with spare capacity. failure: why this version cannot fold the generation; then there are no raters.
+    Attributes:
+        raters: Raters by method.
+        online: State by method, with one row per agent.
+        prequential: Prediction scores by method.
+        activity: int64, number of outcomes of each agent by id, with spare capacity.
+        failure: Why this version cannot fold the generation, else None. After a failure there are no raters.
     """
 
     def __init__(self, kind: Kind, generation: Generation) -> None:
@@ -33,7 +37,7 @@ class OnlineRatings:
 
     @classmethod
     def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "OnlineRatings":
-        """The ratings that are among a pool's content."""
+        """Rebuild the ratings from the arrays of a pool's content."""
         ratings = cls(kind, generation)
         ratings.activity = np.array(arrays["activity"])
         for name, state in ratings.online.items():
@@ -42,7 +46,12 @@ class OnlineRatings:
         return ratings
 
     def start_from(self, initial: Mapping[str, Mapping[str, float]], ids: Mapping[str, int]) -> None:
-        """Set the first ratings of agents. initial: ratings by method and agent; ids: of all agents so far."""
+        """Set initial ratings.
+
+        Args:
+            initial: Rating by method and name of the agent.
+            ids: Id by name, of all agents of the pool.
+        """
         for name, rater in self.raters.items():
             self.online[name] = rater.init(len(ids))
         self._reach(len(ids))
@@ -50,12 +59,12 @@ class OnlineRatings:
             self.online[method].rating[[ids[name] for name in ratings]] = list(ratings.values())
 
     def fold(self, batch: OutcomeBatch) -> None:
-        """Fold games by every method."""
+        """Fold games with every method."""
         for name, rater in self.raters.items():
             rater.fold(self.online[name], batch, self.prequential[name])
 
     def take_part(self, agents: NDArray[np.int32], total: int) -> None:
-        """Add an outcome to each agent for each time that it occurs here. total: agents of the pool."""
+        """Count one outcome for each occurrence of an agent's id in `agents`. total: number of agents in the pool."""
         self._reach(total)
         np.add.at(self.activity, agents, 1)
 
@@ -65,17 +74,17 @@ class OnlineRatings:
             self.activity = np.concatenate([self.activity, np.zeros(more, np.int64)])
 
     def read(self, method: str, ids: NDArray[np.int32]) -> Reading:
-        """What boards show of the agents `ids` by a method, as of the newest time folded."""
+        """Values that boards show for the agents `ids` by a method, at pool time."""
         return self.raters[method].read(self.online[method], ids)
 
     @property
     def beliefs(self) -> dict[str, BeliefModel]:
-        """How deviations follow from beliefs, of the methods that hold beliefs."""
+        """Belief model by method, for the methods that hold beliefs. The model computes a deviation from a belief."""
         return {name: model for name, rater in self.raters.items() if (model := rater.beliefs) is not None}
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, with what is reserved for growth."""
+        """Bytes of memory held, reserved capacity included."""
         return self.activity.nbytes + sum(online.nbytes for online in self.online.values())
 
 

@@ -1,7 +1,7 @@
-"""Retractions of one pool: those that its generation applies, and those that are pending.
+"""Retractions of one pool: the ones that its generation applies, and the pending ones.
 
-A pending retraction waits for another generation, or for the outcome that it names. The ids of pending retractions are no part of the
-content, so digests do not cover them; their number is, in the counter `retractions`. A checkpoint carries them beside the content.
+A pending retraction waits for the next generation. The ids of pending retractions are not part of the content, so digests do not cover
+them; the content has their number, in the counter `retractions`. A checkpoint stores the ids beside the content.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,12 @@ from services.wire.events import RetractEvent
 
 
 class PoolRetractions:
-    """Compares the retractions that a pool read with what its content holds. Its length is the number of pending retractions known.
+    """Pending retractions of a pool, compared with its content. `len` gives the number of pending retractions whose ids are known.
 
-    content: of the pool. idle: how many pending retractions change nothing, as of the last review.
+    The arrays are replaced, never changed in place, so a reference to them is a snapshot.
 
-    Its arrays are replaced, never changed: a reference to them is a snapshot.
+    Attributes:
+        idle: Number of pending retractions that would change nothing, at the last `review`.
     """
 
     def __init__(self, content: PoolContent) -> None:
@@ -41,30 +42,31 @@ class PoolRetractions:
 
     @property
     def count(self) -> int:
-        """How many pending retractions the pool read. More than are known where an older checkpoint did not keep them."""
+        """Number of pending retractions that the pool read. It exceeds `len` after a checkpoint that did not store their ids."""
         return self._content.counts["retractions"] - self.applied.events
 
     @property
     def waiting(self) -> int:
-        """Pending retractions without those that the last review found idle."""
+        """Number of pending retractions that were not idle at the last `review`."""
         return max(0, self.count - self.idle)
 
     @property
     def unmatched(self) -> int:
-        """Retracted ids that no outcome has had so far, at least: of the pending retractions, and of those that are applied."""
+        """Number of retracted ids, pending and applied, that no outcome has had so far. The true number can be higher."""
         edits = self._content.edits
         return self._never_seen + (0 if edits is None else edits.unmatched)
 
     def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
-        """Remember retractions that the generation does not apply, each with the offset of its record."""
+        """Add pending retractions, each with the offset of its record."""
         self._offset = np.concatenate([self._offset, np.array([offset for offset, _ in retractions], np.int64)])
         self._id = np.concatenate([self._id, retracted_hash([event for _, event in retractions])])
 
     def review(self) -> bool:
-        """Count the idle retractions again. Returns whether a number changed that readers see.
+        """Count the idle retractions again. Returns whether the counts changed, which readers see.
 
-        A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. An unknown id counts
-        as idle only while the dedupe window holds all ids. None is idle where the pool read more retractions than are known.
+        A pending retraction is idle if it names an id that is already retracted, or an id that no outcome has had so far. The second
+        case counts only while the dedupe window is not full, so that it holds all ids. If ids of pending retractions are missing, the
+        count is 0.
         """
         before = self.idle, self._never_seen
         self.idle = self._never_seen = 0
@@ -76,16 +78,16 @@ class PoolRetractions:
         return (self.idle, self._never_seen) != before
 
     def below(self, horizon: int) -> Retracted | None:
-        """The applied retractions, and the pending ones before `horizon`; None where not all of them are known."""
+        """The applied retractions and the pending ones below `horizon`; None if ids of pending retractions are missing."""
         return self.applied.with_more(self._id[self._offset < horizon]) if len(self) == self.count else None
 
     def arrays(self) -> Arrays:
-        """Offset int64 (n,) and id uint64 (n, 2) of the pending retractions; nothing where there are none."""
+        """Arrays of the pending retractions: offset int64 (n,) and id uint64 (n, 2). Empty if there are none."""
         return {"pending.offset": self._offset, "pending.id": self._id} if len(self) else {}
 
     @classmethod
     def from_arrays(cls, content: PoolContent, arrays: Arrays) -> "PoolRetractions":
-        """Those whose `arrays()` are among these. Raises `InputError` where they do not fit together."""
+        """Rebuild the retractions from a checkpoint's arrays. Raises `InputError` if their shapes do not match."""
         made = cls(content)
         offset, id_ = arrays.get("pending.offset", made._offset), arrays.get("pending.id", made._id)
         if id_.shape != (len(offset), 2):

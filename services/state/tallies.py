@@ -1,4 +1,4 @@
-"""Tallies of one pool: what solved methods read. Pairs, places and, where asked for, groups of whole games and features; or scores."""
+"""Tallies of one pool, the input of solved methods: pairs, places, and optionally groups of games and features; or scores."""
 
 from typing import Protocol
 
@@ -21,7 +21,7 @@ class Part(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, with what is reserved for growth."""
+        """Bytes of memory held, reserved capacity included."""
 
     def drop_before(self, bucket: int) -> None:
         """Drop the buckets below `bucket`."""
@@ -30,23 +30,28 @@ class Part(Protocol):
         """Canonical copy."""
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now."""
+        """The present result of `arrays`, frozen (copy on write)."""
 
 
 class Tallies:
-    """pairs, places: of games. scores: of measurements. clusters: pairs by groups of whole games; features: games with the features that
-    the pool's settings name; both None where the pool keeps none.
+    """The tallies of one pool.
+
+    Attributes:
+        pairs, places: Results of games.
+        scores: Sums of scores.
+        clusters: Pairs by group of games (`services.state.clusters`); None unless the pool is clustered.
+        features: Games with the features that the pool's settings name; None without features.
     """
 
     def __init__(self, fold: FoldSettings) -> None:
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
         self.clusters = PairTally(per_task=True) if fold.clustered else None
-        features = list(dict.fromkeys(fold.features))  # settings that name one twice stop their pool, and no other (`OnlineRatings`)
+        features = list(dict.fromkeys(fold.features))  # `OnlineRatings` stops a pool that names one twice
         self.features = FeaturedGames(features, fold.feature_window) if features else None
 
     @classmethod
     def from_arrays(cls, fold: FoldSettings, arrays: Arrays) -> "Tallies":
-        """The tallies that are among a pool's content."""
+        """Rebuild the tallies from the arrays of a pool's content."""
         tallies = cls(fold)
         tallies.pairs = PairTally.from_arrays(part(arrays, "pairs"))
         tallies.places = PlaceTally.from_arrays(part(arrays, "places"))
@@ -58,7 +63,13 @@ class Tallies:
         return tallies
 
     def add_games(self, batch: OutcomeBatch, bucket: NDArray[np.int64], meta: Arena) -> None:
-        """Count games. bucket: time bucket of each; meta: JSON of each, empty where it has none."""
+        """Count n games.
+
+        Args:
+            batch: The games.
+            bucket: int64 (n,), time bucket of each game.
+            meta: JSON `meta` of each game; empty text if it has none.
+        """
         self.pairs.add(batch, bucket)
         self.places.add(batch, bucket)
         if self.clusters is not None:
@@ -67,7 +78,7 @@ class Tallies:
             self.features.add(batch, bucket, values_of(meta, self.features.names))
 
     def add_scores(self, batch: ScoreBatch, bucket: NDArray[np.int64]) -> None:
-        """Count measurements. bucket: time bucket of each."""
+        """Count n outcomes with scores. bucket: int64 (n,), time bucket of each outcome."""
         self.scores.add(batch, bucket)
 
     def drop_before(self, bucket: int) -> None:
@@ -84,5 +95,5 @@ class Tallies:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, with what is reserved for growth."""
+        """Bytes of memory held, reserved capacity included."""
         return sum(tally.nbytes for tally in self.parts.values())

@@ -1,7 +1,7 @@
 """Outcomes of one pool as flat columns: the step between decoded events and the batches that kernels fold.
 
-No numpy call is made per outcome. Names stay bytes (`Coded`) until the pool's roster gives them ids, so that outcomes can be dropped
-(duplicates, limits) before they add a name.
+The conversion makes no numpy call for each outcome. Names stay bytes (`Coded`) until the pool's roster gives them ids. So duplicates and
+outcomes over a limit can be dropped before they add names to the roster.
 """
 
 from collections.abc import Sequence, Sized
@@ -24,7 +24,7 @@ _SEED: Final = np.uint64(0)
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
 NOT_USED: Final = 0
-"""In place of the hash of a text that no name has."""
+"""Hash of a text in `Coded.texts` that no name uses."""
 _UNHASHED: Final = np.zeros(0, np.uint64)
 
 
@@ -32,11 +32,19 @@ _UNHASHED: Final = np.zeros(0, np.uint64)
 class GameColumns:
     """n games in log order.
 
-    names: every agent of every side, as it comes; side_start: int64 (n+1,), place: int32 (sides,) and agent_start: int64 (sides+1,) as in
-    `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; tasks: the task of each outcome that
-    names one, task_of: int64 (n,), index into them or -1; meta: JSON of each of n games, empty where it has none.
-    id_hash: uint64 (n, 2), of the id; body_hash: uint64 (n,), of sides, places, task and weight, not of id, time and meta: a
-    retry with a new time stamp has the same body.
+    Attributes:
+        names: Agents of all sides, in order; a name can repeat.
+        side_start: int64 (n+1,), as in `OutcomeBatch`.
+        place: int32 (sides,), as in `OutcomeBatch`.
+        agent_start: int64 (sides+1,), as in `OutcomeBatch`.
+        weight: int64 (n,), in units of 2**-20.
+        time: float64 (n,), seconds since 1970.
+        tasks: Task of each game that has one.
+        task_of: int64 (n,), index into `tasks`, or -1.
+        meta: n texts, the JSON `meta` of each game; empty if it has none.
+        id_hash: uint64 (n, 2), hash of the id.
+        body_hash: uint64 (n,), hash of sides, places, task and weight. It does not cover id, time and meta, so a retry with a new time
+            stamp has the same body.
     """
 
     names: Coded
@@ -53,7 +61,7 @@ class GameColumns:
 
     @classmethod
     def of(cls, events: Sequence[GameEvent]) -> "GameColumns":
-        """Columns of `events`, which were decoded (nothing is checked again)."""
+        """Columns of decoded events. The events are not checked again."""
         sides_of = [event.sides for event in events]
         sides = list(chain.from_iterable(sides_of))
         agents_of = [side.agents for side in sides]
@@ -87,10 +95,10 @@ class GameColumns:
         meta: Arena | None = None,
         name_hash: NDArray[np.uint64] | None = None,
     ) -> "GameColumns":
-        """The columns with their hashes.
+        """Make columns and compute their hashes. The arguments are as in the class, apart from these:
 
-        ids: n outcome ids; weight: float64 (n,), as outcomes give it; meta: None where none has any; name_hash: `name_hashes(names)`,
-        where the caller has them.
+        ids: n outcome ids; weight: float64 (n,), as in the outcomes; meta: None if no game has `meta`; name_hash: the result of
+        `name_hashes(names)`, computed if None.
         """
         meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
         id_hash, units = hash128(ids.bytes, ids.start), _units(weight)
@@ -98,7 +106,12 @@ class GameColumns:
         return unhashed.renamed(names, name_hash)
 
     def renamed(self, names: Coded, name_hash: NDArray[np.uint64] | None = None) -> "GameColumns":
-        """The same games with other names, as if they had been sent so. names: as many as there are; name_hash: as in `hashed`."""
+        """The same games with other names, with the body hashes of games sent with these names.
+
+        Args:
+            names: The new names, one for each of the present names.
+            name_hash: The result of `name_hashes(names)`; computed if None.
+        """
         body = np.empty(len(self), np.uint64)
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
         hashes = name_hashes(names) if name_hash is None else name_hash
@@ -107,7 +120,7 @@ class GameColumns:
 
     @classmethod
     def joined(cls, parts: "Sequence[GameColumns]") -> "GameColumns":
-        """The games of several columns, one after another. parts: one or more."""
+        """Concatenate one or more columns."""
         if len(parts) == 1:
             return parts[0]
         return cls(
@@ -150,7 +163,12 @@ class GameColumns:
         )
 
     def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> OutcomeBatch:
-        """The games with roster ids. agent_ids: of `names`, in order; task_ids: of `tasks`, in order (-1 where not kept)."""
+        """The games with roster ids.
+
+        Args:
+            agent_ids: Id of each of `names`.
+            task_ids: Id of each of `tasks`; -1 for a task that the pool does not keep.
+        """
         task = np.full(len(self), NO_TASK, np.int32)
         task[self.task_of >= 0] = task_ids
         return OutcomeBatch(
@@ -167,11 +185,15 @@ class GameColumns:
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """n measurements in log order.
+    """n outcomes with scores, in log order.
 
-    names: every agent measured, as it comes; start: int64 (n+1,), scores of measurement i are start[i] to
-    start[i+1]; score: float64 (scores,); tasks: n task names; weight, time, id_hash and body_hash as in `GameColumns`; the body is the
-    task, the weight and the scores in any order.
+    Attributes:
+        names: Agents of all scores, in order; a name can repeat.
+        start: int64 (n+1,); outcome i has the scores from start[i] up to start[i+1].
+        score: float64 (scores,).
+        tasks: n task names.
+        weight, time, id_hash: As in `GameColumns`.
+        body_hash: uint64 (n,), hash of the task, the weight and the scores. It does not depend on the order of the scores.
     """
 
     names: Coded
@@ -185,7 +207,7 @@ class ScoreColumns:
 
     @classmethod
     def of(cls, events: Sequence[ScoreEvent]) -> "ScoreColumns":
-        """Columns of `events`, which were decoded (nothing is checked again)."""
+        """Columns of decoded events. The events are not checked again."""
         return cls.hashed(
             ids=pack([event.id for event in events]),
             names=Coded.of(pack(list(chain.from_iterable([event.scores for event in events])))),
@@ -208,12 +230,19 @@ class ScoreColumns:
         weight: NDArray[np.float64],
         time: NDArray[np.float64],
     ) -> "ScoreColumns":
-        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
-        id_hash, score = hash128(ids.bytes, ids.start), score + 0.0  # no minus zero
+        """Make columns and compute their hashes. The arguments are as in the class, apart from these:
+
+        ids: n outcome ids; weight: float64 (n,), as in the outcomes.
+        """
+        id_hash, score = hash128(ids.bytes, ids.start), score + 0.0  # turns -0.0 into 0.0, because equal scores must have equal hashes
         return cls(names, start, score, tasks, _units(weight), time, id_hash, _UNHASHED).renamed(names)
 
     def renamed(self, names: Coded) -> "ScoreColumns":
-        """The same measurements with other names, as if they had been sent so. names: as many as there are."""
+        """The same outcomes with other names, with the body hashes of outcomes sent with these names.
+
+        Args:
+            names: The new names, one for each of the present names.
+        """
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
         hashes = name_hashes(names)
         _hash_scores(names.code, hashes, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
@@ -223,7 +252,7 @@ class ScoreColumns:
         return len(self.weight)
 
     def take(self, mask: NDArray[np.bool_]) -> "ScoreColumns":
-        """The measurements where `mask` (n,) is true, in order."""
+        """The outcomes where `mask` (n,) is true, in order."""
         if mask.all():
             return self
         sizes, kept = np.diff(self.start), np.flatnonzero(mask)
@@ -240,17 +269,17 @@ class ScoreColumns:
         )
 
     def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> ScoreBatch:
-        """The measurements with roster ids. agent_ids: of `names`, task_ids: of `tasks`, in order."""
+        """The outcomes with roster ids. agent_ids: id of each of `names`; task_ids: id of each of `tasks`."""
         return ScoreBatch(start=self.start, agent=agent_ids, score=self.score, task=task_ids, weight=self.weight, time=self.time)
 
 
 def name_hashes(names: Coded) -> NDArray[np.uint64]:
-    """A hash of each text of `names` that is used, `NOT_USED` for the others: what `body_hash` is made of."""
+    """Hash of each text in `names.texts`, uint64 (texts,), the input of `body_hash`. A text that no name uses gets `NOT_USED`."""
     return _hash_names(names.texts.bytes, names.texts.start, names.code)
 
 
 def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
-    """128-bit hashes of the ids that are retracted, uint64 (n, 2): equal to the `id_hash` of the outcomes meant."""
+    """128-bit hashes of the retracted ids, uint64 (n, 2). They equal the `id_hash` of the retracted outcomes."""
     ids = pack([event.retracts for event in events])
     return hash128(ids.bytes, ids.start)
 
@@ -302,7 +331,7 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
 
 @kernel
 def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """As `name_hashes` says. Calls in the loop over outcomes would be slow."""
+    """See `name_hashes`. Hashing before the loop over outcomes is faster than calls within it."""
     hashes = np.zeros(len(start) - 1, np.uint64)
     for k in range(len(name)):
         if hashes[name[k]] == NOT_USED:

@@ -1,12 +1,13 @@
-"""The wire schema, version 1: what one record of the outcome log may hold, and the only way in and out of it.
+"""Decoder and encoder of the wire schema, version 1: the content of a record of the outcome log.
 
-A record is one JSON object (an outcome), or an array of outcomes of one pool, or the array's columns (`services.wire.bulk`). Decoding is
-typed and takes whole polls; a second, slower reading (`services.wire.rules`) explains what it refuses: it names the field's path in the
-sender's JSON and the rule it broke. Accepting or refusing depends on the record's bytes alone, never on the other records of the poll.
+A record is one JSON object (an outcome), a JSON array of outcomes of one pool, or the columns of such an array (`services.wire.bulk`). The
+typed decoder reads all records of a poll together. A second, slower reading (`services.wire.rules`) explains each refusal: it names the
+path of the field in the sender's JSON and the rule that the field breaks. The verdict on a record depends only on the bytes of this
+record, never on other records of the poll.
 
-Where JSON leaves a choice: a key that is given twice in one object counts with its last value, as most readers do; numbers are
-doubles, and whole numbers must be written without fraction or exponent; a byte order mark is refused; nesting deeper than
-`rules.MAX_DEPTH` refuses the record, whatever it holds.
+Rules where the JSON standard leaves a choice: if an object has a key twice, the last value counts, as in most readers. Numbers are doubles.
+Integers must be written without fraction or exponent. A byte order mark is refused. A record nested deeper than `rules.MAX_DEPTH` is
+refused.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +28,11 @@ from services.wire.pools import Kind, is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
-"""Outcomes that `encode_records` puts into one record."""
+"""Default of the maximal number of outcomes that `encode_records` puts into one record."""
 _GROWTH: Final = 2
-"""An outcome becomes less than so many times as long when whole numbers are written as doubles: `"a":1,` becomes `"a":1.0,`."""
+"""Upper bound of the growth of an outcome's JSON by decoding and encoding, which writes integers as doubles: `"a":1,` as `"a":1.0,`."""
 _RUN_BYTES: Final = 1 << 18
-"""Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
+"""Bytes of records that are decoded and checked together. Objects of a longer run would leave the processor's cache before the check."""
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
 Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
@@ -40,44 +41,47 @@ Score: TypeAlias = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
 
 
 class Reason(StrEnum):
-    """Why an outcome or a whole record was refused. Stable words: clients and dashboards group by them."""
+    """Why an outcome or a record was refused. The words never change, because clients and dashboards group by them."""
 
     UNPARSABLE = "unparsable"
-    """The record is neither JSON nor an Arrow IPC stream that can be read."""
+    """The record is neither JSON nor a readable Arrow IPC stream."""
     TOO_LARGE = "too_large"
-    """The record is over 1 MiB, or the texts of its columns are over 4 MiB."""
+    """The record exceeds 1 MiB, or the texts of its columns exceed 4 MiB."""
     TOO_DEEP = "too_deep"
-    """The record nests deeper than 64."""
+    """The JSON of the record is nested deeper than 64 levels."""
     BAD_FIELD = "bad_field"
     """A field breaks a rule of the schema."""
     MIXED_POOLS = "mixed_pools"
-    """An outcome of an array is of another pool than the array's first valid one."""
+    """An outcome of an array belongs to another pool than the first valid outcome of the array."""
     FUTURE_TIME = "future_time"
-    """The time is further ahead of the API's clock than it takes."""
+    """The outcome's time is further ahead of the API's clock than the API accepts."""
     WRONG_PARTITION = "wrong_partition"
-    """The record lies in another partition than its pool's."""
+    """The record is not in the partition of its pool."""
     UNKNOWN_POOL = "unknown_pool"
-    """No such pool, and it is not created by its first outcome here."""
+    """The pool does not exist, and outcomes do not create pools in this installation."""
     WRONG_KIND = "wrong_kind"
     """Sides in a pool of scores, or scores in a pool of games."""
     TOO_MANY_AGENTS = "too_many_agents"
-    """A new agent would be one more than the pool allows."""
+    """The outcome's new agents would exceed the pool's limit of agents."""
     TOO_MANY_TASKS = "too_many_tasks"
-    """A new task would be one more than the pool allows."""
+    """The outcome's new task would exceed the pool's limit of tasks."""
 
 
 class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """One side of a game: an agent or a team, and its place (only compared, less is better, equal places tie)."""
+    """One side of a game: an agent or a team, and its place. Only the order of places counts: the lowest is best, equal places tie."""
 
     agents: Annotated[list[Name], Meta(min_length=1, max_length=MAX_AGENTS)]
     place: Annotated[int, Meta(ge=MIN_PLACE, le=MAX_PLACE)]
 
 
 class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """A game that ended.
+    """A finished game.
 
-    kind: of the pools that hold such outcomes; time: seconds since 1970; task: what was played, if that matters; meta: carried; a pool
-    may keep numbers in it as features.
+    Attributes:
+        kind: Kind of the pools that take this outcome.
+        time: Seconds since 1970.
+        task: What was played, if the producer distinguishes tasks.
+        meta: JSON that the schema does not interpret. A pool can read numbers in it as features.
     """
 
     kind: ClassVar[Kind] = Kind.GAMES
@@ -92,7 +96,7 @@ class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fiel
 
 
 class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """Agents measured on one task, higher scores are better."""
+    """Scores of agents on one task. Higher scores are better."""
 
     kind: ClassVar[Kind] = Kind.SCORES
     v: Literal[1]
@@ -106,7 +110,7 @@ class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fie
 
 
 class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """An earlier outcome of the pool, named by its id, is not to count. kind: none, pools of either kind hold retractions."""
+    """A retraction: the outcome with the id `retracts` of this pool is not to count. kind: None, because pools of both kinds take it."""
 
     kind: ClassVar[None] = None
     v: Literal[1]
@@ -121,13 +125,18 @@ Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
 
 
 class Kept(bytes):
-    """A record as the archive gives it back. The log took it in another form, so its length is not limited again."""
+    """A record that the archive wrote as JSON. It may be longer than the record in the log, so the limit of length does not apply to it."""
 
 
 class Refusal(Struct, frozen=True):
-    """What was not taken. record: index in the poll; item: index in the record's array, 0 for a single outcome, -1: the whole record.
+    """A refused outcome or record.
 
-    path: the field in the sender's JSON, such as ``$[3].sides[1].agents[0]``; rule: what would have been accepted, in words.
+    Attributes:
+        record: Index of the record in the poll.
+        item: Index in the record's array; 0 for a single outcome; -1 if the complete record is refused.
+        reason: Reason of the refusal.
+        path: Field in the sender's JSON, such as ``$[3].sides[1].agents[0]``.
+        rule: The rule that the field breaks, as text.
     """
 
     record: int
@@ -139,7 +148,14 @@ class Refusal(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A poll's outcomes in order: events[k] is item[k] of values[record[k]]; and what was refused, by record, then item."""
+    """Decoded outcomes of a poll.
+
+    Attributes:
+        events: Accepted outcomes, in order.
+        record: Index of the record of each outcome in the poll.
+        item: Index of each outcome in its record.
+        refusals: Refused outcomes and records, ordered by record, then item.
+    """
 
     events: list[Event] = field(default_factory=list)
     record: list[int] = field(default_factory=list)
@@ -147,13 +163,13 @@ class Decoded:
     refusals: list[Refusal] = field(default_factory=list)
 
     def take(self, record: int, events: Sequence[Event], items: Sequence[int]) -> None:
-        """Add `events` of one record."""
+        """Add outcomes of one record. items: index of each outcome in the record."""
         self.events.extend(events)
         self.record.extend([record] * len(events))
         self.item.extend(items)
 
     def extend(self, other: "Decoded") -> None:
-        """Add what later records gave."""
+        """Append the results of later records."""
         self.events.extend(other.events)
         self.record.extend(other.record)
         self.item.extend(other.item)
@@ -161,12 +177,15 @@ class Decoded:
 
 
 def decode(values: Sequence[bytes], limit: int = MAX_RECORD_BYTES) -> Decoded:
-    """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused.
+    """Decode the records of a poll. No content of a record raises an exception: each outcome is accepted or refused.
 
-    limit: bytes of a record, at most.
+    A large share of the time is spent in Python's cyclic garbage collector, which scans the lists of outcomes although they have no
+    cycles. A process that decodes continuously should raise the collector's threshold: ``gc.set_threshold(100_000)`` gives about 1.5 times
+    the throughput.
 
-    Most of the time left goes to Python's cyclic garbage collector, which walks the lists of outcomes over and over though they hold
-    no cycles: a process that decodes all day should raise its threshold (``gc.set_threshold(100_000)`` gives half as much again).
+    Args:
+        values: The records.
+        limit: Maximal length of a record in bytes.
     """
     found = Decoded()
     for start, run in _runs(values):
@@ -175,10 +194,15 @@ def decode(values: Sequence[bytes], limit: int = MAX_RECORD_BYTES) -> Decoded:
 
 
 def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future_seconds: float) -> Decoded:
-    """The outcomes of a request: as one record, but `id` and `time` may be left out and are filled in.
+    """Decode the outcomes of a request. A request is a record in which outcomes may omit `id` and `time`.
 
-    now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
-    may lie. Every accepted outcome fits into one record.
+    Every accepted outcome fits into a record of the log.
+
+    Args:
+        body: The body of the request.
+        now: Seconds since 1970; the time of outcomes without a time.
+        new_id: Makes an id for an outcome without an id.
+        future_seconds: Outcomes with a time later than `now` plus this many seconds are refused.
     """
     latest = now + future_seconds
     if (whole := _whole(body, latest)) is not None:
@@ -194,18 +218,22 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
 
 
 def is_array(value: bytes) -> bool:
-    """Whether a record that could be read holds an array, so that paths name its items."""
+    """Whether a readable record is an array or a stream, so that paths begin with an index. value: a record that `decode` can read."""
     return is_stream(value) or value.lstrip().startswith(b"[")
 
 
 def item_texts(value: bytes) -> Sequence[bytes]:
-    """The JSON text of each item of a record that could be read: of one outcome, or of each in an array or a stream."""
+    """JSON text of each outcome of a readable record, which is a single outcome, an array or a stream."""
     items = _items(value, len(value))
     return [value] if isinstance(items, _Unread) else [bytes(raw) for _, _, raw in items]
 
 
 def encode(events: Sequence[Event]) -> bytes:
-    """One record: an object for one event, an array for more. Raises `InputError` for none, more than one pool, or over 1 MiB."""
+    """Encode outcomes as one record: an object for one outcome, an array for several.
+
+    Raises:
+        InputError: No outcomes, outcomes of several pools, or a record above 1 MiB.
+    """
     if len({event.pool for event in events}) != 1:
         raise InputError("events", len(events), "must be one or more outcomes of one pool")
     record = _encoder.encode(events[0] if len(events) == 1 else list(events))
@@ -215,7 +243,11 @@ def encode(events: Sequence[Event]) -> bytes:
 
 
 def encode_records(events: Sequence[Event], most: int = RECORD_OUTCOMES) -> list[bytes]:
-    """Records of at most `most` outcomes and 1 MiB each, in order. events: of one pool. Raises `InputError` as `encode` does."""
+    """Encode outcomes of one pool as records of at most `most` outcomes and 1 MiB each, in order.
+
+    Raises:
+        InputError: Outcomes of several pools, or an outcome above 1 MiB.
+    """
     records = []
     for start in range(0, len(events), most):
         records += _split(events[start : start + most])
@@ -250,7 +282,7 @@ _NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """`values` in runs of about `_RUN_BYTES`, each with the index of its first. A record that means other JSON is a run alone."""
+    """Divide `values` into runs of about `_RUN_BYTES`, each with the index of its first record. A stream or a `Kept` is a run alone."""
     start = size = 0
     for i, value in enumerate(values):
         if (alone := isinstance(value, Kept) or is_stream(value)) and start < i:
@@ -265,7 +297,7 @@ def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
-    """Add what `values` hold, records `first` and following of the poll."""
+    """Decode the records `values` and add the results to `found`. first: index of the first of these records in the poll."""
     if isinstance(values[0], Kept) or is_stream(values[0]):
         text = _text(values[0], limit)
         if isinstance(text, _Unread):
@@ -287,9 +319,9 @@ def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int)
 
 
 def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
-    """What each record holds where types and bounds accept it as a whole, else None: it must be read with care."""
+    """Decode each record with the typed decoders; None for a record that they refuse or that is too long, which needs the slow reading."""
     if max(map(len, values), default=0) <= limit:
-        for decoder in _DECODERS:  # nearly always all are of one kind
+        for decoder in _DECODERS:  # almost all polls hold outcomes of one kind
             try:
                 return list(map(decoder.decode, values))
             except _NOT_TAKEN:
@@ -312,7 +344,7 @@ def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Ev
 
 
 def _flat(read: list[Event | list[Event] | None], first: int) -> Decoded | None:
-    """All outcomes, where every record was taken and holds those of one pool. first: index of the first record."""
+    """All outcomes as `Decoded`; None if a record is None or has outcomes of several pools. first: index of the first record."""
     kinds = set(map(type, read))
     if type(None) in kinds:
         return None
@@ -332,7 +364,7 @@ def _of_one_pool(events: Sequence[Event]) -> bool:
 
 
 def _sound(events: Sequence[Event]) -> bool:
-    """Whether typed events keep the rules that types cannot say."""
+    """Whether typed events keep the rules that the types do not express."""
     if set(map(type, events)) <= {GameEvent}:
         games, others = cast("Sequence[GameEvent]", events), []
     else:
@@ -356,7 +388,7 @@ def _sound_games(games: Sequence[GameEvent]) -> bool:
 
 
 def _met_once(games: Sequence[GameEvent], agents: list[str]) -> bool:
-    if len(agents) == 2 * len(games):  # all are one against one
+    if len(agents) == 2 * len(games):  # every game is one agent against one
         return not any(map(str.__eq__, agents[::2], agents[1::2]))
     for game in games:
         met = [agent for side in game.sides for agent in side.agents]
@@ -373,7 +405,7 @@ def _sound_others(events: Sequence[Event]) -> bool:
 
 
 def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
-    """Take the sound items of one record, refuse the others with their reasons."""
+    """Decode one record with the slow reading: add its valid outcomes, and a refusal with its reason for each other one."""
     items = _items(value, limit)
     if isinstance(items, _Unread):
         found.refusals.append(Refusal(record, -1, items.reason, items.path, items.rule))
@@ -392,13 +424,13 @@ def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
 
 
 def _whole(body: bytes, latest: float) -> Decoded | None:
-    """The outcomes of a request that is a record of the log as it is, as most are; None where somebody has to look closer."""
+    """Fast path: the outcomes of a request that is already a valid record, as most are. None if the request needs the slow path."""
     found = _flat(_typed([body], MAX_RECORD_BYTES), 0)
     return found if found is not None and _fits(body, found.events, latest) and _sound(found.events) else None
 
 
 def _fits(text: bytes, events: Sequence[Event], latest: float) -> bool:
-    """Whether a record holds each of `events`, which `text` gave, and none is later than `latest`."""
+    """Whether each of `events`, decoded from `text`, certainly fits into a record, and no event has a time later than `latest`."""
     return len(text) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in events)
 
 
@@ -409,7 +441,7 @@ class _Unread(NamedTuple):
 
 
 def _text(value: bytes, limit: int) -> bytes | _Unread:
-    """The JSON text of a record of at most `limit` bytes: the record itself, or the array that a stream means."""
+    """JSON text of a record of at most `limit` bytes. For a stream, the JSON array of its rows."""
     if isinstance(value, Kept):
         return bytes(value)
     if len(value) > limit:
@@ -425,7 +457,7 @@ def _text(value: bytes, limit: int) -> bytes | _Unread:
 
 
 def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
-    """(path, parsed, text) of every item of a record."""
+    """Path, parsed value and JSON text of each outcome of a record."""
     text = _text(value, limit)
     if isinstance(text, _Unread):
         return text
@@ -443,10 +475,10 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
 
 
 def _texts(value: bytes) -> list[Raw]:
-    """The JSON text of each item of an array."""
+    """JSON text of each item of an array."""
     try:
         return _items_decoder.decode(value)
-    except msgspec.DecodeError:  # one holds half a surrogate pair, and has to fail alone
+    except msgspec.DecodeError:  # an item has half a surrogate pair; only this item must be refused
         return [Raw(text.encode()) for text in rules.item_texts(value.decode())]
 
 
@@ -456,11 +488,11 @@ def _one(parsed: Any, raw: Raw) -> Event | None:
 
 
 def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
-    """The request as a record with every id and time, or None where it cannot be read as a whole."""
+    """The request as a record in which every outcome has an id and a time; None if the request is unreadable."""
     try:
         parsed = _any_decoder.decode(body)
         if rules.items_rule(parsed) is not None:
-            return None  # refused before ids are made for its items
+            return None  # too many or no items: no ids are made for them
         for item in parsed if isinstance(parsed, list) else [parsed]:
             if isinstance(item, dict):
                 item.setdefault("time", now)
@@ -479,7 +511,7 @@ def _unread(body: bytes) -> Decoded:
 
 
 def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:
-    """`found` without the outcomes whose time is past `latest` or that no record can hold."""
+    """Copy of `found` in which outcomes later than `latest`, and outcomes too long for a record, are refused."""
     kept = Decoded(refusals=list(found.refusals))
     for event, item in zip(found.events, found.item, strict=True):
         path = "$" if single else f"$[{item}]"

@@ -1,7 +1,7 @@
-"""The rule of names that only new outcomes have to keep: every character is displayed.
+"""A rule for names in new outcomes: every character must be displayed.
 
-The decoder accepts more, because records that are in a log already must fold as before. What writes outcomes to a log (the API,
-`equirank replay` and `equirank dead-letters replay`) asks here as well.
+The decoder accepts other names too, because records that a log already holds must fold as before. The writers of outcomes (the API,
+`equirank replay` and `equirank dead-letters replay`) check this rule in addition.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,19 @@ from services.wire.rules import Broken, member_path
 
 
 class HiddenName(NamedTuple):
-    """An outcome with a name that is not displayed as a whole. number: of the event among those given; broken: path from `$`, and rule."""
+    """An outcome with a name that has a hidden character.
+
+    Attributes:
+        number: Index of the outcome among the given events.
+        broken: Path of the name from `$`, and the rule.
+    """
 
     number: int
     broken: Broken
 
 
 def hidden_names(events: Sequence[Event]) -> list[HiddenName]:
-    """The first hidden name of each event that has one. A retraction may name any id, because that id is in the log already."""
+    """The first name with a hidden character in each event. Ids that retractions name are exempt, because the log already holds them."""
     return [
         HiddenName(number, broken)
         for number, event in enumerate(events)
@@ -42,7 +47,7 @@ def _broken(event: Event) -> Broken | None:
 
 
 def _paths(event: Event) -> list[str]:
-    """Where each of `_texts` stands."""
+    """Path of each of `_texts`."""
     if isinstance(event, GameEvent):
         agents = [f"$.sides[{i}].agents[{j}]" for i, side in enumerate(event.sides) for j in range(len(side.agents))]
         return ["$.id", "$.task", *agents]

@@ -1,4 +1,4 @@
-"""Records of a poll straight as columns, where they hold plain games: JSON by the scanner, streams by their own columns."""
+"""Fast decoding of plain games from bytes to columns, without Python objects: JSON by the scanner, Arrow streams from their columns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,12 +13,12 @@ from services.wire.scanning.scan import Scanned, rest, scan
 
 
 def plain_games(values: Sequence[bytes]) -> Scanned:
-    """The plain games of `values`, the records of a poll; the other records by number."""
+    """Decode the plain games among the records of a poll. The indices of all other records are in `rest`."""
     return _joined(list(_runs(values)), len(values)) if any(map(is_stream, values)) else scan(values)
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
-    """What runs of JSON hold, and what each stream holds. record: index in `values`."""
+    """Yield the games of each run of JSON records and of each stream. The record numbers are indices in `values`."""
     from services.wire.bulk.games import plain  # noqa: PLC0415 - loads pyarrow, which JSON does not need
 
     first = 0
@@ -37,7 +37,7 @@ def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
 
 
 def _joined(parts: Sequence[Scanned], records: int) -> Scanned:
-    """All games of `parts`, which have rising records."""
+    """Concatenate the games of `parts`, whose record numbers ascend. records: number of records in the poll."""
     parts = parts or [scan([])]
     pools = list(dict.fromkeys(pool for part in parts for pool in part.pools))
     record = np.concatenate([part.record for part in parts])

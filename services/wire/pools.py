@@ -1,4 +1,4 @@
-"""Pool names and kinds, as every record of the log writes them."""
+"""Names and kinds of pools."""
 
 import re
 from enum import StrEnum
@@ -11,7 +11,7 @@ _NAME = re.compile(POOL_PATTERN)
 
 
 class Kind(StrEnum):
-    """What a pool's outcomes are, fixed at creation."""
+    """What the outcomes of a pool are. The kind is fixed when the pool is created."""
 
     GAMES = "games"
     SCORES = "scores"
@@ -23,7 +23,7 @@ def is_pool_name(name: str) -> bool:
 
 
 def check_pool_name(name: str) -> str:
-    """`name` itself when it is `[tenant.]name`; raises `InputError` otherwise."""
+    """Return `name` if it is a valid pool name, `[tenant.]name`. Raises `InputError` otherwise."""
     if not _NAME.fullmatch(name):
         raise InputError("pool", name, "must be [tenant.]name, each of a-z 0-9 _ -, starting with a letter or digit, at most 63 characters")
     return name

@@ -1,7 +1,7 @@
-"""The rules of the wire schema in words: which field of an outcome breaks which rule.
+"""The rules of the wire schema as text: which field of an outcome breaks which rule.
 
-The typed decoder of `services.wire.events` only says yes or no. What it refuses is read again here, field by field in the sender's
-order, and the first broken rule is named with its path. Tests hold the two to the same verdict on every input.
+The typed decoder of `services.wire.events` gives only a verdict. This module reads a refused outcome again, field by field in the sender's
+order, and names the first broken rule and the path of its field. Tests check that both give the same verdict.
 """
 
 import json
@@ -21,12 +21,13 @@ from services.wire.pools import check_pool_name
 
 MAX_RECORD_BYTES: Final = 1 << 20
 MAX_ITEMS: Final = 32_768
-"""Items of an array: more than 1 MiB holds of whole outcomes, so it only spares readers an entry for each of half a million zeros."""
+"""Maximal number of items in an array. 1 MiB of JSON cannot hold that many valid outcomes; the limit only avoids half a million dead
+letters for an array of as many zeros."""
 MAX_META_BYTES: Final = 4096
 MAX_DEPTH: Final = 64
 MAX_META_DEPTH: Final = 32
 MAX_TIME: Final = 1e11
-"""Seconds on either side of 1970, some three thousand years: enough for any date, and refuses milliseconds."""
+"""Seconds before or after 1970, about 3,000 years. The limit refuses present times in milliseconds."""
 MIN_PLACE: Final = -(2**31)
 MAX_PLACE: Final = 2**31 - 1
 
@@ -42,13 +43,14 @@ _LISTS_RULE: Final = (
     "must fit together with the other lists: agents and scores have equal lengths, and name each agent once; agents, sides and places have "
     "equal lengths, sides count up from 0, and the agents of one side share its place"
 )
-"""Of fields that only columns have (`services.wire.bulk`): a row in JSON keeps them where its lists say no outcome."""
+"""Rule for the fields `agents` and `places`, which only columns have (`services.wire.bulk`). The JSON of a row has these fields if the
+lists of the row do not form an outcome."""
 _META_JSON_RULE: Final = "must be JSON with whole Unicode characters and numbers that a double can hold"
 _LONG_NUMBER: Final = 400
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-"""A string, or what follows a quote that nothing closes: so every byte is looked at once, as no quote is tried in vain."""
+"""A JSON string, or the rest of the text after an unclosed quote. So the match never fails after a quote and reads every byte only once."""
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-"""What each bracket adds to the depth, as an int8."""
+"""Translates each bracket to its change of the depth as int8: 1 or -1."""
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _SPACE: Final = re.compile(r"[ \t\n\r]*+")
 _SHOWN_KEY: Final = 64
@@ -63,7 +65,7 @@ class Broken(NamedTuple):
 
 
 class UnparsableError(ValueError):
-    """The record is no JSON; the message is the rule it breaks."""
+    """The record is not valid JSON. The message is the rule that it breaks."""
 
 
 class _BrokenError(Exception):
@@ -73,7 +75,7 @@ class _BrokenError(Exception):
 
 
 def parse(value: bytes) -> Any:
-    """What the JSON text `value` holds; numbers that no double holds become infinite. Raises `UnparsableError`."""
+    """Parse the JSON text `value`. Numbers beyond the range of a double become infinite. Raises `UnparsableError` for invalid JSON."""
     try:
         return json.loads(value.decode(), parse_int=_whole, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
@@ -83,7 +85,7 @@ def parse(value: bytes) -> Any:
 
 
 def item_texts(array: str) -> list[str]:
-    """The text of each item of a JSON array of one or more items, as it stands there. array: a text that `parse` takes."""
+    """The unchanged text of each item of a JSON array. array: a text that `parse` accepts, with one or more items."""
     texts: list[str] = []
     at = array.index("[")
     while array[at] != "]":
@@ -100,7 +102,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
-    """Whether the brackets of `value`, outside of its strings, nest deeper than `limit`. Takes time linear in its length."""
+    """Whether the brackets of `value`, outside of its strings, nest deeper than `limit`. The time is linear in the length."""
     if value.count(b"[") + value.count(b"{") <= limit:
         return False
     steps = np.frombuffer(_STRING.sub(b"", value).translate(_STEPS, _NO_BRACKETS), np.int8)
@@ -108,19 +110,19 @@ def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
 
 
 def items_rule(parsed: object) -> str | None:
-    """The rule that a parsed record breaks as an array of outcomes, before any of them is looked at; None where it breaks none."""
+    """The rule on the number of items that a parsed record breaks; None if it breaks none or is not an array."""
     return count_rule(len(parsed)) if isinstance(parsed, list) else None
 
 
 def count_rule(outcomes: int) -> str | None:
-    """The rule that so many outcomes in one record break; None where they break none."""
+    """The rule that a record with this number of outcomes breaks; None if the number is valid."""
     if 1 <= outcomes <= MAX_ITEMS:
         return None
     return f"must hold at most {MAX_ITEMS} outcomes, not {outcomes}" if outcomes else "must hold at least one outcome"
 
 
 def meta_rule(raw: msgspec.Raw) -> str | None:
-    """The rule that a `meta`, as it stands in the record, breaks; None where it breaks none."""
+    """The rule that `meta` breaks; None if it is valid. raw: the unchanged JSON text of `meta` in the record."""
     data = bytes(raw)
     if len(data) > MAX_META_BYTES:
         return f"must be at most {MAX_META_BYTES} bytes"
@@ -134,7 +136,13 @@ def meta_rule(raw: msgspec.Raw) -> str | None:
 
 
 def broken_rule(item: Any, raw: msgspec.Raw, path: str = "$") -> Broken | None:
-    """The first rule that `item` breaks as an outcome. item: parsed by `parse`; raw: its own JSON text; path: where it stands."""
+    """The first rule that an outcome breaks; None if it is valid.
+
+    Args:
+        item: The outcome, parsed by `parse`.
+        raw: The JSON text of the outcome.
+        path: Path of the outcome in the record.
+    """
     try:
         _check_outcome(item, path)
         if "meta" in item and (rule := _rule_of_meta(raw)) is not None:
@@ -147,7 +155,7 @@ def broken_rule(item: Any, raw: msgspec.Raw, path: str = "$") -> Broken | None:
 def _rule_of_meta(raw: msgspec.Raw) -> str | None:
     try:
         return meta_rule(msgspec.json.decode(raw, type=_Meta).meta)
-    except msgspec.DecodeError:  # half a surrogate pair, and no other field has one
+    except msgspec.DecodeError:  # `meta` has half a surrogate pair; the other fields were checked
         return _META_JSON_RULE
 
 
@@ -170,7 +178,7 @@ def _check_outcome(item: Any, path: str) -> None:
         if key not in item:
             _break(f"{path}.{key}", "is required")
     for key, value in item.items():
-        is_no_task = key == "task" and value is None and body == "sides"  # a game may say so
+        is_no_task = key == "task" and value is None and body == "sides"  # a game may have `"task": null`
         if key in _CHECKS and not is_no_task:
             _CHECKS[key](value, f"{path}.{key}")
 
@@ -190,7 +198,7 @@ def _check_version(value: Any, path: str) -> None:
 
 
 def _check_text(value: Any, path: str, check: Callable[[str], object] = check_name) -> None:
-    """check: raises `InputError` for a text that breaks a rule."""
+    """Check that `value` is a text that keeps the rules of `check`. check: raises `InputError` for a text that breaks a rule."""
     if not isinstance(value, str):
         _break(path, "must be text")
     try:
@@ -271,7 +279,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], None]]] = {
 
 
 def member_path(path: str, key: str, *, quoted: bool = False) -> str:
-    """The path of an object's member `key`. quoted: write the key as text, because it may be anything."""
+    """Path of the member `key` of the object at `path`. quoted: write the key always as quoted text, for keys with arbitrary characters."""
     if not quoted and re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", key):
         return f"{path}.{key}"
     shown = key if len(key) <= _SHOWN_KEY else key[:_SHOWN_KEY] + "…"

@@ -1,6 +1,6 @@
-"""The wire schema as JSON Schema (2020-12), for producers in other languages; `scripts/reference` writes docs/schema/outcome-v1.json.
+"""The wire schema as JSON Schema (2020-12), for producers in other languages. `scripts/reference` writes it to docs/schema/outcome-v1.json.
 
-It is stricter than the decoder in one thing: new names hold only characters that are displayed.
+The JSON Schema is stricter than the decoder in one rule: all characters of new names must be displayed.
 """
 
 import json
@@ -13,7 +13,7 @@ from services.wire import rules
 Schema = dict[str, Any]
 
 _FILLED_IN: Final = ("id", "time")
-"""What a request may leave out."""
+"""Fields that the outcomes of a request may omit; the API fills them in."""
 
 _SPACE: Final = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _CONTROL: Final = r"\u0000-\u001f\u007f-\u009f"
@@ -22,8 +22,8 @@ _HIDDEN: Final = "".join(one if one == "-" or one > "\uffff" else f"\\u{ord(one)
 
 
 def _pattern(refused: str) -> str:
-    """Of a text without the characters `refused`, and without white space at either end."""
-    # (?!\n)$ is the end of the text in every dialect: in some, $ alone also matches before a last line feed
+    """Pattern of a text without the characters `refused` and without white space at both ends."""
+    # (?!\n)$ means the end of the text in every dialect; $ alone also matches before a final line feed in some dialects
     return rf"^(?![{_SPACE}])[^{refused}]+(?<![{_SPACE}])(?!\n)$"
 
 
@@ -45,7 +45,7 @@ _NOT_SAID: Final = (
 
 
 def schema() -> Schema:
-    """A record: one outcome, or an array of them."""
+    """Schema of a record: one outcome, or an array of outcomes."""
     outcome: Schema = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in ("game", "scores", "retraction")]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -65,9 +65,13 @@ def schema() -> Schema:
 
 
 def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
-    """The body of a request, and the schemas that it refers to, by names that begin with `prefix`.
+    """Schema of the body of a request, for OpenAPI. It is `schema` with optional `id` and `time`.
 
-    It is `schema`, but `id` and `time` may be left out. For OpenAPI, which keeps schemas in one place.
+    Args:
+        prefix: Prefix of the names of the referenced schemas.
+
+    Returns:
+        The schema of the body, and the referenced schemas by name. OpenAPI lists the referenced ones under `components`.
     """
     found = json.loads(json.dumps(schema()).replace("#/$defs/", f"#/components/schemas/{prefix}"))
     for part in found["$defs"].values():
@@ -77,12 +81,12 @@ def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
 
 
 def new_name() -> Schema:
-    """A name that may newly be written."""
+    """Schema of a name in a new outcome."""
     return {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES, "pattern": _NAME_PATTERN}
 
 
 def known_name() -> Schema:
-    """A name that a log may hold already."""
+    """Schema of a name that a log may already hold, such as the id that a retraction names."""
     return {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES, "pattern": _KNOWN_PATTERN}
 
 

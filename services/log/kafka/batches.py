@@ -1,8 +1,8 @@
-"""Batches of records as a broker stores them: decompressed within a bound, and refused with their offsets where they cannot be read.
+"""Safe reading of record batches: bounded decompression, and errors that name the offsets of an unreadable batch.
 
-kafka-python 3.0 decompresses a batch whatever its size becomes: 64 KB of Zstandard can ask for gigabytes. It builds every header of
-every record, and it raises what the codec raises, without partition and offset. This module replaces the two classes that read
-batches; importing it is enough. A batch is refused before more than `MAX_BATCH_BYTES` of it are in memory.
+kafka-python 3.0 decompresses a batch without a limit of size, so 64 KB of Zstandard can allocate gigabytes. It also creates every header
+of every record, and raises the codec's exceptions without partition and offset. Importing this module replaces kafka-python's classes that
+read batches. A batch is refused before more than `MAX_BATCH_BYTES` of it are in memory.
 """
 
 import zlib
@@ -22,20 +22,24 @@ from kafka.record.util import decode_varint
 from kafka.structs import TopicPartition
 
 MAX_BATCH_BYTES: Final = 1 << 26
-"""Of a batch after decompression: 64 of the largest records. The topic takes 1 MiB of a batch as it is sent."""
+"""Maximal bytes of a batch after decompression: 64 of the largest records. The topic limits a batch as sent to about 1 MiB."""
 MAX_BATCH_RECORDS: Final = 1 << 20
-"""Of a batch: as many of the smallest outcomes as its bytes can hold."""
+"""Maximal number of records in a batch: as many of the smallest outcomes as fit into `MAX_BATCH_BYTES`."""
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEAD: Final = 16
 _GZIP: Final = 31
-"""zlib's name for gzip with its head and checksum."""
+"""Value of `wbits` with which zlib reads gzip with its header and checksum."""
 
 
 class BatchRefused(CorruptRecordError):  # type: ignore[misc]  # noqa: N818 - names the fact
-    """A batch cannot be read. base, end: its first offset and the one after its last; begin: first offset of it that was not read.
+    """A batch cannot be read.
 
-    partition: set by the reader of the partition.
+    Attributes:
+        base: First offset of the batch.
+        end: Offset after the last one of the batch.
+        begin: First offset of the batch that was not read.
+        partition: Number of the partition; -1 until the reader of the partition sets it.
     """
 
     def __init__(self, base: int, end: int, why: str) -> None:
@@ -45,14 +49,14 @@ class BatchRefused(CorruptRecordError):  # type: ignore[misc]  # noqa: N818 - na
 
 
 class TooLarge(ValueError):  # noqa: N818
-    """Decompressing was ended at the limit."""
+    """The decompressed data exceeds the limit."""
 
     def __init__(self) -> None:
         super().__init__(f"it holds more than {MAX_BATCH_BYTES} bytes after decompression")
 
 
 def gunzip(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
-    """The bytes of a gzip stream of one or more members. Raises `TooLarge`, and `zlib.error` or `ValueError` for a broken one."""
+    """Decompress a gzip stream of one or more members. Raises `TooLarge`, and `zlib.error` or `ValueError` for invalid data."""
     parts, left, rest = list[bytes](), limit, bytes(data)
     while rest:
         member = zlib.decompressobj(_GZIP)
@@ -68,7 +72,7 @@ def gunzip(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
 
 
 def unsnap(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
-    """The bytes of Snappy, in blocks as the Java library writes them or bare. Each block states its size, which is checked first."""
+    """Decompress Snappy, a bare block or the Java library's sequence of blocks. The stated size of each block is checked before."""
     if not data.startswith(_XERIAL):
         return _block(data, limit)
     parts, left, at = list[bytes](), limit, _XERIAL_HEAD
@@ -91,7 +95,7 @@ def _block(data: bytes, limit: int) -> bytes:
 
 
 def _stated_size(block: bytes) -> int:
-    """What a block of Snappy says of its size, in its first bytes; the codec allocates that much before it reads on."""
+    """Decompressed size of a Snappy block, as its first bytes state it. The codec allocates this size before it reads the data."""
     size = 0
     for place, byte in enumerate(block[:5]):
         size |= (byte & 0x7F) << 7 * place
@@ -102,7 +106,7 @@ def _stated_size(block: bytes) -> int:
 
 
 def unlz4(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
-    """The bytes of an LZ4 frame; what its head says of its size is not believed."""
+    """Decompress an LZ4 frame. The size in its header is not trusted: the output is limited instead."""
     frame = lz4.frame.LZ4FrameDecompressor()
     plain: bytes = frame.decompress(data, max_length=limit + 1)
     if len(plain) > limit:
@@ -114,7 +118,7 @@ def unlz4(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
 
 
 def unzstd(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
-    """The bytes of Zstandard frames, whose windows are bounded too. The reader of the records notices what is missing at the end."""
+    """Decompress Zstandard frames, with a limit for their windows too. A truncated end is detected later, by the reader of the records."""
     with zstandard.ZstdDecompressor(max_window_size=MAX_BATCH_BYTES).stream_reader(data, read_across_frames=True) as reader:
         plain = reader.read(limit + 1)
     if len(plain) > limit:
@@ -131,7 +135,7 @@ _CODECS: Final[dict[int, tuple[str, Callable[[bytes], bytes]]]] = {
 
 
 def _decompressed(codec: int, data: bytes) -> bytes:
-    """Raises `ValueError` that says why where `data` is too large or broken."""
+    """Decompress `data`. Raises `ValueError` with the reason for an unknown codec, and for data that is too large or invalid."""
     if codec not in _CODECS:
         msg = f"its compression {codec} is not known"
         raise ValueError(msg)
@@ -146,14 +150,14 @@ def _decompressed(codec: int, data: bytes) -> bytes:
 
 
 class Batch(DefaultRecordBatch):  # type: ignore[misc]
-    """A batch of the present format (2): bounded, checked, and without the headers of its records, which nobody asks for."""
+    """A batch of the present format (2), with limits and checks. Headers of records are not read, because Equirank does not use them."""
 
     _buffer: bytes | bytearray
     _pos: int
     _decompressed: bool
 
     def validate_crc(self) -> bool:
-        """True. Raises `BatchRefused` where the checksum is another."""
+        """Return true if the checksum matches. Raises `BatchRefused` otherwise."""
         if not super().validate_crc():
             raise self._refused("its checksum does not match")
         return True
@@ -171,7 +175,7 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
         return self._records()
 
     def _records(self) -> Iterator[DefaultRecord]:
-        """The records in their order. Headers are passed over: there may be millions of them."""
+        """Yield the records in order. Headers are skipped, because a record can have millions of them."""
         buffer, at, base, kind = self._buffer, self._pos, self.base_offset, self.timestamp_type
         appended = self.max_timestamp if kind == self.LOG_APPEND_TIME else None
         first, size = self.first_timestamp, len(buffer)
@@ -188,7 +192,7 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
                 value_size, at = decode_varint(buffer, at)
                 if value_size >= 0:
                     value, at = bytes(buffer[at : at + value_size]), at + value_size
-                if not start < at < end <= size:  # a byte at least follows, the number of headers
+                if not start < at < end <= size:  # after the value, at least one byte follows: the number of headers
                     raise self._refused(f"a record of {length} bytes does not hold its key and value, or does not end in the batch")
                 at = end
                 yield DefaultRecord(length, base + place, first + delta if appended is None else appended, kind, key, value, [])
@@ -205,7 +209,7 @@ class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
     """A batch of the formats before Kafka 0.11 (0 and 1)."""
 
     def validate_crc(self) -> bool:
-        """True. Raises `BatchRefused` where the checksum is another."""
+        """Return true if the checksum matches. Raises `BatchRefused` otherwise."""
         if not super().validate_crc():
             raise self._refused("its checksum does not match")
         return True
@@ -221,7 +225,7 @@ class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
 
 
 class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
-    """What one fetch brought of a partition: adds to a refused batch which partition it is of, and what of it was read before."""
+    """The records of one partition in a fetch. It adds the partition and the first unread offset to a `BatchRefused`."""
 
     def _unpack_records(self, tp: TopicPartition, records: Any, *deserializers: Any) -> Iterator[Any]:
         try:
@@ -235,7 +239,7 @@ class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
 def _install() -> None:
     memory_records.DefaultRecordBatch, memory_records.LegacyRecordBatch = Batch, OldBatch
     legacy_records.gzip_decode, legacy_records.snappy_decode, legacy_records.lz4_decode = gunzip, unsnap, unlz4
-    codec.lz4_decode = unlz4  # what kafka-python calls for LZ4 of Kafka 0.8
+    codec.lz4_decode = unlz4  # kafka-python calls this name for LZ4 of Kafka 0.8
     Fetcher.PartitionRecords = _PartitionRecords
 
 

@@ -1,4 +1,4 @@
-"""kafka-python's clients, configured and guarded: options checked, errors turned into `LogError`, one set of clients per process."""
+"""Creation of kafka-python's clients: options are checked, errors become `LogError`, and each process has its own clients."""
 
 import os
 import threading
@@ -51,14 +51,16 @@ OPTIONS = frozenset(
         "ssl_password",
     )
 )
-"""Options of kafka-python that may be passed through: those of the connection. The others decide what a log promises, and are set here."""
+"""Options of kafka-python that a user may set: those of the connection. This module sets the others, because the laws of a log depend on
+them."""
 
 FILES = ("ssl_cafile", "ssl_certfile", "ssl_crlfile", "ssl_keyfile")
 DEFAULTS = {"reconnect_backoff_max_ms": 2000}
-"""Where kafka-python's own default would keep a client away for half a minute after its broker is back."""
+"""Values instead of kafka-python's own defaults. With its default, a client reconnects up to half a minute after the broker is back."""
 
 METADATA_SECONDS = 5
-"""How long a client may take to notice that its topic was created again (kafka-python fetches and sends by name, not by id)."""
+"""Maximal age of a client's metadata in seconds, and so the time until a client notices that its topic was recreated. kafka-python fetches
+and sends by the name of the topic, not by its id."""
 
 RECORD_OVERHEAD = 32_768
 TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD
@@ -66,7 +68,7 @@ BATCH_BYTES = 262_144
 FETCH_PARTITION_BYTES = 4 * 1024 * 1024
 FETCH_BYTES = 32 * 1024 * 1024
 
-# The producer recovers from these by a new epoch; the records of the failed append were not all written.
+# After these errors the producer recovers with a new epoch. Some records of the failed append were not written.
 _PRODUCER_STATE = (OutOfOrderSequenceNumberError, UnknownProducerIdError, InvalidProducerEpochError)
 _RETRIABLE = (BrokerNotAvailableError, *_PRODUCER_STATE)
 
@@ -74,12 +76,12 @@ Client = TypeVar("Client")
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, object]:
-    """The options as a dict. `LogError` names those that this log does not take, and files that cannot be read."""
+    """The options with `DEFAULTS`. Raises `LogError` for unknown options and unreadable files."""
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         raise LogError(f"unknown Kafka options {', '.join(unknown)}; there are {', '.join(sorted(OPTIONS))}", retriable=False)
     for name in FILES:
-        # kafka-python would take a missing file for a broker that is not there, and try again.
+        # kafka-python treats a missing file like an unreachable broker and retries.
         if options.get(name) is not None:
             _check_file(name, str(options[name]))
     return DEFAULTS | dict(options)
@@ -95,7 +97,7 @@ def _check_file(name: str, path: str) -> None:
 
 @contextmanager
 def kafka_errors(doing: str) -> Iterator[None]:
-    """Turn kafka-python's errors into `LogError`. doing: what was tried, for the text."""
+    """Convert kafka-python's errors to `LogError`. doing: the operation, for the message."""
     try:
         yield
     except KafkaError as error:
@@ -104,15 +106,15 @@ def kafka_errors(doing: str) -> Iterator[None]:
 
 
 class Connection:
-    """Where the cluster is and how to reach it; makes clients.
+    """Address and options of a cluster. It makes clients.
 
     Args:
         bootstrap: `host:port` of one or more brokers.
-        options: Of kafka-python's clients, those in `OPTIONS` (TLS, SASL, ...).
-        timeout: Seconds that any one call may take.
+        options: Options of kafka-python's clients, from `OPTIONS` (TLS, SASL, ...).
+        timeout: Maximal seconds of a call.
 
     Raises:
-        LogError: not retriable, for an option that is refused.
+        LogError: Not retriable, for an invalid option.
 
     """
 
@@ -127,15 +129,15 @@ class Connection:
 
     @property
     def timeout_ms(self) -> int:
-        """The timeout as kafka-python wants it."""
+        """The timeout in milliseconds, for kafka-python."""
         return int(self.timeout * 1000)
 
     def admin(self) -> KafkaAdminClient:
-        """A client that describes and makes topics. The caller closes it."""
+        """Make a client that describes and creates topics. The caller has to close it."""
         return self._make(KafkaAdminClient, {})
 
     def producer(self) -> KafkaProducer:
-        """An idempotent producer that acknowledges what all in-sync replicas have."""
+        """Make an idempotent producer. A record is acknowledged when all in-sync replicas have it."""
         settings = {
             "acks": "all",
             "enable_idempotence": True,
@@ -149,7 +151,7 @@ class Connection:
         return self._make(KafkaProducer, settings)
 
     def consumer(self, group: str | None) -> KafkaConsumer:
-        """A consumer for manual assignment that never moves to another offset by itself. group: only to commit offsets."""
+        """Make a consumer for manual assignment. It never moves to another offset automatically. group: used only to commit offsets."""
         settings = {
             "group_id": group,
             "enable_auto_commit": False,
@@ -163,7 +165,7 @@ class Connection:
         return self._make(KafkaConsumer, settings)
 
     def _make(self, client: Callable[..., Client], settings: Mapping[str, object]) -> Client:
-        # A request shorter than the whole call leaves room for a second try; fetches wait half a second at the broker.
+        # A third of the call's time for a request leaves time for retries. A fetch waits up to half a second at the broker.
         request_ms = max(600, self.timeout_ms // 3)
         with kafka_errors(f"no connection to Kafka at {self._bootstrap}"), heard() as broker:
             try:
@@ -185,7 +187,7 @@ class Connection:
 
 
 class Clients:
-    """A producer and a consumer of a log, made when first needed, once per process (a fork makes its own). group: to commit offsets."""
+    """A producer and a consumer, made on first use. A process after a fork makes new ones. group: consumer group, to commit offsets."""
 
     def __init__(self, connection: Connection, group: str | None) -> None:
         self.connection, self._group = connection, group
@@ -196,7 +198,7 @@ class Clients:
         self._inherited: list[object] = []
 
     def producer(self) -> KafkaProducer:
-        """The producer. Safe to share between threads."""
+        """The producer. Threads can share it."""
         self._after_fork()
         with self._lock:
             if self._producer is None:
@@ -205,7 +207,7 @@ class Clients:
 
     @contextmanager
     def consumer(self) -> Iterator[KafkaConsumer]:
-        """The consumer that answers questions or commits offsets, for one thread at a time."""
+        """The consumer for queries and commits. A lock gives it to one thread at a time."""
         self._after_fork()
         with self._lock:
             if self._consumer is None:
@@ -213,7 +215,7 @@ class Clients:
             yield self._consumer
 
     def close(self) -> None:
-        """Close the clients of this process, waiting for appends in flight at most as long as any one call may take."""
+        """Close the clients of this process. Appends in flight are waited for, up to the timeout of a call."""
         self._after_fork()
         with self._lock:
             if self._producer is not None:
@@ -223,7 +225,7 @@ class Clients:
             self._producer = self._consumer = None
 
     def _after_fork(self) -> None:
-        # The parent's clients live on threads that a fork does not copy, and closing them here would close the parent's sockets.
+        # The parent's clients depend on threads that a fork does not copy. Closing the clients here would close the parent's sockets.
         if self._process != os.getpid():
             self._inherited += [self._producer, self._consumer, self._lock]
             self._lock = threading.RLock()

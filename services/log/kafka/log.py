@@ -1,10 +1,11 @@
 """The log on Kafka: producers and consumers of kafka-python, with manual assignment.
 
-Delivery: an append returns when all in-sync replicas have the records (acks=all, idempotent producer); a retried append may double,
-and ids make that harmless. Reading starts from the positions the caller holds: a consumer group has no part in it, and never moves.
-Topics created with three replicas or more have min.insync.replicas=2, so that records outlive a broker; existing ones may be weaker.
-Unit of parallelism: the partition. Not guaranteed: order between partitions; that offsets are dense; that superseded records of the
-control topic, which is compacted by key, stay.
+Delivery: an append returns when all in-sync replicas have the records (acks=all, idempotent producer). A retried append can write records
+twice; ids make that harmless. A reader starts at the positions that the caller gives; it does not use a consumer group.
+Durability: topics created with three or more replicas have min.insync.replicas=2, so records survive the loss of a broker. Existing topics
+may have weaker settings.
+Unit of parallelism: the partition.
+Not guaranteed: order between partitions, and dense offsets. Kafka compacts the control topic by key and removes superseded records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from services.runtime.settings import TOPIC_PREFIX
 
 _ASK_AGAIN_SECONDS = 0.1
 _COMMIT_MS = 5000
-"""Deadline of a commit, which a log that closes waits for."""
+"""Deadline of a commit in milliseconds. Closing the log waits for a running commit."""
 
 
 def open_kafka_log(
@@ -40,11 +41,16 @@ def open_kafka_log(
 ) -> Log:
     """Open the log on a cluster.
 
-    partitions: of the outcomes topic. group: whose committed offsets lag tools read. create: whether missing topics are made, with
-    `replication` copies (-1: as the cluster is set).
+    Args:
+        connection: Address and options of the cluster.
+        partitions: Number of partitions of the outcomes topic.
+        group: Consumer group under which positions are committed, for tools that monitor lag.
+        create: Whether missing topics are created.
+        replication: Number of replicas of created topics; -1 for the cluster's default.
+        topic_prefix: Prefix of the topics' names.
 
     Raises:
-        LogError: retriable if no broker answers; not retriable for topics of another shape.
+        LogError: Retriable if no broker answers; not retriable if a topic has other partitions or unsuitable settings.
 
     """
     check_partitions(partitions)
@@ -75,17 +81,21 @@ def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool,
             try:
                 return ensure_topics(admin, topics, create=create, replication=replication)
             except LogError as error:
-                # kafka-python asks any broker it knows of, a dead one too, and does not ask the next.
+                # kafka-python sends the request to any known broker, even a dead one, and does not try another one.
                 if not error.retriable or monotonic() >= until:
                     raise
                 sleep(_ASK_AGAIN_SECONDS)
 
 
 class KafkaTopic:
-    """One topic. Safe to share between threads, and across a fork (each process makes its own clients).
+    """One topic. Threads can share it, and processes after a fork (each makes its own clients).
 
-    committing: clients that commit positions, and nothing else: while the group has no coordinator, they hold no question up.
-    bound: nothing may go to another topic that took its place; dead letters may.
+    Args:
+        clients: Clients for appends and queries.
+        committing: Clients for commits only. A commit blocks while the group has no coordinator, and must not delay queries.
+        plan: Name and shape of the topic.
+        found: Identity and retention of the topic.
+        bound: Whether an append raises an error if the topic was replaced by another one. False for dead letters.
     """
 
     def __init__(self, clients: Clients, committing: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
@@ -97,9 +107,9 @@ class KafkaTopic:
         """See `Grows`."""
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
-        """See `Topic.append`. Retriable after a timeout: the records may or may not be there then.
+        """See `Topic.append`. The error after a timeout is retriable; the records may have been written nevertheless.
 
-        Raises `TopicReplaced` once it is known that they went to another topic, which took the place of this one.
+        Raises `TopicReplaced` if the records were written to another topic that replaced this one.
         """
         check_partition(self.name, partition, self.partitions)
         check_records(self.name, records, keyed=self._keyed)
@@ -109,7 +119,7 @@ class KafkaTopic:
             sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in records]
             offsets = [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
         if self._bound:
-            self.check_identity(producer._metadata)  # noqa: SLF001 - as it has no public way to tell
+            self.check_identity(producer._metadata)  # noqa: SLF001 - there is no public access to the metadata
         return offsets
 
     def reader(self, positions: Mapping[int, int]) -> "KafkaReader":
@@ -124,19 +134,19 @@ class KafkaTopic:
             return int(consumer.beginning_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def end(self, partition: int) -> int:
-        """See `Topic.end`. The last stable offset: records of transactions still open, and all after them, are not counted."""
+        """See `Topic.end`. It is the last stable offset, so records of open transactions and all later records are excluded."""
         where = self._where(partition)
         with kafka_errors(f"end of {self.name}[{partition}]"), self._clients.consumer() as consumer:
             return int(consumer.end_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def commit(self, positions: Mapping[int, int]) -> None:
-        """Tell the group's offsets, so that lag tools see how far folding is. Recovery never reads them. See `CommitsPositions`."""
+        """Commit the positions as offsets of the consumer group. See `CommitsPositions`."""
         offsets = {self._where(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
         with kafka_errors(f"commit of positions in {self.name}"), self._committing.consumer() as consumer:
             consumer.commit(offsets, timeout_ms=min(_COMMIT_MS, self._committing.connection.timeout_ms))
 
     def lost(self, partition: int, offset: int) -> LogError:
-        """The error that says `offset` is not there, with what is; or that the topic is another one by now."""
+        """Error for an offset that is not in the log: `TopicReplaced` if the topic was replaced, else `OffsetLost`."""
         with closing(self._clients.connection.admin()) as admin:
             found = identity(admin, self.name)
         if found is not None and found != self.identity:
@@ -144,10 +154,11 @@ class KafkaTopic:
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
     def check_identity(self, cluster: ClusterMetadata) -> None:
-        """Raise `TopicReplaced` where the topic of this name is another, as far as a client knows, as of `METADATA_SECONDS` ago; else take
-        note of partitions that it got.
+        """Raise `TopicReplaced` if a client's metadata, at most `METADATA_SECONDS` old, has another topic of this name.
 
-        Clients fetch and send by name: what is gone on with would be another log, from the offsets of the old one.
+        Otherwise update `unread` from the topic's number of partitions.
+
+        The check is needed because clients fetch and send by name: they would continue on the new topic at the offsets of the old one.
         """
         topic_id = cluster.topic_id(self.name)
         if topic_id is not None and not self.identity.endswith(f":{topic_id}"):
@@ -161,7 +172,7 @@ class KafkaTopic:
 
 
 class KafkaReader:
-    """Reads partitions of one topic on its own consumer. While no broker answers, it waits: polls come back empty."""
+    """Reads partitions of one topic with its own consumer. While no broker answers, polls return no records."""
 
     def __init__(self, topic: KafkaTopic, consumer: KafkaConsumer, positions: Mapping[int, int]) -> None:
         self._topic, self._consumer, self._closed = topic, consumer, False
@@ -180,7 +191,7 @@ class KafkaReader:
             raise LogError(f"this reader of {self._topic.name} is closed", retriable=False)
         with self._reading():
             batches = self._consumer.poll(timeout_ms=max(0, int(timeout * 1000)), max_records=max_records)
-        self._topic.check_identity(self._consumer._cluster)  # noqa: SLF001 - as it has no public way to tell
+        self._topic.check_identity(self._consumer._cluster)  # noqa: SLF001 - there is no public access to the metadata
         for where, records in batches.items():
             self._positions[where.partition] = records[-1].offset + 1
         return {where.partition: [_record(record) for record in records] for where, records in batches.items()}
@@ -202,7 +213,7 @@ class KafkaReader:
             try:
                 yield
             except OffsetOutOfRangeError as error:
-                where, offset = next(iter(error.args[0].items()))  # of several, each is found in its turn
+                where, offset = next(iter(error.args[0].items()))  # of several lost offsets, one is reported
                 raise self._topic.lost(where.partition, offset) from error
             except BatchRefused as error:
                 raise BatchDamaged(self._topic.name, error.partition, error.begin, error.end, error.why, error.base) from error
@@ -220,5 +231,5 @@ class KafkaReader:
 
 
 def _record(record: ConsumerRecord) -> Record:
-    # A null value (a tombstone of some other producer) is an empty one: it is refused as a record, not as a reader's surprise.
+    # A null value (a tombstone of another producer) becomes an empty value, so that the decoder refuses the record.
     return Record(record.offset, record.value or b"", record.timestamp / 1000, record.key)

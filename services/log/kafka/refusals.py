@@ -1,8 +1,10 @@
-"""Why a broker let a client not in. kafka-python goes on trying, and reports a timeout in the end; the reason is in its log alone.
+"""Reports why a broker refused a client. Without this module, kafka-python retries, ends with a timeout, and only logs the reason.
 
-Three departures of kafka-python 3.0 are fixed here, until a release does: what a broker says just before it closes a connection is
-thrown away with the connection, and that is how every broker refuses a password; a refusal does not end the search for a broker; and
-the socket of a failed TLS handshake stays open.
+The module works around three defects of kafka-python 3.0:
+
+1. Bytes that a broker sends just before it closes the connection are discarded. Every broker refuses a password in this way.
+2. A refusal does not end the search for a broker.
+3. The socket of a failed TLS handshake stays open.
 """
 
 import logging
@@ -23,13 +25,13 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 REFUSALS: Final = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError, AuthorizationError)
-"""Errors that waiting does not fix."""
+"""Errors for which a retry is useless."""
 _refused: WeakKeyDictionary[KafkaConnectionManager, dict[str, Exception]] = WeakKeyDictionary()
-"""Of each client the addresses that refused it, and were not asked again yet."""
+"""The refusal by address of each client, until the address is tried again."""
 
 
 def _hear_last_words(transport: type[KafkaTCPTransport]) -> None:
-    """Let a kind of transport hand out what came, without the end that came with it: reading on meets that again."""
+    """Patch a transport so that it returns received bytes even if the connection ended. The next read reports the end."""
     receive = transport._sock_recv  # noqa: SLF001
 
     def received(self: KafkaTCPTransport) -> tuple[bytes, Exception | None]:
@@ -40,8 +42,10 @@ def _hear_last_words(transport: type[KafkaTCPTransport]) -> None:
 
 
 def _end_a_search_by_a_refusal() -> None:
-    """Let the search for a broker end with a refusal, once the turn comes to ask again who gave it: where there are several addresses,
-    others may be asked in between. The next search asks all again.
+    """Patch the connection manager so that a refusal ends the search for a broker.
+
+    The refusal is raised when the manager tries the same address again. Before that, it may try other addresses. The next search tries all
+    addresses.
     """
     connect = KafkaConnectionManager.get_connection
 
@@ -59,7 +63,7 @@ def _end_a_search_by_a_refusal() -> None:
 
 
 def _close_after_a_failed_handshake() -> None:
-    """Let a TLS transport close its socket where the handshake fails: nobody else has it."""
+    """Patch the TLS transport so that it closes its socket after a failed handshake."""
     handshake = KafkaSSLTransport.handshake
 
     async def closing(self: KafkaSSLTransport) -> None:
@@ -73,7 +77,7 @@ def _close_after_a_failed_handshake() -> None:
 
 
 class _Heard(logging.Handler):
-    """Keeps the last failure that passes by."""
+    """Log handler that keeps the last logged exception."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -82,13 +86,13 @@ class _Heard(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """See `logging.Handler`."""
         for one in record.args if isinstance(record.args, tuple) else ():
-            if isinstance(one, Exception) and not isinstance(one, KafkaTimeoutError):  # that is the end of all tries
+            if isinstance(one, Exception) and not isinstance(one, KafkaTimeoutError):  # the timeout is not the reason
                 self.failure = one
 
 
 @contextmanager
 def heard() -> Iterator[_Heard]:
-    """What fails inside, as kafka-python logs it."""
+    """Collect the exceptions that kafka-python logs inside of the `with` block."""
     handler, logger = _Heard(), logging.getLogger(KafkaConnectionManager.__module__)
     logger.addHandler(handler)
     try:

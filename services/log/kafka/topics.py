@@ -1,4 +1,4 @@
-"""The three topics on the cluster: made if allowed, checked, and named by the cluster's own ids."""
+"""The three topics on the cluster: creation if allowed, checks of their settings, and their identities by the cluster's ids."""
 
 import logging
 import time
@@ -17,11 +17,12 @@ _NO_TOPIC = 3
 _SETTLE_SECONDS = 30.0
 _ASK_SECONDS = 0.1
 _REPLICAS, _IN_SYNC = 3, 2
-"""Copies of a topic, and how many must have a record before it is acknowledged, so that no single broker can lose it or stop writers."""
+"""Recommended replicas of a topic, and how many must have a record before it is acknowledged. With these numbers, the loss of one broker
+neither loses acknowledged records nor stops writers."""
 
 
 class TopicPlan(NamedTuple):
-    """How a topic is to be. compact: the newest record of each key is kept, older ones may go."""
+    """Required shape of a topic. compact: the topic is compacted, so that only the newest record of each key must be kept."""
 
     name: str
     partitions: int
@@ -30,8 +31,9 @@ class TopicPlan(NamedTuple):
     def configs(self, replication: int) -> dict[str, str]:
         """Settings of a topic that the engine creates.
 
-        Nothing is ever dropped for age or size, the broker's clock stamps the records, and a replica that lacks acknowledged records
-        never becomes the leader. With three replicas or more a record is acknowledged once two have it, so that it outlives a broker.
+        Records are never dropped for age or size. The broker's clock sets the times of records. A replica without all acknowledged records
+        never becomes the leader. With three or more replicas, a record is acknowledged when two of them have it, so that it survives the
+        loss of a broker.
         """
         durable = {"unclean.leader.election.enable": "false"}
         if replication >= _REPLICAS:
@@ -46,10 +48,12 @@ class TopicPlan(NamedTuple):
 
 
 class TopicFound(NamedTuple):
-    """A topic as it stands.
+    """An existing topic.
 
-    identity: cluster id and topic id; retention: None where it keeps everything; weaknesses: settings under which records that were
-    acknowledged are lost together with one broker, each with what to set.
+    Attributes:
+        identity: Text with the cluster id and the topic id.
+        retention: None if the topic keeps all records.
+        weaknesses: Settings with which the loss of one broker can lose acknowledged records, each with a remedy.
     """
 
     identity: str
@@ -58,15 +62,16 @@ class TopicFound(NamedTuple):
 
 
 def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
-    """The topics of an installation by their names without the prefix."""
+    """Plans of the topics of an installation, by name without the prefix. partitions: of the outcomes topic; others have one."""
     return {name: TopicPlan(prefix + name, partitions if name == "outcomes" else 1, name == "control") for name in NAMES}
 
 
 def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
-    """Each topic by its name.
+    """Check the topics, and create the missing ones if `create` is true. Returns each topic by its name.
 
     Raises:
-        LogError: not retriable if a topic is missing and may not be made, has other partitions, or drops records that none may.
+        LogError: Not retriable if a topic is missing and `create` is false, has another number of partitions, or drops records that must be
+            kept.
 
     """
     with kafka_errors("the topics cannot be looked up or made"):
@@ -90,7 +95,7 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
 
 
 def identity(admin: KafkaAdminClient, name: str) -> str | None:
-    """Of the topic that has this name now; None if it does not exist. Raises `LogError`."""
+    """Identity of the topic that has this name now; None if no topic has it. Raises `LogError`."""
     with kafka_errors(f"topic {name} cannot be looked up"):
         [topic] = admin.describe_topics([name])
         return _identity(admin.describe_cluster()["cluster_id"], name, topic) if topic["error_code"] == 0 else None
@@ -101,7 +106,7 @@ def _describe(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str,
 
 
 def _settled(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
-    """As `_describe` once topics were made: brokers learn of them one after another, and any may answer."""
+    """Describe topics after a creation. It repeats the query, because a broker that has not received the new topics may answer."""
     until = time.monotonic() + _SETTLE_SECONDS
     found = _describe(admin, wanted)
     while any(topic["error_code"] == _NO_TOPIC for topic in found.values()) and time.monotonic() < until:
@@ -119,7 +124,7 @@ def _make(admin: KafkaAdminClient, missing: Sequence[TopicPlan], *, create: bool
         try:
             admin.create_topics({plan.name: settings})
         except TopicAlreadyExistsError:
-            # Another process made it in between; its shape is checked with the others.
+            # Another process created the topic. Its shape is checked afterwards, like that of the others.
             _LOGGER.info("topic %s was made by another process", plan.name)
     admin.wait_for_topics(names)
 
@@ -137,19 +142,19 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
 
 
 def _configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, str]]:
-    """Settings of each topic; none where this user may not read them."""
+    """Settings of each topic; empty if this user may not read them."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, plan.name) for plan in wanted]
     try:
         described = admin.describe_configs(resources, config_filter="all")["topic"]
     except KafkaError as error:
-        # Reading settings needs a right of its own (DescribeConfigs) that folding does not.
+        # Reading settings requires the permission DescribeConfigs, which folding does not require.
         _LOGGER.warning("the settings of the topics cannot be read, so they are not checked: %s", error)
         return {}
     return {plan.name: {name: entry["value"] for name, entry in described[plan.name].items()} for plan in wanted}
 
 
 def _weaknesses(name: str, topic: Mapping[str, Any], config: Mapping[str, str]) -> list[str]:
-    """Settings of a topic under which one broker can lose acknowledged records."""
+    """Settings of a topic with which the loss of one broker can lose acknowledged records, each with a remedy."""
     replicas = min(len(partition["replica_nodes"]) for partition in topic["partitions"])
     if replicas < _REPLICAS:
         return [f"topic {name} has {replicas} of {_REPLICAS} replicas; reassign its partitions to {_REPLICAS} brokers"]

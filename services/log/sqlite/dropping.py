@@ -1,7 +1,8 @@
-"""Drops old records of the embedded log, and gives their room back to the file system, in short transactions.
+"""Drops old records of the embedded log in short transactions, and returns their disk space to the file system.
 
-Every transaction is a step of a few milliseconds, and a pause follows that is four times as long: appends of all processes take turns with
-it on SQLite's write lock. A step deletes records and moves the partition's beginning together, so a crash leaves a log that is whole.
+Every transaction is a step of a few milliseconds. The pause after a step is four times as long, so that appends of all processes get
+SQLite's write lock in between. A step deletes records and updates the partition's first offset in one transaction, so a crash leaves a
+consistent log.
 """
 
 import sqlite3
@@ -16,9 +17,9 @@ STEP_RECORDS: Final = 1000
 STEP_BYTES: Final = 4 << 20
 STEP_PAGES: Final = STEP_BYTES // PAGE_BYTES
 FREE_PAGES: Final = (8 << 20) // PAGE_BYTES
-"""Free pages that the file keeps, because the next appends would only take them back."""
+"""Number of free pages that stay in the file, because the next appends need them again."""
 _REST: Final = 4.0
-"""Length of the pause after a step, in lengths of the step."""
+"""Ratio of the length of a pause to that of the step before it."""
 
 ResultT = TypeVar("ResultT")
 Work = Callable[[sqlite3.Connection], ResultT]
@@ -28,17 +29,17 @@ def drop(transact: Callable[[Work[bool]], bool], topic: str, partition: int, bef
     """Drop the records of a partition below offset `before`, then shrink the file.
 
     Args:
-        transact: Does work in one transaction that takes the write lock.
+        transact: Runs a function in one transaction with the write lock.
         topic: Name of the topic, without its prefix.
         partition: Number of the partition.
-        before: First offset to keep. The log's end keeps its offset, also where all records go.
+        before: First offset to keep. The log's end keeps its offset, even if all records are dropped.
         seconds: Time after which no further step begins.
 
     Returns:
-        Whether nothing is left to do.
+        Whether the work is complete.
 
     Raises:
-        LogError: The file cannot be written. What earlier steps dropped stays dropped.
+        LogError: The file cannot be written. The records that earlier steps dropped stay dropped.
     """
     deadline = time.monotonic() + seconds
     for step in (lambda connection: _delete(connection, topic, partition, before), shrink):
@@ -53,7 +54,7 @@ def drop(transact: Callable[[Work[bool]], bool], topic: str, partition: int, bef
 
 
 def _delete(connection: sqlite3.Connection, topic: str, partition: int, before: int) -> bool:
-    """Delete the oldest records below `before`, as many as one step may. Returns whether more are left."""
+    """Run one step: delete the oldest records below `before`. Returns whether more of them are left."""
     begin, end = connection.execute('SELECT "begin", "end" FROM heads WHERE topic = ? AND "partition" = ?', (topic, partition)).fetchone()
     before = min(before, end)
     cut = _cut(connection, table_of(topic, partition), begin, before)
@@ -64,7 +65,7 @@ def _delete(connection: sqlite3.Connection, topic: str, partition: int, before: 
 
 
 def _cut(connection: sqlite3.Connection, table: str, begin: int, before: int) -> int:
-    """First offset that one step keeps: at least one record goes, if there is one. SQLite reads lengths without the values."""
+    """First offset that a step keeps. The step deletes at least one record, if one exists. SQLite reads lengths without reading values."""
     query = f'SELECT "offset", length(value) FROM {table} WHERE "offset" < ? ORDER BY "offset" LIMIT ?'  # noqa: S608 - a name of ours
     rows, size, cut = connection.execute(query, (before, STEP_RECORDS)).fetchall(), 0, begin
     for offset, length in rows:
@@ -75,13 +76,16 @@ def _cut(connection: sqlite3.Connection, table: str, begin: int, before: int) ->
 
 
 def shrink(connection: sqlite3.Connection, kept: int = FREE_PAGES) -> bool:
-    """Move the last pages of the file to free places and cut it off there. Returns whether more free pages are left than `kept`.
+    """Run one step of shrinking: move the last pages of the file to free pages, and truncate the file.
 
-    A file that an earlier release made keeps its size: appends use its free pages.
+    A file that an early release created keeps its size, because its vacuum mode does not allow this. Appends use its free pages.
+
+    Returns:
+        Whether more than `kept` free pages are left.
     """
     if pragma(connection, "auto_vacuum") == 0:
         return False
     free = pragma(connection, "freelist_count") - kept
     for _ in range(min(free, STEP_PAGES)):
-        connection.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of a statement without columns: one page
+        connection.execute("PRAGMA incremental_vacuum(1)")  # one page a call: Python runs only one step of a statement without columns
     return free > STEP_PAGES

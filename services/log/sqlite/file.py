@@ -1,7 +1,7 @@
-"""The SQLite file of the embedded log: made, recognised, opened; its errors told apart.
+"""The SQLite file of the embedded log: creation, recognition, opening, and conversion of errors.
 
-One table per topic and partition, whose rowid is the offset: appends only ever touch the last page of a table. `heads` holds each
-partition's begin and end, so that an offset is never used twice, also where old records are dropped (`dropping.py`).
+The file has one table for each topic and partition. The offset is the rowid, so an append writes only to the last page of a table. The
+table `heads` has the first offset and the end of each partition, so that no offset is reused after records were dropped (`dropping.py`).
 """
 
 import os
@@ -45,11 +45,11 @@ _ADVICE = {
     sqlite3.SQLITE_READONLY: "the file or its folder may not be written",
 }
 _INHERITED: list[sqlite3.Connection] = []
-"""Connections that a fork copied. Kept, because closing one in the child could tidy up files that the parent still uses."""
+"""Connections copied by a fork. They are kept open, because closing one in the child could remove files that the parent still uses."""
 
 
 class SqliteFile(NamedTuple):
-    """A log's file as it was when opened. node: device and inode, to notice that another file took its place."""
+    """The opened file of a log. node: its device and inode, to detect that another file replaced it."""
 
     path: Path
     identity: str
@@ -59,7 +59,16 @@ class SqliteFile(NamedTuple):
 
 
 def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
-    """Open the log at `path`, creating it if it does not exist. Raises `LogError` if it is another's or has other partitions."""
+    """Open the log at `path`, and create it if it does not exist.
+
+    Args:
+        path: Path of the file.
+        partitions: Number of partitions of the outcomes topic.
+        busy_timeout: Seconds to wait for the lock of another process.
+
+    Raises:
+        LogError: The file is not a log of Equirank, has another number of partitions, or cannot be opened.
+    """
     path = Path(path).resolve()
     refuse_network_filesystem(path)
     if not path.parent.is_dir():
@@ -71,25 +80,25 @@ def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
 
 
 def table_of(topic: str, partition: int) -> str:
-    """The table of one partition. topic: the name without its prefix."""
+    """Name of the table of a partition. topic: name of the topic without its prefix."""
     return f"{topic.replace('-', '_')}_{partition}"
 
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into `LogError`, and say what to do."""
+    """Convert SQLite's errors to `LogError`, with advice to the operator."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code == sqlite3.SQLITE_IOERR and _is_full(path):  # of its shared memory's file, which it tells of as of any other failure
+        if code == sqlite3.SQLITE_IOERR and _is_full(path):  # SQLite reports a full disk as a general I/O error for its shared-memory file
             code = sqlite3.SQLITE_FULL
         advice = f" ({_ADVICE[code]})" if code in _ADVICE else ""
         raise LogError(f"{path}: {error}{advice}", retriable=code in _RETRIABLE) from error
 
 
 def _is_full(path: Path) -> bool:
-    """Whether the disk of a log has not even room for what SQLite writes beside it."""
+    """Whether the disk of a log has less free space than SQLite needs for the small files beside it."""
     try:
         told = os.statvfs(path.parent)
     except OSError:
@@ -98,7 +107,7 @@ def _is_full(path: Path) -> bool:
 
 
 class Handle:
-    """One connection, opened when first needed, once per process: a fork gets its own. For one thread at a time."""
+    """One connection, opened on first use. A process after a fork opens a new one. Only one thread at a time may use it."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
@@ -106,7 +115,7 @@ class Handle:
         self._connection: sqlite3.Connection | None = None
 
     def get(self) -> sqlite3.Connection:
-        """The connection. Raises `LogError` once another file took the place of the one that was opened."""
+        """The connection. Raises `LogError` if another file replaced the opened one."""
         self.check_same_file()
         if self._connection is not None and self._process != os.getpid():
             _INHERITED.append(self._connection)
@@ -117,7 +126,7 @@ class Handle:
         return self._connection
 
     def check_same_file(self) -> None:
-        """Raise `LogError` unless the path still names the file that was opened: records must not go to a deleted one."""
+        """Raise `LogError` unless the path still names the opened file. Records written to a deleted file would be lost."""
         try:
             same = _node(self._file.path) == self._file.node
         except FileNotFoundError:
@@ -148,7 +157,7 @@ def _connect(path: Path, mode: str, busy_timeout: float) -> sqlite3.Connection:
 def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
     if pragma(connection, "application_id") == APPLICATION_ID:
         return _check(connection, path, partitions)
-    # Page size, vacuum mode and locks come before the first write; whoever makes the file second finds it made.
+    # Page size and vacuum mode must be set before the first write. Of two processes that create the file, the second one finds it created.
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
@@ -202,12 +211,12 @@ def _check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:
-    """A setting or a figure of an open file, as SQLite names it."""
+    """Run `PRAGMA name` and return its value, a setting or a figure of the open file."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _enter_wal(connection: sqlite3.Connection, path: Path, busy_timeout: float) -> None:
-    # Changing the journal mode does not use the busy handler, and several processes may open a new file at once.
+    # A change of the journal mode does not wait for locks of other processes, which may open the new file at the same time.
     deadline = time.monotonic() + busy_timeout
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Network file systems, on which SQLite's write-ahead log is not safe (its index is memory shared by one kernel)."""
+"""Detection of network file systems. SQLite's write-ahead log is not safe on them, because its index is shared memory of one machine."""
 
 import re
 from pathlib import Path
@@ -74,7 +74,7 @@ NETWORK_FUSE = frozenset(
 
 
 class Mount(NamedTuple):
-    """Where a path is mounted from. kind: the kernel's name of the file system, e.g. ext4, nfs4, fuse.sshfs."""
+    """One mount. point: the folder; kind: the kernel's name of the file system, such as ext4, nfs4 or fuse.sshfs; source: the device."""
 
     point: str
     kind: str
@@ -82,9 +82,11 @@ class Mount(NamedTuple):
 
 
 def mount_of(path: Path, mountinfo: str) -> Mount | None:
-    """The mount that holds `path`, from the text of mountinfo (proc(5)); None if no line fits.
+    """The mount that contains `path`; None if no line of `mountinfo` fits. Of several mounts on a folder, the last one hides the others.
 
-    path: absolute, symbolic links resolved. Of several mounts on one point the last one hides the others.
+    Args:
+        path: Absolute path with symbolic links resolved.
+        mountinfo: Text of /proc/self/mountinfo, see proc(5).
     """
     best: Mount | None = None
     for line in mountinfo.splitlines():
@@ -95,9 +97,9 @@ def mount_of(path: Path, mountinfo: str) -> Mount | None:
 
 
 def refuse_network_filesystem(path: Path, mountinfo: Path = MOUNTINFO) -> None:
-    """Raise `LogError` where `path` (which need not exist yet) lies on a network file system.
+    """Raise `LogError` if `path` is on a network file system. The path need not exist.
 
-    Where the kernel tells no mounts (not Linux), nothing is known and nothing refused.
+    On systems without /proc/self/mountinfo (other than Linux), the function accepts every path.
     """
     if not mountinfo.exists():
         return
@@ -111,7 +113,7 @@ def refuse_network_filesystem(path: Path, mountinfo: Path = MOUNTINFO) -> None:
 
 
 def is_network(kind: str) -> bool:
-    """Whether the kernel's name of a file system is one that lives on another machine."""
+    """Whether a file system is a network file system. kind: the kernel's name of it."""
     name, _, helper = kind.partition(".")
     return name in NETWORK or (name == "fuse" and helper in NETWORK_FUSE)
 

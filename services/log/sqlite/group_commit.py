@@ -1,6 +1,7 @@
-"""Group commit: many threads' requests, one transaction. The first request leads; those that arrive meanwhile join the next one.
+"""Group commit: requests of many threads share a transaction. Requests that arrive during a commit form the next group.
 
-Nobody waits for company: a lone request is committed at once, and a group gathers exactly as long as the commit before it takes.
+The thread of the first request of a group commits the group; it is called the leader. There is no extra delay: a single request is
+committed at once, and a group collects requests only while the commit before it runs.
 """
 
 import threading
@@ -15,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class _Waiting(Generic[Request, Result]):
-    """One caller's request. `turn` is set when it has a result or error, or when it is its turn to lead."""
+    """One caller's request. `turn` is set when the request has a result or an error, or when the caller becomes the leader."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -26,10 +27,12 @@ class _Waiting(Generic[Request, Result]):
 
 
 class GroupCommit(Generic[Request, Result]):
-    """Hands groups of requests to `commit`, one group at a time, in order of arrival.
+    """Passes groups of requests to `commit`, one group at a time, in order of arrival. Threads can share it; processes after a fork cannot.
 
-    commit: writes all requests or none; their results in order; raises `LogError`. weight: how much of `limit` a request takes
-    (a request heavier than the limit goes alone). Safe for threads, not across a fork.
+    Args:
+        commit: Writes all requests or none, and returns their results in order. Raises `LogError`.
+        weight: Weight of a request.
+        limit: Maximal weight of a group. A request above the limit is a group alone.
     """
 
     def __init__(self, commit: Callable[[Sequence[Request]], Sequence[Result]], weight: Callable[[Request], int], limit: int) -> None:
@@ -39,7 +42,7 @@ class GroupCommit(Generic[Request, Result]):
         self._leading = False
 
     def submit(self, request: Request) -> Result:
-        """Commit `request` with all other requests that wait; its result, once durable. Raises what `commit` raised for its group."""
+        """Commit `request` together with other waiting requests, and return its result. Raises the `LogError` of its group's commit."""
         mine: _Waiting[Request, Result] = _Waiting(request)
         with self._lock:
             self._queue.append(mine)
@@ -49,7 +52,7 @@ class GroupCommit(Generic[Request, Result]):
             self._await_turn(mine)
         if not mine.finished:
             self._lead()
-        if mine.error is not None:  # a fresh one each: threads that share an exception share its traceback
+        if mine.error is not None:  # a new exception for each thread, because a shared one would also share its traceback
             raise LogError(str(mine.error), retriable=mine.error.retriable) from mine.error
         return cast("Result", mine.result)
 
@@ -57,7 +60,7 @@ class GroupCommit(Generic[Request, Result]):
         try:
             mine.turn.wait()
         except BaseException:
-            # An interrupted waiter must not be handed the lead, nor keep it.
+            # An interrupted caller must not become or stay the leader.
             with self._lock:
                 if mine in self._queue:
                     self._queue.remove(mine)
@@ -88,8 +91,8 @@ class GroupCommit(Generic[Request, Result]):
         return group
 
     def _settle(self, group: list[_Waiting[Request, Result]], found: Sequence[Result] | LogError) -> None:
-        """Answer a group. found: its results in order, or why it was not committed."""
-        # The next leader first: it may begin to write while the others wake up.
+        """Give a group its results. found: results in order, or the error of the commit."""
+        # The next leader is woken first, so that it can begin to write while the other threads wake up.
         with self._lock:
             self._promote()
         for index, waiting in enumerate(group):

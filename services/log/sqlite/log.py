@@ -1,10 +1,10 @@
-"""The embedded log: one SQLite file, in WAL mode and synchronous=FULL, for the processes of one machine.
+"""The embedded log: one SQLite file, in WAL mode with synchronous=FULL, for the processes of one machine.
 
-Delivery: an append returns when its transaction is on disk; a crash keeps every acknowledged record. An append is written whole or not
-at all. Offsets are given inside the transaction, so they are dense, and the same for every process. Threads of a process share
-transactions (`group_commit`); processes take turns on SQLite's write lock.
-Unit of parallelism: none for writing (one file, one writer at a time), the reader for reading.
-Not guaranteed: fairness between processes that append at the same time.
+Delivery: an append returns when its transaction is on disk, so a crash loses no acknowledged record. An append writes all of its records or
+none. Offsets are assigned inside the transaction, so they are dense and equal for all processes. Threads of a process share transactions
+(`group_commit`); processes use SQLite's write lock in turn.
+Unit of parallelism: the reader. Writes are serial: the file has one writer at a time.
+Not guaranteed: fairness between processes that append concurrently.
 """
 
 import os
@@ -31,17 +31,20 @@ FETCH_ROWS = 64
 FIRST_PAUSE = 0.0005
 LONGEST_PAUSE = 0.005
 _record: Callable[[tuple[object, ...]], Record] = partial(tuple.__new__, Record)
-"""A row as a record; `Record._make` without a call of Python's a row."""
+"""Makes a record of a row. It is `Record._make` without a Python call for each row."""
 
 
 def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) -> Log:
-    """Open the log at `path`, or make it there with `partitions` partitions for outcomes.
+    """Open the log at `path`, and create it if it does not exist.
 
-    busy_timeout: seconds to wait for another process's lock before an append fails, retriably.
+    Args:
+        path: Path of the file.
+        partitions: Number of partitions of the outcomes topic.
+        busy_timeout: Seconds that an append waits for the lock of another process before it raises a retriable error.
 
     Raises:
-        LogError: not retriable for a file that is another's, damaged, of another release or another number of partitions, or on a
-            network file system; retriable if another process holds the lock.
+        LogError: Retriable if another process holds the lock. Not retriable if the file is not a log of Equirank, is damaged, has the
+            schema version of another release or another number of partitions, or is on a network file system.
 
     """
     check_partitions(partitions)
@@ -56,7 +59,7 @@ def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) 
 
 
 class SqliteTopic:
-    """One topic of the file. Safe to share between threads, and across a fork (each process opens its own connections)."""
+    """One topic of the file. Threads can share it, and processes after a fork (each opens its own connections)."""
 
     def __init__(self, shared: "_Shared", topic: str, partitions: int) -> None:
         self._shared, self._topic = shared, topic
@@ -65,7 +68,7 @@ class SqliteTopic:
         self.identity = f"sqlite:{shared.file.identity}:{topic}"
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
-        """See `Topic.append`. All of `records` are written, or none."""
+        """See `Topic.append`. A failed append writes none of `records`."""
         check_partition(self.name, partition, self.partitions)
         check_records(self.name, records, keyed=self._topic == "control")
         if not records:
@@ -106,7 +109,7 @@ class SqliteTopic:
 
 
 class SqliteReader:
-    """Reads partitions of one topic on its own connection, opened by the first poll. Not shared between threads."""
+    """Reads partitions of one topic with its own connection, which the first poll opens. It must not be shared between threads."""
 
     def __init__(self, shared: "_Shared", topic: str, name: str, positions: Mapping[int, int]) -> None:
         self._file, self._topic, self._name = shared.file, topic, name
@@ -116,7 +119,7 @@ class SqliteReader:
         self._closed = False
 
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
-        """See `Reader.poll`. At most `max_records`, and about 32 MiB."""
+        """See `Reader.poll`. Returns at most `max_records` records of about 32 MiB."""
         if max_records < 1:
             raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
         if self._closed:
@@ -125,7 +128,8 @@ class SqliteReader:
         with sqlite_errors(self._file.path):
             while True:
                 connection = self._handle.get()
-                # Taken before the look, so that a commit after it ends the wait: it changes when another connection commits.
+                # `data_version` changes when another connection commits. It is read before the query, so that a commit after the query
+                # ends the wait.
                 version = pragma(connection, "data_version")
                 found = self._take(connection, max_records)
                 if found or not self._wait(connection, version, deadline):
@@ -153,7 +157,7 @@ class SqliteReader:
                 break
         for partition, records in found.items():
             self._positions[partition] = records[-1].offset + 1
-        # Whoever gave records comes last next time: a busy partition does not starve the others.
+        # Partitions that returned records are read last by the next poll, so that a busy partition does not starve the others.
         self._order.sort(key=found.__contains__)
         return found
 
@@ -189,7 +193,7 @@ class _Append(NamedTuple):
 
 
 class _Shared:
-    """What the topics of a log share: the file, and a `_Process` for each process that came to be by a fork."""
+    """State that the topics of a log share: the file, and a `_Process` for each process that uses the log after a fork."""
 
     def __init__(self, file: SqliteFile) -> None:
         self.file = file
@@ -198,12 +202,12 @@ class _Shared:
     def process(self) -> "_Process":
         pid = os.getpid()
         found = self._processes.get(pid)
-        # setdefault is atomic, so two threads end up with the same one; the parent's stays in the dict and is never closed here.
+        # `setdefault` is atomic, so two threads get the same object. After a fork, the parent's object stays in the dictionary, unclosed.
         return found or self._processes.setdefault(pid, _Process(self.file))
 
 
 class _Process:
-    """A process's connections: one that writes, under the lead of `group`, and one that answers small questions."""
+    """Connections of a process: one for writing, which `group` uses for appends, and one for small queries."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
@@ -222,7 +226,7 @@ class _Process:
             self._writer.close()
 
     def transact(self, work: Work[ResultT]) -> ResultT:
-        """Do `work` in one transaction that takes the write lock. Raises `LogError`; then nothing was written."""
+        """Run `work` in one transaction with the write lock. Raises `LogError`; then nothing was written."""
         with self._writing, sqlite_errors(self._file.path):
             connection = self._writer.get()
             try:
@@ -235,7 +239,7 @@ class _Process:
             return result
 
     def empty_wal(self) -> None:
-        """Empty the write-ahead log, which holds older versions of pages. Raises `LogError`, retriable, where a reader needs them."""
+        """Truncate the write-ahead log, which contains old versions of pages. Raises a retriable `LogError` while a reader uses it."""
         with self._writing, sqlite_errors(self._file.path):
             if pragma(self._writer.get(), "wal_checkpoint(TRUNCATE)"):
                 why = "another process reads the write-ahead log, so it cannot be emptied now"
@@ -245,7 +249,7 @@ class _Process:
         return self.transact(lambda connection: [_write(connection, append) for append in appends])
 
     def _undo(self, connection: sqlite3.Connection) -> None:
-        # A connection that cannot even roll back is given up; closing it rolls back.
+        # If the rollback fails, the connection is closed, which also rolls back.
         try:
             connection.rollback()
         except sqlite3.Error:
@@ -269,7 +273,7 @@ def _head(connection: sqlite3.Connection, topic: str, partition: int) -> tuple[i
 
 
 def _fetch(cursor: sqlite3.Cursor, size: int) -> list[Record]:
-    # A cursor left open would hold its snapshot, and the write-ahead log could not be reset.
+    # An open cursor would keep its snapshot, and SQLite could not reset the write-ahead log.
     records: list[Record] = []
     try:
         while size > 0 and (rows := cursor.fetchmany(FETCH_ROWS)):

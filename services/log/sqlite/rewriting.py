@@ -1,6 +1,7 @@
-"""Replaces values of the embedded log where they are, so that nothing of the old ones is left in its files.
+"""Replaces values of the embedded log in place, and overwrites the bytes of the old values.
 
-Offsets, times and keys stay. Each step is a short transaction, so appends take turns with it; a crash leaves the first values replaced.
+Offsets, times and keys stay the same. Each step is a short transaction, so appends can run in between. After a crash, the values of the
+completed steps are replaced and the others are not.
 """
 
 import sqlite3
@@ -16,19 +17,19 @@ STEP_RECORDS: Final = 1000
 
 
 def rewrite(transact: Callable[[Work[int]], int], topic: str, partition: int, change: Callable[[Record], bytes]) -> int:
-    """Replace the value of each record by what `change` returns.
+    """Replace the value of each record by the result of `change`, and remove the free pages from the file, as far as `shrink` can.
 
     Args:
-        transact: Does work in one transaction that takes the write lock.
+        transact: Runs a function in one transaction with the write lock.
         topic: Name of the topic, without its prefix.
         partition: Number of the partition.
-        change: Returns a record's value, or what replaces it.
+        change: Returns the new value of a record, or its present value.
 
     Returns:
-        How many values were replaced.
+        Number of replaced values.
 
     Raises:
-        LogError: The file cannot be written. What earlier steps replaced stays replaced.
+        LogError: The file cannot be written. The values that earlier steps replaced stay replaced.
     """
     following: int | None = -1
     replaced = 0
@@ -47,5 +48,5 @@ def rewrite(transact: Callable[[Work[int]], int], topic: str, partition: int, ch
     while following is not None:
         replaced += transact(step)
     while transact(partial(shrink, kept=0)):
-        pass  # free pages hold what was dropped
+        pass  # free pages can contain dropped records
     return replaced

@@ -1,6 +1,6 @@
-"""Arrow arrays as the arrays that folds take, without a Python object for each value.
+"""Conversion of Arrow arrays to the arrays that folds take, without a Python object for each value.
 
-All results are copies: aligned, writable, and no part of a record or a file.
+All results are aligned, writable copies, so they do not refer to the memory of a record or a file.
 """
 
 from typing import Any
@@ -17,17 +17,17 @@ from ratings_core.records.outcomes import NO_TASK
 
 
 def whole(values: pa.Array) -> NDArray[np.int64]:
-    """Whole numbers without nulls."""
+    """Integers as int64. values: an array without nulls."""
     return np.asarray(values).astype(np.int64)
 
 
 def numbers(values: pa.Array) -> NDArray[np.float64]:
-    """Numbers without nulls, each rounded to the nearest double."""
+    """Numbers as float64, each rounded to the nearest double. values: an array without nulls."""
     return np.asarray(values).astype(np.float64)
 
 
 def arena(texts: pa.Array) -> Arena:
-    """Texts, also of a dictionary, one after another. Raises `InputError` where one is null."""
+    """Texts as an `Arena`. texts: text array, with or without a dictionary. Raises `InputError` for a null."""
     if texts.null_count:
         raise InputError("column", None, "must have a text in every row of this kind")
     if isinstance(texts, pa.DictionaryArray):
@@ -39,7 +39,7 @@ def arena(texts: pa.Array) -> Arena:
 
 
 def starts(texts: Any) -> NDArray[Any]:
-    """Where each text begins in its bytes, and the last one ends."""
+    """Offsets of n texts in their buffer of bytes, (n + 1,): the start of each text, and the end of the last one."""
     if not len(texts):
         return np.zeros(1, np.int32)
     wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
@@ -47,7 +47,7 @@ def starts(texts: Any) -> NDArray[Any]:
 
 
 def are_equal(texts: Any) -> bool:
-    """Whether all texts are equal, which takes one comparison of their bytes with themselves, and none of them is null."""
+    """Whether all texts are equal and not null. A single comparison of the bytes, shifted by one text, decides it."""
     start, (_, _, data) = starts(texts), texts.buffers()
     length = start[-1] - start[-2] if len(texts) else 0
     if texts.null_count or (np.diff(start) != length).any():
@@ -57,7 +57,7 @@ def are_equal(texts: Any) -> bool:
 
 
 def coded(texts: Any) -> Coded:
-    """Texts as the numbers that a dictionary gives them. Raises `InputError` where one is null."""
+    """Texts as distinct texts and codes, from the array's dictionary if it has one. Raises `InputError` for a null."""
     texts = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode()
     if texts.null_count:
         raise InputError("column", None, "must have a text in every row of this kind")
@@ -65,7 +65,7 @@ def coded(texts: Any) -> Coded:
 
 
 def tasks(column: pa.Array) -> tuple[Arena, NDArray[np.int64]]:
-    """The tasks that rows name, and for each row its index in them or -1."""
+    """Tasks of the rows that have one, and for each of n rows the index of its task or -1: int64 (n,)."""
     if column.null_count == len(column):
         return arena(column.slice(0, 0)), np.full(len(column), NO_TASK, np.int64)
     named = np.asarray(column.is_valid())

@@ -1,7 +1,7 @@
-"""Streams of sound games straight as columns, without a Python object for each outcome.
+"""Fast decoding of streams of games to columns, without a Python object for each outcome.
 
-A stream is plain where every row is a sound game of one pool and carries no `meta`. What is not plain is left, without a verdict, to the
-decoder of `services.wire.events`; tests compare the two.
+A stream is plain if every row is a valid game of one pool without `meta`. This module gives no verdict on other streams: the decoder of
+`services.wire.events` reads them. Tests compare both on plain streams.
 """
 
 from typing import Any, Final, NamedTuple
@@ -32,10 +32,10 @@ class Games(NamedTuple):
     """The games of one stream, in order.
 
     Attributes:
-        columns: What the fold takes.
+        columns: The n games as columns.
         ids: n outcome ids.
-        weight: float64 (n,), as it was sent.
-        pool: The pool of all.
+        weight: float64 (n,), as in the stream.
+        pool: The pool of all games.
     """
 
     columns: GameColumns
@@ -45,12 +45,12 @@ class Games(NamedTuple):
 
     @property
     def is_ascii(self) -> bool:
-        """Whether all texts are ASCII, so that every character of them is displayed."""
+        """Whether all ids, names and tasks are ASCII. ASCII names have no hidden characters."""
         return not any((texts.bytes > _ASCII).any() for texts in (self.ids, self.columns.names.texts, self.columns.tasks))
 
 
 def plain(value: bytes) -> Games | None:
-    """The games of a stream; None where it is not plain."""
+    """The games of a stream; None if the stream is not plain or not readable."""
     try:
         table = stream.read(value) if len(value) <= MAX_RECORD_BYTES else None
     except stream.StreamError:
@@ -64,7 +64,7 @@ def _games(table: pa.Table) -> Games | None:
     if any(name not in column or column[name].null_count for name in _NEEDED) or any(name in column for name in _OTHERS):
         return None
     if any(isinstance(chunk, pa.DictionaryArray) and chunk.dictionary.null_count for chunk in column.values()):
-        return None  # a null that `null_count` does not count
+        return None  # `null_count` does not count a null in a dictionary
     pools, kinds = _distinct(column["pool"]), _distinct(column["kind"]) if "kind" in column else []
     if len(pools) > 1 or not is_pool_name(pools[0]) or not set(kinds) <= {_GAME, None}:
         return None
@@ -91,13 +91,13 @@ def _games(table: pa.Table) -> Games | None:
 
 
 def _distinct(texts: pa.Array) -> list[Any]:
-    """The texts of a column of one or more rows, each once; None for a null."""
-    one = isinstance(texts, pa.DictionaryArray) and len(texts.dictionary) == 1 and not texts.null_count  # nearly always
+    """Distinct texts of a column with one or more rows; None for a null."""
+    one = isinstance(texts, pa.DictionaryArray) and len(texts.dictionary) == 1 and not texts.null_count  # the usual case
     return list((texts.dictionary if one else texts.unique()).to_pylist())
 
 
 def _within(values: NDArray[np.float64], low: float, high: float) -> bool:
-    return bool(((values >= low) & (values <= high)).all())  # not for NaN
+    return bool(((values >= low) & (values <= high)).all())  # false for NaN
 
 
 def _weights(column: pa.Array | None, rows: int) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ def _weights(column: pa.Array | None, rows: int) -> NDArray[np.float64]:
 def _lists(
     agents: pa.Array, sides: pa.Array, places: pa.Array
 ) -> tuple[Coded, NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
-    """Names, their hashes, side_start, place and agent_start as in `GameColumns`; None where a row is no sound game."""
+    """Names, hashes of names, side_start, place and agent_start, as in `GameColumns`; None if a row is not certainly a valid game."""
     offset = _offsets(agents)
     names, side, place = agents.flatten(), sides.flatten(), places.flatten()
     if not all(np.array_equal(offset, _offsets(lists)) for lists in (sides, places)) or names.null_count or side.null_count:
@@ -116,7 +116,7 @@ def _lists(
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
     hashes, place_ = name_hashes(agent), whole(place)
-    if _are_any_equal(hashes):  # a sender's dictionary may hold a text twice, and an agent may play a game only once
+    if _are_any_equal(hashes):  # if the sender's dictionary has a text twice, two codes can mean the same agent
         return None
     side_start, begins = np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
     seen = np.full(len(agent.texts), -1, np.int64)
@@ -127,7 +127,7 @@ def _lists(
 
 
 def _are_any_equal(hashes: NDArray[np.uint64]) -> bool:
-    """Whether two used texts may be equal. hashes: as `name_hashes` gives them; no used text has `NOT_USED`, which `_sound` checks."""
+    """Whether two used texts may be equal. hashes: result of `name_hashes`. `_sound` checks that no used text has the hash `NOT_USED`."""
     rising = np.sort(hashes)
     return bool(((rising[1:] == rising[:-1]) & (rising[1:] != NOT_USED)).any())
 
@@ -149,10 +149,17 @@ def _sound(
     begins: NDArray[np.bool_],
     side_start: NDArray[np.int64],
 ) -> bool:
-    """Whether each game offset[i] : offset[i+1] has 2 to 64 sides that count up from 0, each with one place, and each agent once.
+    """Check the lists of all games: 2 to 64 sides that count up from 0, one place for each side, and each agent at most once a game.
 
-    hashes: of agents by number; a name that hashes to `NOT_USED` is not sound here, because nothing tells it from an unused one.
-    begins: set where a side begins; side_start: set to how many sides came before each game. seen: -1 for each number of an agent.
+    Args:
+        offset: int64 (n+1,); game i has the entries from offset[i] up to offset[i+1].
+        agent: Code of the agent of each entry.
+        hashes: Hash of each code. A used name with the hash `NOT_USED` fails the check, because it looks like an unused one.
+        side: Number of the side of each entry.
+        place: Place of each entry.
+        seen: Scratch memory, -1 for each code.
+        begins: Result: whether a side begins at the entry.
+        side_start: Result, int64 (n+1,): number of sides before each game.
     """
     total = 0
     for i in range(len(offset) - 1):

@@ -7,15 +7,16 @@ import pyarrow as pa
 from pyarrow import types
 
 MAX_BATCHES: Final = 64
-"""Record batches of a stream."""
+"""Maximal number of record batches in a stream."""
 MAX_TEXT_BYTES: Final = 4 << 20
-"""Bytes of all texts of a stream. A text in a dictionary counts for each row that has it, because a row repeats it for one byte."""
+"""Maximal bytes of all texts of a stream. A text in a dictionary counts once for each row that uses it, because each use takes only a few
+bytes in the stream and the full text after decoding."""
 
 TEXT: Final = pa.large_string()
 WHOLE: Final = pa.int64()
 NUMBER: Final = pa.float64()
 JSON: Final = pa.large_binary()
-"""Kinds of values, by the type that holds any of them."""
+"""Kinds of values. Each kind is named by the Arrow type that can hold every value of it."""
 
 
 class Column(NamedTuple):
@@ -23,8 +24,8 @@ class Column(NamedTuple):
 
     Attributes:
         content: Kind of its values: `TEXT`, `WHOLE`, `NUMBER` or `JSON`.
-        is_list: Whether a row holds a list of values.
-        rule: What the column must be, in words.
+        is_list: Whether each row has a list of values.
+        rule: The accepted types, as text.
     """
 
     content: pa.DataType
@@ -50,12 +51,12 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "retracts": Column(TEXT, False, _TEXT_RULE),
     "meta": Column(JSON, False, "must be JSON text: string, large_string, binary or large_binary"),
 }
-"""The columns of the archive that a producer can give. A column that is absent is null in every row."""
+"""Columns that a stream may have; the archive has columns of the same names. An absent column means null in every row."""
 TEXT_COLUMNS: Final = tuple(name for name, column in COLUMNS.items() if column.content in (TEXT, JSON))
 
 
 def fits(column: Column, kind: pa.DataType) -> bool:
-    """Whether a column may have the Arrow type `kind`."""
+    """Whether the Arrow type `kind` is accepted for a column."""
     if types.is_null(kind):
         return True
     if column.is_list:

@@ -1,11 +1,11 @@
-"""Recognition of Arrow IPC streams among records. It imports no pyarrow, because records in JSON pass here too."""
+"""Recognition of Arrow IPC streams among records. The module does not import pyarrow, so programs that read only JSON do not load it."""
 
 from typing import Final
 
 STREAM_START: Final = b"\xff\xff\xff\xff"
-"""Begins every message of an Arrow IPC stream since format version 0.15. No JSON text begins so, because the bytes are no UTF-8."""
+"""First bytes of every message of an Arrow IPC stream since format version 0.15. They are invalid UTF-8, so no JSON text begins so."""
 
 
 def is_stream(value: bytes) -> bool:
-    """Whether a record or request is an Arrow IPC stream; else it is read as JSON."""
+    """Whether a record or request is an Arrow IPC stream. Otherwise it is read as JSON."""
     return value.startswith(STREAM_START)

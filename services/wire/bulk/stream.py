@@ -1,10 +1,10 @@
-"""Untrusted bytes to a checked Arrow table. What a stream asks for is decided before any of its buffers is read.
+"""Conversion of untrusted bytes to a checked Arrow table. The messages and the schema are checked before any buffer is read.
 
-1. Every message is walked. Streams with compressed buffers are refused, so all buffers lie in the record itself, and no length that a
-   sender writes makes the reader allocate memory. (Kafka compresses batches by itself, within its own limit.)
+1. Every message is checked. Streams with compressed buffers are refused, so all buffers are slices of the record, and a length written by
+   the sender cannot make the reader allocate memory. (Kafka compresses batches by itself, within its own limit.)
 2. The schema is compared with `layout.COLUMNS`, and the rows are counted.
-3. Arrow's full validation checks offsets, indices and UTF-8 of every array.
-4. Texts are added up as they would be written out, because a dictionary repeats a text for a few bytes.
+3. Arrow's full validation checks the offsets, indices and UTF-8 of every array.
+4. The total length of the texts is limited. A text in a dictionary counts for each use, because each use takes only a few bytes.
 """
 
 import struct
@@ -23,16 +23,16 @@ from services.wire.rules import count_rule, member_path
 
 _SHOWN: Final = 200
 _END: Final = STREAM_START + bytes(4)
-"""The end-of-stream marker. Without it a stream that was cut off between two batches would look whole."""
+"""The end-of-stream marker. It is required, because a stream that was cut off between two batches would otherwise look complete."""
 _SCHEMA, _DICTIONARY, _BATCH = "schema", "dictionary", "record batch"
 _HEADER, _COMPRESSION, _DICTIONARY_DATA, _IS_DELTA = 2, 3, 1, 2
-"""Numbers of fields in the tables Message, RecordBatch and DictionaryBatch of Arrow's format (Message.fbs)."""
+"""Indices of fields in the FlatBuffers tables Message, RecordBatch and DictionaryBatch of Arrow's format (Message.fbs)."""
 _COMPRESSED: Final = "must not compress its buffers (Kafka compresses batches: set compression.type)"
 _DICTIONARIES: Final = "must send each dictionary once, whole, before its first record batch (pyarrow: Table.unify_dictionaries)"
 
 
 class StreamError(Exception):
-    """A stream is refused as a whole. path: `$`, or a column in JSON's terms."""
+    """A complete stream is refused. path: `$`, or the path of a column, such as `$.agents`."""
 
     def __init__(self, reason: Reason, rule: str, path: str = "$") -> None:
         self.reason, self.rule, self.path = reason, rule, path
@@ -40,7 +40,7 @@ class StreamError(Exception):
 
 
 def read(value: bytes) -> pa.Table:
-    """The rows of a stream, with columns of `layout.COLUMNS` in one chunk each. Raises `StreamError`."""
+    """Read a stream into a table with columns of `layout.COLUMNS`, in one chunk each. Raises `StreamError` for an invalid stream."""
     try:
         _check_messages(value)
         reader = ipc.open_stream(pa.py_buffer(value))
@@ -58,7 +58,7 @@ def read(value: bytes) -> pa.Table:
 
 
 def _check_messages(value: bytes) -> None:
-    """Refuse what would have to be unpacked, and streams of more parts than the rows need."""
+    """Refuse compressed buffers, messages of other types, too many record batches, and a missing end-of-stream marker."""
     source = pa.BufferReader(value)
     kinds: list[str] = []
     for message in _messages(source):
@@ -80,7 +80,7 @@ def _messages(source: pa.BufferReader) -> Iterator[Any]:
 
 
 def _check_message(message: Any, kinds: Sequence[str]) -> None:
-    """kinds: of the messages up to this one."""
+    """Refuse a message of another type, a late or repeated dictionary, and compressed buffers. kinds: types up to this message."""
     if message.type not in (_SCHEMA, _DICTIONARY, _BATCH):
         raise StreamError(Reason.UNPARSABLE, f"must hold a schema, dictionaries and record batches only, not a {message.type}")
     if message.type == _SCHEMA:
@@ -95,7 +95,7 @@ def _check_message(message: Any, kinds: Sequence[str]) -> None:
 
 
 class _Table(NamedTuple):
-    """A table of a FlatBuffers message, which Arrow verified when it read the message."""
+    """Reader of a table in a FlatBuffers message. Arrow verified the message when it read it, so offsets are not checked again."""
 
     data: memoryview
     at: int
@@ -116,7 +116,7 @@ class _Table(NamedTuple):
         return self._offset(field) != 0
 
     def _offset(self, field: int) -> int:
-        """From the table to its field; 0 where it has none."""
+        """Offset of a field from the table; 0 if the field is absent."""
         fields = self.at - _number(self.data, "<i", self.at)
         entry = 4 + 2 * field
         return _number(self.data, "<H", fields + entry) if entry < _number(self.data, "<H", fields) else 0
@@ -149,7 +149,7 @@ def _check_texts(table: pa.Table) -> None:
 
 
 def _most_text_bytes(texts: Any) -> int:
-    """As many bytes as `_text_bytes` gives, or more: found without a look at each row."""
+    """Upper bound of `_text_bytes`. For a dictionary column, its time does not depend on the number of rows."""
     texts = _flat(texts)
     if types.is_dictionary(texts.type):
         return len(texts) * int(np.diff(starts(texts.dictionary)).max(initial=0))

@@ -1,7 +1,7 @@
-"""The JSON that a stream means: an array with one outcome for each row, spelled as `events.encode` spells outcomes.
+"""Conversion of a stream to JSON: an array with one outcome for each row, in the spelling of `events.encode`.
 
-A null leaves its field out. What columns can say and outcomes cannot (lists that do not fit together, a `kind` that is not that of the
-row, `meta` that is no JSON) is written as a field that no outcome has, so the decoder refuses that row and no other.
+A field with a null value is omitted. Columns can have values that no outcome can have: lists that do not fit together, a `kind` other than
+the row's, or `meta` that is not JSON. Such a value is written as a field that no outcome has, so the decoder refuses only this row.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ from services.wire.rules import UnparsableError
 _KINDS: Final = {"sides": "game", "scores": "scores", "retracts": "retraction"}
 _NO_JSON: Final = "meta, which is no JSON text"
 _META_DEPTH: Final = rules.MAX_DEPTH - 2
-"""What an array of outcomes leaves."""
+"""Levels of nesting that remain for `meta` inside of an outcome inside of an array."""
 _ABSENT: Final = dict.fromkeys(COLUMNS)
 _encoder: Final = msgspec.json.Encoder()
 
 
 def array(table: pa.Table) -> bytes:
-    """The JSON array of all rows. table: as `stream.read` gives it."""
+    """JSON array of all rows. table: result of `stream.read`."""
     return b"[" + b",".join([_encoder.encode(outcome(row)) for row in table.to_pylist()]) + b"]"
 
 
 def outcome(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One row as the JSON object that it means. row: value by column."""
+    """JSON object of one row, as a dictionary. row: value by column."""
     cells = _ABSENT | dict(row)
     body, task = _body(cells) | _given(cells, "retracts"), _given(cells, "task")
     made = {"v": 1, **_given(cells, "id", "pool", "time"), **(task | body if "scores" in body else body | task)}
@@ -46,7 +46,7 @@ def _given(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _body(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Sides or scores as outcomes have them, or the lists as they are where they do not fit together."""
+    """The field `sides` or `scores` of an outcome; the unchanged lists if they do not fit together."""
     lists = _given(cells, "agents", "sides", "places", "scores")
     if len({len(values) for values in lists.values()}) == 1:
         if lists.keys() == {"agents", "sides", "places"} and _is_game(cells["sides"], cells["places"]):
@@ -74,7 +74,7 @@ def _sides(agents: list[str | None], sides: list[int], places: list[int | None])
 
 
 def _meta(text: str | bytes) -> dict[str, Any]:
-    """`meta` as it was sent; the decoder checks its length, its depth and its characters."""
+    """The unchanged `meta`. The decoder checks its length, depth and characters. A text that is not JSON becomes an invalid field."""
     data = text.encode() if isinstance(text, str) else text
     try:
         if not rules.too_deep(data, _META_DEPTH):

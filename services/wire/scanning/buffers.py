@@ -1,7 +1,8 @@
-"""Columns that records are read into, before it is known how long they get, and how kernels reach them: by one table of their places.
+"""Output columns of the scanner. Kernels access them by one table with the address and size of each column.
 
-In the functions `room` is the memory of `ColumnBuffers.table`, `i` the number of an outcome. Every index into a column is checked against
-the column's end (`ratings_core.kernels.memory`); what does not fit is not written, and the table's word `FULL` says so.
+The columns are allocated before the number of outcomes is known. In the functions, `room` is the memory of `ColumnBuffers.table`, and `i`
+is the index of an outcome. Every index into a column is checked against the column's end (`ratings_core.kernels.memory`). A value outside
+of the column is not written; `put` then sets the table's word `FULL`.
 """
 
 from typing import Any, Final
@@ -15,31 +16,36 @@ from ratings_core.kernels.memory import Memory, byte_at, set_word, word_at
 IDS, NAMES, TASKS, POOLS = range(4)
 """Kinds of text."""
 LATER_TIME, LATER_WEIGHT = range(4, 6)
-"""What may be noted for later, after the kinds of text."""
+"""Kinds of numbers that a kernel leaves to Python; their codes follow the kinds of text."""
 
 OUTCOMES, SIDES, NAME_COUNT, TASK_COUNT, POOL_COUNT, LATER = range(6)
-"""The first words of a table: how many of each there are."""
+"""Indices of the first words of a table: the number of entries of each type so far."""
 COUNTS: Final = 6
 FULL: Final = COUNTS
-"""The word that is not 0 after something did not fit."""
+"""Index of the word that is not 0 after a value did not fit into its column."""
 _COLUMNS: Final = COUNTS + 1
 TEXTS, STARTS, LATER_ROWS = _COLUMNS, _COLUMNS + 2 * 4, _COLUMNS + 2 * 8
 SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(_COLUMNS + 2 * 9, _COLUMNS + 2 * 17, 2)
-"""Words of a table that hold a column's address, each before its size; `TEXTS` and `STARTS` have one for each kind."""
+"""Indices of the words with the address of a column; the next word is its size. `TEXTS` and `STARTS` are the first of four columns, one for
+each kind of text."""
 
 
 class ColumnBuffers:
-    """Columns for what records of `size` bytes may hold, and the table by which `scan` finds them. Memory that is not used costs nothing.
+    """Columns long enough for all outcomes in records of `size` bytes, and their table. Unused pages of the columns take no memory.
 
-    table: int64, counts, `FULL`, and each column's address and size. columns: by the word of the table that holds their address. The
-    columns of a kind of text are `TEXTS + 2 * kind`, its bytes one after another, and `STARTS + 2 * kind`, where each text begins.
-    `WEIGHT` and `TIME` are float64; `POOL` has for each outcome a number of its pool's text, of which only neighbours differ; `LATER_ROWS`
-    is int64 (k, 4): (outcome, what, begin, end) in the texts of its kind or, of numbers, in the records. The rest is as in `GameColumns`,
-    but `PLACE`, which is int64.
+    `columns[TEXTS + 2 * kind]` has the bytes of all texts of a kind, and `columns[STARTS + 2 * kind]` the offset of each text. `WEIGHT` and
+    `TIME` are float64. `POOL` has for each outcome the index of its pool's text; two pool texts can be equal unless they are neighbors.
+    `LATER_ROWS` is int64 (k, 4): outcome, kind, begin and end of each value that a kernel leaves to Python; begin and end are offsets in
+    the texts of the kind, or for a number in the records. `PLACE` is int64. The other columns are as in `GameColumns`.
+
+    Attributes:
+        table: int64: the counts, `FULL`, and the address and size of each column.
+        columns: Columns by the index of the word in `table` that has their address.
     """
 
     def __init__(self, size: int) -> None:
-        # No name, side or outcome takes fewer bytes of JSON; some more are for a field that is given twice, before that is seen.
+        # Lower bounds of the bytes of JSON for a name, a side and an outcome. The extra entries are for a field that is given twice: it is
+        # written before the repetition is detected.
         names, sides, outcomes = size // 4 + 8, size // 16 + 8, size // 64 + 8
         starts = {STARTS + 2 * kind: names if kind == NAMES else outcomes for kind in range(4)} | {SIDE_START: outcomes, AGENT_START: sides}
         lengths = starts | {PLACE: sides, TASK_OF: outcomes, POOL: outcomes, RECORD: outcomes}
@@ -55,7 +61,7 @@ class ColumnBuffers:
 
 @inlined
 def column(room: Memory, name: int) -> Memory:
-    """The memory of a column. name: the word that holds its address."""
+    """The memory of a column. name: index of the word with its address."""
     return word_at(room, name), word_at(room, name + 1)
 
 
@@ -75,13 +81,13 @@ def put(room: Memory, name: int, k: int, value: int) -> None:
 
 @inlined
 def bits(value: float) -> int:
-    """A double's bits, as a word."""
+    """The bits of a double as an int64 word."""
     return int(np.float64(value).view(np.int64))
 
 
 @kernel
 def note(room: Memory, i: int, what: int, begin: int, end: int) -> bool:
-    """Leave something of outcome `i` to Python; whether there was room for it."""
+    """Leave a value of outcome `i` to Python, see `LATER_ROWS`. Returns whether the value fits into the column."""
     k, rows = word_at(room, LATER), column(room, LATER_ROWS)
     fits = True
     for at, value in enumerate((i, what, begin, end)):
@@ -99,7 +105,7 @@ def same(room: Memory, kind: int, a: int, b: int) -> bool:
     length = word_at(starts, a + 1) - at
     if word_at(starts, b + 1) - other != length:
         return False
-    for k in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
+    for k in range(length):  # noqa: SIM110 - numba compiles a plain loop to faster code
         if byte_at(texts, at + k) != byte_at(texts, other + k):
             return False
     return True

@@ -1,14 +1,13 @@
-"""Games read from the bytes of records into columns, without an object an outcome. What is not plain is left to `services.wire.events`.
+"""Kernels that read plain games from the bytes of records into columns. The decoder of `services.wire.events` reads all other records.
 
-A record is plain where it is JSON of games of one pool, each with the fields v, id, pool, time, sides, task and weight at most once, in
-any order and spacing, and every value is one that the schema takes for certain. Whatever else there may be (another field, half a
-surrogate pair, a rule that is broken, bytes that are no JSON) ends the reading of that record, not with a verdict: the decoder of
-`services.wire.events` has the only one. What a kernel cannot decide is noted, for Python to check: texts beyond ASCII, and numbers of
-more digits than divide exactly.
+A record is plain if it is JSON with games of one pool, each with the fields v, id, pool, time, sides, task and weight at most once, in any
+order and spacing, and if every value is certainly valid. At anything else (another field, half a surrogate pair, a broken rule, invalid
+JSON) the kernels stop reading the record. They give no verdict on it: only the decoder of `services.wire.events` refuses outcomes. Values
+that a kernel cannot check are left to Python: texts beyond ASCII, and numbers that one division of doubles does not round correctly.
 
-In the small functions `data` is the memory of all records, and `at` the index of a byte there, `FAIL` where the record is not plain. `room`
-is the memory of `ColumnBuffers.table`, `i` the number of the outcome. Every walk stops at `END` or before, and every index is checked
-against the end of its array.
+In the small functions, `data` is the memory of all records, and `at` is the index of a byte in it, or `FAIL` if the record is not plain.
+`room` is the memory of `ColumnBuffers.table`, and `i` is the index of the outcome. Every loop stops at `END` or before, and every index is
+checked against the end of its array.
 """
 
 from typing import Final
@@ -64,11 +63,11 @@ from services.wire.scanning.values import (
 )
 
 _MANY: Final = 64
-"""Agents of one outcome, which are compared each with each: more of them are not plain."""
+"""Maximal number of agents in a plain outcome. All pairs of agents are compared, so the time is quadratic in their number."""
 
 
 def _word_of(text: str) -> int:
-    """Up to 7 characters of ASCII as one number, as `member` reads them."""
+    """The bytes of an ASCII text of up to 7 characters as one number, as `member` reads them."""
     return int.from_bytes(text.encode())
 
 
@@ -80,9 +79,13 @@ _NEEDED, _SIDE_NEEDED = 0b11111, 0b11
 
 @kernel
 def scan(data: NDArray[np.uint8], start: NDArray[np.int64], longest: int, table: NDArray[np.int64]) -> None:
-    """Read the plain ones of the records data[start[i] : start[i+1] - 1], each of at most `longest` bytes and followed by `END`.
+    """Read the plain records into columns. A record that is not plain leaves the counts of the table unchanged.
 
-    table: of a `ColumnBuffers` for all of `data`, whose counts then say how much of it is filled.
+    Args:
+        data: The bytes of all records; each record is followed by `END`.
+        start: int64 (n+1,); record i is data[start[i] : start[i+1] - 1].
+        longest: Maximal length of a record in bytes.
+        table: `ColumnBuffers.table`, for columns that are long enough for `data`. Its counts give the lengths of the results.
     """
     before = np.empty(COUNTS, np.int64)
     records, room = (int(data.ctypes.data), len(data)), (int(table.ctypes.data), len(table))
@@ -95,7 +98,7 @@ def scan(data: NDArray[np.uint8], start: NDArray[np.int64], longest: int, table:
 
 @kernel
 def _record(data: Memory, at: int, room: Memory, record: int) -> int:
-    """Where the record ends, with the spaces after it; another place where it is not plain."""
+    """Read one record. Returns the index after the record and the spaces behind it; another value if the record is not plain."""
     at = past_spaces(data, at)
     if byte_at(data, at) != LIST:
         return past_spaces(data, _outcome(data, at, room, record))
@@ -112,7 +115,7 @@ def _record(data: Memory, at: int, room: Memory, record: int) -> int:
 
 @kernel
 def _outcome(data: Memory, at: int, room: Memory, record: int) -> int:
-    """The place after the outcome that begins at `at`, which is then in the columns."""
+    """Read the outcome at `at` into the columns. Returns the index after it."""
     if byte_at(data, at) != OBJECT:
         return FAIL
     i, met = word_at(room, OUTCOMES), 0
@@ -137,7 +140,7 @@ def _outcome(data: Memory, at: int, room: Memory, record: int) -> int:
 
 @inlined
 def _value(data: Memory, at: int, field: int, room: Memory, i: int) -> tuple[int, int]:
-    """The place after the value of an outcome's field, and the field's bit; no bit for an unknown field."""
+    """Read the value of a field. Returns the index after it and the bit of the field, which is 0 for an unknown field."""
     bit = 0
     if field == _F_V:
         at, bit = at + 1 if byte_at(data, at) == ONE else FAIL, 1
@@ -158,10 +161,10 @@ def _value(data: Memory, at: int, field: int, room: Memory, i: int) -> tuple[int
 
 @kernel
 def _pool(data: Memory, at: int, room: Memory, i: int) -> int:
-    """The outcome's pool, under a new number where it is not that of the outcome before."""
+    """Read the pool of the outcome. A pool other than that of the outcome before gets a new index. Returns the index after the text."""
     k, noted = word_at(room, POOL_COUNT), word_at(room, LATER)
     at = text(data, at, room, POOLS, k, i)
-    if at < 0 or word_at(room, LATER) > noted:  # beyond ASCII there is no pool's name
+    if at < 0 or word_at(room, LATER) > noted:  # a text beyond ASCII is not a pool name
         return FAIL
     known = k > 0 and same(room, POOLS, k - 1, k)
     put(room, POOL, i, k - known)
@@ -172,7 +175,7 @@ def _pool(data: Memory, at: int, room: Memory, i: int) -> int:
 @kernel
 def _task(data: Memory, at: int, room: Memory, i: int) -> int:
     if byte_at(data, at) != QUOTE:
-        for k in range(4):  # one after another: the record may end at any of them
+        for k in range(4):  # byte by byte, because the record can end at each of them
             if byte_at(data, at + k) != _NULL >> 8 * (3 - k) & 0xFF:
                 return FAIL
         return at + 4
@@ -184,7 +187,7 @@ def _task(data: Memory, at: int, room: Memory, i: int) -> int:
 
 @kernel
 def _sides(data: Memory, at: int, room: Memory, i: int) -> int:
-    """The sides of the outcome, with each agent once."""
+    """Read the sides of the outcome and check that no agent occurs twice. Returns the index after them."""
     if byte_at(data, at) != LIST:
         return FAIL
     first, first_side = word_at(room, NAME_COUNT), word_at(room, SIDES)

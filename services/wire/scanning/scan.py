@@ -1,7 +1,7 @@
-"""Records of a poll straight as columns, where they hold plain games; other records are returned by number.
+"""Entry point of the scanner: decodes records with plain games to columns, and returns the indices of all other records.
 
-The scanner accepts exactly the records that `services.wire.events` accepts, with the same values; tests compare the two on arbitrary bytes.
-It is faster because it makes no Python object for an outcome, a side or a name.
+`services.wire.events` accepts every record that the scanner accepts, with the same values; tests compare both on arbitrary bytes. The
+scanner is faster because it makes no Python object for an outcome, a side or a name.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,16 @@ _BOUNDS: Final = {LATER_TIME: (-MAX_TIME, MAX_TIME), LATER_WEIGHT: (MIN_WEIGHT, 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """n games in order, of whole records each. ids: n outcome ids; weight: float64 (n,), as it was sent; record: int64 (n,), index in the
-    poll; pool: int64 (n,), index into `pools`, each of which has some of the games; rest: records that hold something else, rising.
+    """n plain games of a poll, in order. A record gives all of its games or none.
+
+    Attributes:
+        columns: The games as columns.
+        ids: n outcome ids.
+        weight: float64 (n,), as in the records.
+        record: int64 (n,), index of the record in the poll.
+        pool: int64 (n,), index into `pools`.
+        pools: Names of the pools of the games, each once.
+        rest: Indices of the records that are not plain, ascending.
     """
 
     columns: GameColumns
@@ -74,7 +82,7 @@ class Scanned:
 
 
 def scan(values: Sequence[bytes]) -> Scanned:
-    """The plain games of `values`, the records of a poll."""
+    """Decode the plain games among the JSON records of a poll."""
     data = END.join([*values, b""])
     start = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)) + 1, out=start[1:])
@@ -96,7 +104,7 @@ def scan(values: Sequence[bytes]) -> Scanned:
 
 
 def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Indices into the list beside them, which has each of the `pools` that `pool` points to once, in order."""
+    """Remove unused and repeated names from `pools`. Returns the index of each game's pool in the new list, and the new list."""
     met = np.flatnonzero(np.bincount(pool, minlength=len(pools))).tolist()
     numbers = {name: i for i, name in enumerate(dict.fromkeys(pools[k] for k in met))}
     number = np.zeros(len(pools), np.int64)
@@ -105,14 +113,18 @@ def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np
 
 
 def rest(record: NDArray[np.int64], records: int) -> list[int]:
-    """The numbers below `records` that `record` does not hold, rising."""
+    """Indices below `records` that are not in `record`, ascending."""
     read = np.zeros(records, np.bool_)
     read[record] = True
     return np.flatnonzero(~read).tolist()
 
 
 def _wrong(room: ColumnBuffers, data: bytes, noted: int) -> list[int]:
-    """Decide what the kernel left open, and write the numbers that are right; the outcomes in which something breaks a rule."""
+    """Check the values that the kernel left to Python, and write the valid numbers into their columns.
+
+    Returns:
+        Indices of the outcomes with a value that breaks a rule.
+    """
     numbers = {LATER_TIME: room.columns[TIME], LATER_WEIGHT: room.columns[WEIGHT]}
     wrong = []
     for outcome, what, begin, end in room.columns[LATER_ROWS][:noted].tolist():

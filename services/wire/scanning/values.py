@@ -1,7 +1,7 @@
-"""Values of JSON as kernels read them from bytes: names of members, texts, numbers. What is not plain is refused, not judged.
+"""Kernels that read JSON values from bytes: names of members, texts and numbers. They return `FAIL` for a value that is not plain.
 
-In the functions `data` is the memory of all records, and `at` the index of a byte there, `FAIL` where the record is not plain. Every walk
-stops at the byte `END` behind the record; bytes outside of `data` are read as `END`.
+In the functions, `data` is the memory of all records, and `at` is the index of a byte in it, or `FAIL` if the record is not plain. Every
+loop stops at the byte `END` behind the record. Bytes outside of `data` are read as `END`.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ from services.wire.rules import MAX_PLACE, MIN_PLACE
 from services.wire.scanning.buffers import PLACE, STARTS, TEXTS, bits, column, note, put
 
 END: Final = b"\0"
-"""Stands after each record, and is no byte of a plain one."""
+"""The byte after each record. No plain record contains it."""
 FAIL: Final = -1
 QUOTE, COMMA, OBJECT, OBJECT_END, LIST, LIST_END, ONE = (ord(c) for c in '",{}[]1')
 
@@ -23,20 +23,21 @@ _DIGITS: Final = 18
 _EXACT: Final = 1 << 53
 _LONGEST_NUMBER: Final = 64
 _TENS: Final = 10.0 ** np.arange(_DIGITS + 1)
-"""Powers of ten that doubles hold exactly: a whole number below 2**53 divided by one is rounded once, so correctly (Clinger 1990)."""
+"""Powers of ten, exact as doubles. The quotient of an integer below 2**53 and such a power is rounded only once, so correctly (Clinger
+1990)."""
 
 _TAB, _LINE_FEED, _RETURN, _SPACE = (ord(c) for c in "\t\n\r ")
 _BACKSLASH, _SLASH, _COLON, _DOT, _MINUS, _PLUS = (ord(c) for c in "\\/:.-+")
 _ZERO, _NINE, _E, _U, _A = (ord(c) for c in "09eua")
 _LOWER: Final = 0x20
-"""Makes a capital small."""
+"""Bit that turns an uppercase ASCII letter into a lowercase one."""
 _DELETE, _ASCII_END, _TWO_BYTES_END = 0x7F, 0x80, 0x800
 _SURROGATE: Final = 0xD800 >> 11
 
 
 @inlined
 def past_spaces(data: Memory, at: int) -> int:
-    """The first place from `at` on that is no space of JSON."""
+    """Index of the first byte from `at` on that is not JSON white space."""
     if at >= 0:
         byte = byte_at(data, at)
         while byte <= _SPACE and byte in (_SPACE, _LINE_FEED, _RETURN, _TAB):
@@ -47,14 +48,14 @@ def past_spaces(data: Memory, at: int) -> int:
 
 @inlined
 def member(data: Memory, at: int) -> tuple[int, int]:
-    """Where the value of an object's member begins, and the member's name, its bytes as those of one number."""
+    """Read the name of an object's member. Returns the index of its value, and the bytes of the name as one number."""
     at = past_spaces(data, at)
     if byte_at(data, at) != QUOTE:
         return FAIL, 0
     at, name = at + 1, 0
     byte = byte_at(data, at)
     while byte != QUOTE:
-        if byte < _SPACE or name >> 40:  # longer than any
+        if byte < _SPACE or name >> 40:  # longer than any known name
             return FAIL, 0
         name, at = name << 8 | byte, at + 1
         byte = byte_at(data, at)
@@ -64,7 +65,7 @@ def member(data: Memory, at: int) -> tuple[int, int]:
 
 @kernel
 def text(data: Memory, at: int, room: Memory, kind: int, k: int, i: int) -> int:
-    """Copy the name at `at` to the texts of its kind, as number `k`; the place after it."""
+    """Copy the text at `at` to the texts of its kind, as text `k`. A text beyond ASCII is left to Python. Returns the index after it."""
     if byte_at(data, at) != QUOTE:
         return FAIL
     starts, texts = column(room, STARTS + 2 * kind), column(room, TEXTS + 2 * kind)
@@ -94,7 +95,11 @@ def text(data: Memory, at: int, room: Memory, kind: int, k: int, i: int) -> int:
 
 @kernel
 def _escaped(data: Memory, at: int, texts: Memory, to: int) -> tuple[int, int]:
-    """Write the character whose escape goes on at `at`, in UTF-8, to `texts` from `to` on; the place after it, and its bytes."""
+    """Decode an escaped character and write it in UTF-8 to `texts`. at: index after the backslash; to: index in `texts`.
+
+    Returns:
+        The index after the escape, and the number of bytes written.
+    """
     if byte_at(data, at) in (QUOTE, _BACKSLASH, _SLASH):
         return (at + 1, 1) if set_byte(texts, to, byte_at(data, at)) else (FAIL, 0)
     code = _hexadecimal(data, at + 1) if byte_at(data, at) == _U else FAIL
@@ -111,7 +116,7 @@ def _escaped(data: Memory, at: int, texts: Memory, to: int) -> tuple[int, int]:
 
 @kernel
 def _hexadecimal(data: Memory, at: int) -> int:
-    """The number that four digits at `at` make, -1 if one of them is not a digit."""
+    """Value of the four hexadecimal digits at `at`; -1 if one of the bytes is not a hexadecimal digit."""
     code = 0
     for k in range(4):
         byte = byte_at(data, at + k)
@@ -124,7 +129,7 @@ def _hexadecimal(data: Memory, at: int) -> int:
 
 @inlined
 def _digits(data: Memory, at: int, value: int) -> tuple[int, int]:
-    """The place after the digits at `at`, and `value` with them behind it: a number that means nothing from 19 digits on."""
+    """Read the digits at `at`. Returns the index after them, and `value` with these digits appended; it can overflow from 19 digits on."""
     byte = byte_at(data, at)
     while _ZERO <= byte <= _NINE:
         value, at = value * 10 + (byte - _ZERO), at + 1
@@ -134,7 +139,7 @@ def _digits(data: Memory, at: int, value: int) -> tuple[int, int]:
 
 @kernel
 def place(data: Memory, at: int, room: Memory, side: int) -> int:
-    """Read the place of side `side`: a whole number, not minus zero. The place after it."""
+    """Read the place of side `side`, an integer other than minus zero. Returns the index after it."""
     negative = byte_at(data, at) == _MINUS
     first = at + negative
     at, value = _digits(data, first, 0)
@@ -147,7 +152,11 @@ def place(data: Memory, at: int, room: Memory, side: int) -> int:
 
 @kernel
 def number(data: Memory, at: int, room: Memory, name: int, low: float, high: float, what: int, i: int) -> int:
-    """Read a number from `low` to `high`, not minus zero, into column `name`: rounded correctly, or noted as `what`. The place after it."""
+    """Read a number from `low` to `high`, other than minus zero, into column `name`. Returns the index after it.
+
+    A number that one division does not round correctly is left to Python as `what`: one with an exponent, with more than 18 digits, or with
+    digits that make 2**53 or more.
+    """
     begin, negative = at, byte_at(data, at) == _MINUS
     first = at + negative
     at, value = _digits(data, first, 0)
@@ -173,7 +182,7 @@ def number(data: Memory, at: int, room: Memory, name: int, low: float, high: flo
 
 @inlined
 def _past_exponent(data: Memory, at: int) -> int:
-    """The place after an exponent, or `at` if there is no exponent."""
+    """Index after the exponent at `at`; `at` if there is no exponent. `FAIL` if its digits are missing."""
     if byte_at(data, at) | _LOWER != _E:
         return at
     first = at + 1 + (byte_at(data, at + 1) in (_PLUS, _MINUS))
