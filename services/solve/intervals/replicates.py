@@ -60,7 +60,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
         """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
 
         Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
-        the direction opposite to the bias of the estimate. The union of both intervals covers at least as often as either of them.
+        the direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
         """
         ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
         if row.rating is None or self.low is None or self.high is None:

@@ -133,7 +133,7 @@ class IntervalRunner:
         return Intervals(kind="none", why_not=why)
 
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with the intervals of its own solve, or with the reason why there are none."""
+        """The board with the intervals of its solve, or with the reason why there are none."""
         found, told = self._found.get(job), self.told(job, board)
         if found is None or told is board.result.intervals:
             return board

@@ -103,10 +103,10 @@ class _Counters:
 
 
 class SolveScheduler:
-    """Driven by the engine's loop: `step` makes a plan, `go_on` starts its next jobs while others end.
+    """Runs solves. The engine's loop calls `step`, which makes a plan, and `go_on`, which starts further jobs of the plan as others end.
 
-    Neither call waits longer than the store takes, and a store that hangs is left alone for longer than it hung. Arguments named `now`
-    are seconds of a timer that never goes back.
+    Apart from the time given to `go_on`, calls wait only for files and the store. After a store timeout, the store is not used for a
+    period that is longer than the timeout. Arguments named `now` are seconds of a timer that never goes back.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class SolveScheduler:
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
-        """Take in what ended, plan and start what is due, and publish what the store lacks.
+        """Take in ended tries, plan and start due jobs, and publish results that the store lacks.
 
         Args:
             now: Seconds of the timer.
@@ -158,7 +158,10 @@ class SolveScheduler:
         return True
 
     def has_erased(self, pool: str) -> Collection[ErasedName]:
-        """The names that neither the results of a pool hold any more, nor what the store was given of them."""
+        """The erased names that a pool's results no longer contain, neither in files nor in the store.
+
+        Empty while a result still waits for its file or for the store.
+        """
         waiting = any(result.awaits_store or result.awaits_file for job, result in self._results.items() if job.pool == pool)
         return () if waiting else self._erased.get(pool, ())
 
@@ -228,13 +231,13 @@ class SolveScheduler:
             self._flights.start(job, entry, view.methods[job.method], previous, self._need(job), now)
 
     def _boards_are_changing(self, job: Job, now: float) -> bool:
-        """Whether a board of the job's pool came since the plan was made, or is being solved; the latter delays it for a minute at most."""
+        """Whether a board of the job's pool changed since the plan was made, or is being solved. The latter counts for one minute only."""
         solving = any(other.pool == job.pool for other in self._flights.jobs)
         waited = now - self._ledger.waiting().get(job, now)
         return job.pool in self._plan.changed or (solving and waited < _PATIENCE_SECONDS)
 
     def _need(self, job: Job) -> int:
-        """Bytes that a solve is expected to take: one and a half times what the last one took, and its limit where none has ended yet."""
+        """Bytes that a solve is expected to take: 1.5 times the peak of the last solve, at most the limit; the limit before the first."""
         newest, most = self._results.get(job), self._flights.limits.solve_memory_bytes
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
 
@@ -277,7 +280,7 @@ class SolveScheduler:
         return outdated
 
     def _retire(self, views: Mapping[str, PoolView]) -> None:
-        """Remove the boards of methods that a pool is not solved by any more."""
+        """Remove the boards of methods that are no longer chosen for their pool."""
         wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
         for job in self._results:
             if job.pool in wanted and job.method not in wanted[job.pool]:
@@ -329,7 +332,7 @@ def open_scheduler(
 
 
 def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:
-    """Whether a newer checkpoint took the place of the flight's one while it waited, so that its object is gone for a good reason."""
+    """Whether a newer checkpoint replaced the flight's checkpoint. The object that it could not read was then deleted on purpose."""
     newest = entries.get(flight.job.pool)
     return newest is None or newest.object != flight.entry.object
 
