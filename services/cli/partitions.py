@@ -47,7 +47,7 @@ def list_(data: _Data = None) -> None:
 
 
 def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
-    """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
+    """Status of a partition from log, checkpoints and control log. Damaged batches are not detected here, only by the shard."""
     if one.wrong is not None:
         return PartitionStatus.LOG_REPLACED
     if one.unreadable is not None:
@@ -58,7 +58,7 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
 
 
 def _why(one: log_coverage.LogCoverage) -> list[str]:
-    """Why a partition or its archive stops, if one does."""
+    """The reasons why a partition or its archive stops; empty if neither stops."""
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]
     accept = f"`equirank partitions accept-loss {one.partition}`"

@@ -1,4 +1,4 @@
-"""`equirank verify`: the log folded again beside checkpoints and store, solved boards beside their files, the archive beside its hash."""
+"""`equirank verify`: compare a new fold of the log with checkpoints and store, solved boards with files, and the archive with its hash."""
 
 import sys
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def verify(
 
 
 def _findings(settings: Settings, log: Log, store: RedisStore | None) -> Iterator[Finding]:
-    """All comparisons, as they are made."""
+    """All comparisons, each when it is made. store: None to compare checkpoints only."""
     checkpoints = CheckpointStore(settings.checkpoint_url)
     for number in range(log.outcomes.partitions):
         yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
