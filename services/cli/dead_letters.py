@@ -1,4 +1,4 @@
-"""`equirank dead-letters`: what could not be folded and why, and sending it again after the cause was fixed."""
+"""`equirank dead-letters`: list refused outcomes with the reasons, and send them again after the cause was fixed."""
 
 import sys
 import time

@@ -123,7 +123,7 @@ def _join_again(problem: Exception) -> NoReturn:
     """Restart this program in the same process, because Ray's client cannot be reset after its cluster is lost."""
     log.error("joins the Ray cluster again: %s", problem)
     os.environ[_JOINED] = "yes"
-    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
+    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - starts the same program
 
 
 def _ray_folder(settings: Settings) -> Path | None:

@@ -1,4 +1,4 @@
-"""`equirank erase`: an agent's name replaced by an opaque token in everything that is kept, in the background."""
+"""`equirank erase`: replace an agent's name by an opaque token in all stored data, in the background."""
 
 import time
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`equirank insight`: insight into a pool."""
+"""`equirank insight`: the insight report of a pool."""
 
 import time
 from collections import defaultdict

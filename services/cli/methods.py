@@ -1,4 +1,4 @@
-"""`equirank methods`: which methods a pool is solved by, and to choose others."""
+"""`equirank methods`: list and choose the methods that solve a pool."""
 
 import re
 import time

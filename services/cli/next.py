@@ -1,4 +1,4 @@
-"""`equirank next`: which games or measurements would tell most."""
+"""`equirank next`: recommend the next games or measurements of a pool."""
 
 from contextlib import closing
 from pathlib import Path

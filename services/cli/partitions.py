@@ -1,4 +1,4 @@
-"""`equirank partitions`: what is held of each partition, and decisions on partitions that stopped."""
+"""`equirank partitions`: state of log and checkpoints for each partition, and decisions on partitions that stopped."""
 
 import time
 from collections.abc import Iterator

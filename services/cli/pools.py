@@ -1,4 +1,4 @@
-"""`equirank pools`: what pools there are, how each is folded, and how it is to be folded from now on."""
+"""`equirank pools`: list pools, and show or change how a pool is folded."""
 
 import sys
 import time

@@ -115,7 +115,7 @@ class Installation:
             self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
 
     def _programs(self) -> list[Program]:
-        this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: a folder ./services is not ours
+        this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: do not import a folder ./services of the user
         environment = _environment(self._settings)
         programs = [
             Program("engine", [*this, "engine"], environment, stop_seconds=30.0),

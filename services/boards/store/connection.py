@@ -101,8 +101,8 @@ class Connection:
     def calls(self, calls: Sequence[Call]) -> list[Any]:
         """Run several scripts in one round trip and return their answers.
 
-        If the server does not know a script after a restart, all scripts are loaded and all calls run again. This is safe because all
-        scripts write absolute values.
+        If the server lacks a script, for example after a restart, all scripts are loaded and all calls run again. This is safe because
+        all scripts write absolute values.
         """
         commands = [methodcaller("evalsha", script.sha, len(keys), *keys, *arguments) for script, keys, arguments in calls]
         try:

@@ -55,7 +55,7 @@ class Logs:
             if int(cursor) == 0:
                 if clean:
                     return bool(self._redis.run(lambda client: client.eval(_FORGET, 1, LOGS, log, seen)))
-                clean = True  # a key may have been written behind the scan
+                clean = True  # scan again: a key may have been written where this scan had already passed
         self._scans[log] = int(cursor), clean
         return False
 

@@ -49,7 +49,7 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     fold = FoldSettings() if made is None else made.fold
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
-    boards = hash(frozenset(solved))  # of all times: if the clock was set back, the latest time would hide a new board
+    boards = hash(frozenset(solved))  # of all times: the latest time would hide a new board after the clock was set back
     seen = f"{data_of(entry.generation, entry.digest)}/{boards}"
     return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
 

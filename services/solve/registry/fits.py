@@ -47,7 +47,7 @@ def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters:
 def _next(problem: Problem, found: BradleyTerry) -> Start | None:
     """The start of the next solve; None if no agent is rated, or above `DENSE_UP_TO` agents.
 
-    Newton's steps are inexact for so many agents, so a start would not save any of them.
+    Newton's steps are inexact for more agents than that, so a start would not save any step.
     """
     rated = np.flatnonzero(np.isfinite(found.ratings)).tolist()
     if not rated or len(problem.names) > DENSE_UP_TO:

@@ -103,9 +103,9 @@ def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
 
 def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     if not parameters["merge"] and parameters["normalise"] == "none" and parameters["missing"] not in ("drop_tasks", "drop_agents"):
-        _few_profiles(len(problem.names) * len(problem.tasks))  # nothing leaves the game: refused before the game is built
+        _few_profiles(len(problem.names) * len(problem.tasks))  # the size is known before the game is built
     made = on_tasks(problem, {**parameters, "players": 2})
-    if not isinstance(made.game, NormalForm):  # never: two players
+    if not isinstance(made.game, NormalForm):  # cannot happen: a game of two players is stored
         raise TypeError(f"the game of agents and tasks is a {type(made.game).__name__}")
     _few_profiles(math.prod(made.game.shape))
     found = alpharank(made.game, options=_chain(parameters))

@@ -1,8 +1,8 @@
-"""Rehearse a method on a few agents, so that a choice that no data can solve is refused at once and not by every later solve.
+"""Rehearsal of a method on a few agents, so that parameters that cannot work on any data are refused when they are chosen.
 
 Two small problems of the pool's kind are solved with the given parameters. In the first problem every agent met every other agent on every
-task: an error there is an error on all data. In the second problem cells are missing, as in every pool that gets a new agent: an error
-there asks for a policy, unless the caller chose one.
+task, so an error there would occur on all data. In the second problem cells are missing, as in every pool that gets a new agent. An error
+there means that the caller must choose a policy for missing cells.
 """
 
 from collections.abc import Mapping
@@ -46,11 +46,11 @@ def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
     Args:
         method: The method; it applies to pools of this kind.
         kind: Kind of the pool.
-        given: Accepted values of parameters, those of the roster among them.
+        given: Accepted values of parameters, including those of the roster.
 
     Raises:
-        InputError: No data of such a pool can be solved with these parameters, or cells are missing in every such pool and no
-            parameter gives a policy for them.
+        InputError: The parameters fail on the complete problem; or they fail on the problem with missing cells, and no policy for missing
+            cells is given.
     """
     _check_roster(method, given)
     own = {parameter.name for parameter in method.parameters}

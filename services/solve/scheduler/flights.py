@@ -76,7 +76,7 @@ class Limits:
 
 
 class Flights:
-    """The tries under way. limits: what they may take together."""
+    """The running tries. limits: Limits for all of them together."""
 
     def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, limits: Limits) -> None:
         self._tasks, self._url = tasks, checkpoints_url
@@ -98,7 +98,7 @@ class Flights:
         return len(self) < self.limits.workers
 
     def fits(self, need: int) -> bool:
-        """Whether a try that is expected to take `need` bytes may start beside those under way."""
+        """Whether a try that is expected to take `need` bytes may start in addition to the running tries."""
         return self.limits.admit(need, [flight.need for flight in self._flights.values()])
 
     def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, need: int, now: float) -> None:
@@ -108,7 +108,7 @@ class Flights:
         self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
 
     def wait(self, seconds: float) -> None:
-        """Wait up to `seconds` for one to end."""
+        """Wait up to `seconds` for a try to end."""
         self._tasks.wait(self._flights, seconds)
 
     def ended(self, now: float) -> list[Ended]:
@@ -120,7 +120,7 @@ class Flights:
         return ended
 
     def cancel(self) -> None:
-        """Cancel all of them."""
+        """Cancel all running tries."""
         for task in self._flights:
             self._tasks.cancel(task)
 

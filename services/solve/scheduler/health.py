@@ -9,7 +9,7 @@ from services.solve.planning.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class SolveHealth:
-    """A copy, safe to read while solves go on.
+    """The state of solves at one moment. It is a copy, so it can be read while solves run.
 
     Attributes:
         running: Solves under way.

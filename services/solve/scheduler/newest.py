@@ -32,11 +32,11 @@ class JobResult:
         board: The board with its best rows only.
         rows: All rows, packed.
         history: Earlier results and this one, oldest first, in the compact form that readers get.
-        file: Name of the newest result's file; None where no try has given a result.
-        published: The board that the store took last.
-        awaits_store: Whether the store has to be given this result.
+        file: Name of the newest result's file; None if no try has given a result.
+        published: The board that was published last.
+        awaits_store: Whether the result must be published.
         awaits_file: Whether the file could not be written yet.
-        history_changed: Whether earlier results changed since the store was given the history.
+        history_changed: Whether earlier results changed since the history was published.
     """
 
     board: SolvedBoard
@@ -91,7 +91,7 @@ class NewestResults(Mapping[Job, JobResult]):
         return {job: result.board for job, result in self._results.items()}
 
     def solved(self, job: Job, board: SolvedBoard, start: PackedStart | None) -> None:
-        """Take a new result. start: where the next solve may start, for its file only."""
+        """Take a new result. start: Start of the next solve; it is written to the file only."""
         written = msgspec.structs.replace(board, start=start)
         if job.pool in self._erased:
             written = without_names(written, self._erased[job.pool])

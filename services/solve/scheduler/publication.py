@@ -58,13 +58,13 @@ class ResultPublisher:
                 held = self._boards.complete(pools)
         except StoreError:
             return
-        self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, the first ones again
+        self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, begin again with the first
         for job, result in self._results.items():
             if job.pool in held and self._lacks(held[job.pool].get(job.method), job, result):
                 result.awaits_store = True
 
     def drop(self, job: Job) -> bool:
-        """Remove a board from the store. False where the store does not answer now."""
+        """Remove a board from the store. Returns False if the store does not answer now."""
         if not self._backoff.over:
             return False
         try:
@@ -76,7 +76,7 @@ class ResultPublisher:
         return True
 
     def _publish(self, job: Job, result: JobResult) -> bool:
-        """Publish one result. False where the store fails, so that the others would fail too."""
+        """Publish one result. Returns False if the store fails; other results would then fail too."""
         try:
             with self._backoff.asking():
                 published = self._boards.publish(self._intervals.shown(job, result.complete()))

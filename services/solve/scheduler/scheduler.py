@@ -51,11 +51,11 @@ _COST: Final = {name: method.cost for name, method in methods.METHODS.items()} |
 
 @dataclass(slots=True)
 class _Plan:
-    """What the newest step found: the pools that can be solved, and the due jobs that have not started yet.
+    """Plan of the newest step: the pools that can be solved, and the due jobs that have not started yet.
 
     Attributes:
         entries: Pool -> its newest checkpoint.
-        views: Kind of job -> pool -> what the planner saw.
+        views: Kind of job -> pool -> the planner's view of it.
         queue: Due jobs, first to start first.
         changed: Pools for which a solve ended since the plan was made.
     """
@@ -116,7 +116,7 @@ class SolveScheduler:
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
-        self._ledger = Ledger(  # the tries of an earlier run were long ago
+        self._ledger = Ledger(  # -inf: the tries of an earlier run do not delay new ones
             {
                 job: Try(data_of(board.generation, board.data), board.outcomes, board.parameters, float("-inf"))
                 for job, board in results.boards().items()
@@ -149,7 +149,7 @@ class SolveScheduler:
         self._publisher.publish()
 
     def go_on(self, now: float, seconds: float) -> bool:
-        """Wait up to `seconds` for a solve to end, then start the next jobs of the newest plan. False where no solve runs."""
+        """Wait up to `seconds` for a solve to end, then start the next jobs of the newest plan. Returns False if no solve runs."""
         if not len(self._flights):
             return False
         self._flights.wait(seconds)
@@ -166,7 +166,7 @@ class SolveScheduler:
         return () if waiting else self._erased.get(pool, ())
 
     def cancel(self) -> None:
-        """Cancel what runs. Nothing is lost: it is due again at the next start."""
+        """Cancel all running tasks. No work is lost for good: the jobs are due again at the next start."""
         self._flights.cancel()
         self._intervals.cancel()
 
@@ -220,7 +220,7 @@ class SolveScheduler:
         while plan.queue:
             job = plan.queue[0]
             if job.kind.reads_boards and self._boards_are_changing(job, now):
-                plan.queue.popleft()  # it is planned again when the boards of its pool are there
+                plan.queue.popleft()  # a later step plans it again, after the boards of its pool
                 continue
             if not self._flights.fits(self._need(job)):
                 return
@@ -242,7 +242,7 @@ class SolveScheduler:
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
 
     def _redraw(self, now: float, *, idle: bool) -> None:
-        """Go on with intervals. idle: whether a worker is free that no solve needs."""
+        """Do the next step of intervals. idle: Whether a worker is free that no solve needs."""
         job = self._intervals.step(now, idle, self._results.boards(), self._plan.entries)
         if job is not None and job in self._results:
             self._results.intervals_changed(job)
@@ -291,9 +291,9 @@ class SolveScheduler:
                 self._ledger.forget(job)
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
-        """Remove an earlier generation's ratings where the new generation has no outcomes yet, as at the start of a season.
+        """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.
 
-        Nothing is solved until the first game is played, so the old boards, with banned agents among them, would stay.
+        No solve runs before the first outcome, so the old boards would stay, perhaps with banned agents on them.
         """
         for job, result in self._results.items():
             entry = entries.get(job.pool)
@@ -316,7 +316,7 @@ def open_scheduler(
         limits: What solves may take together.
         log_identity: Identity of the log; results of another one are ignored.
         clock: Seconds since 1970, as boards show.
-        backoff: How long a failing store is left alone; None for the default.
+        backoff: Pauses after a failure of the store; None for the default.
     """
     intervals = IntervalRunner(settings, checkpoints, log_identity, tasks)
     results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, settings.solves_kept)

@@ -43,14 +43,14 @@ class TaskPool(Protocol):
         """Start a task. It waits in the pool until its processors are free. Results of other tasks may be arguments."""
 
     def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
-        """The tasks that ended. Returns at once where one has; otherwise waits up to `seconds` for the first one."""
+        """The tasks that ended. Returns at once if a task has ended; otherwise waits up to `seconds` for the first one."""
 
     def result(self, task: Task) -> Any:
         """What an ended task returned.
 
         Raises:
             TaskLost: Its process died, or the task was cancelled.
-            Exception: Whatever the function raised.
+            Exception: The exception that the function raised.
         """
 
     def cancel(self, task: Task) -> None:

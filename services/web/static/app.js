@@ -78,7 +78,7 @@ class Poll {
   }
 }
 
-// Reads every few seconds whether the pool is being folded. Without this, boards that are no longer updated look like those of a quiet pool.
+// Reads every few seconds whether the pool is being folded. Boards that are no longer updated would otherwise look like a quiet pool.
 class Folding {
   constructor() {
     this.trouble = null;
