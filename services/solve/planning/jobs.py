@@ -55,7 +55,7 @@ class JobStatus(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     """The pool's content is not what the method needs."""
     FAILED = "failed"
-    """The newest try failed or passed its deadline; it is tried again when the data change."""
+    """The newest try failed or passed its deadline; it is tried again when the data or the parameters change."""
     LOST = "lost"
     """The process of the newest try died, or its checkpoint was replaced or could not be read; it is tried again on the same data."""
 
