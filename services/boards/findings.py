@@ -1,14 +1,14 @@
-"""What insight finds about a pool: one shape for the file beside the checkpoints, the store, the API and `equirank insight`.
+"""The insight report of a pool, in one form for the file beside the checkpoints, the store, the API and `equirank insight`.
 
-Each part says for itself where it does not apply, and why (`not_applicable`); then its other fields mean nothing. Lists hold the first
-few, and a total says how many there are.
+If a part does not apply to a pool, `not_applicable` gives the reason, and its other fields have no meaning. Lists hold the first few
+entries; a total beside the list counts all of them.
 """
 
 import msgspec
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """not_applicable: why the pool has no such finding; None where it has."""
+    """A part of the report. not_applicable: Why the part does not apply to the pool; None if it applies."""
 
     not_applicable: str | None = None
 

@@ -1,7 +1,8 @@
-"""Whether folding goes on: what shards report about their partitions, and what a reader concludes from the reports.
+"""Whether folding goes on: the heartbeats that shards write for their partitions, and the status that readers compute from them.
 
-Shards write one heartbeat per partition into the store about once a second. Readers never ask a shard (law 7): they compare the
-age of the heartbeats with a limit. All ages are differences of one clock each, so clocks of different machines are never compared.
+Shards write one heartbeat per partition into the store about once a second. Readers never send requests to a shard (law 7): they compare
+the age of heartbeats with a limit. Each age is a difference of two readings of the same clock, so clocks of different machines are never
+compared.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,16 +11,22 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 Status: TypeAlias = Literal["fresh", "lagging", "stopped", "silent", "unknown"]
-"""From best to worst: `lagging`: records wait too long; `stopped`: a partition stopped at a record; `silent`: no shard has reported
-a partition, or that it could read the log, for too long; `unknown`: the store cannot be read."""
+"""Status of folding, from best to worst. `lagging`: records wait too long. `stopped`: a partition stopped at a record. `silent`: for too
+long no shard has reported a partition, or no report says that the log could be read. `unknown`: the store cannot be read."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """A shard's report about one partition.
 
-    epoch: epoch of the partition's owner; shard: NAME/HOST/PROCESS of the owner; position: first offset not yet folded; lag: records
-    not yet folded; lag_seconds: upper bound of how long the first of them has waited; idle_seconds: seconds since the folding thread
-    last learned from the log where the partition ends; stopped: whether the partition stopped.
+    Attributes:
+        partition: Number of the partition.
+        epoch: Epoch of the partition's owner.
+        shard: NAME/HOST/PROCESS of the owner.
+        position: First log offset not yet folded.
+        lag: Number of records not yet folded.
+        lag_seconds: Upper bound of the time that the first of these records has waited.
+        idle_seconds: Seconds since the folding thread last read the partition's end from the log.
+        stopped: Whether the partition stopped.
     """
 
     partition: int
@@ -33,7 +40,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heard(NamedTuple):
-    """A heartbeat as the store holds it. age: seconds since the store took it, by the store's clock."""
+    """A heartbeat read from the store. age: seconds since the store received it, by the store's clock."""
 
     heartbeat: Heartbeat
     age: float
@@ -45,7 +52,7 @@ class Heard(NamedTuple):
 
     @property
     def lag_seconds(self) -> float:
-        """Upper bound of how long the partition's first unfolded record has waited; 0 where none was known to wait."""
+        """Upper bound of the time that the partition's first unfolded record has waited; 0 if no record waits."""
         return self.heartbeat.lag_seconds + self.age if self.heartbeat.lag else 0.0
 
 
@@ -77,13 +84,15 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: float) -> Freshness:
-    """Conclude from the newest heartbeats whether folding goes on.
+    """Compute from the newest heartbeats whether folding goes on.
 
     Args:
-        partitions: Numbers of the partitions that ought to be folded.
-        heard: Newest heartbeat of each partition that has one.
-        limit: Seconds that a report may be old, and that a record may wait.
+        partitions: Numbers of the partitions that must be folded.
+        heard: Partition -> its newest heartbeat, for partitions that have one.
+        limit: Largest age of a report, and longest wait of a record, in seconds.
 
+    Returns:
+        The status of all partitions together, which is that of the worst partition.
     """
     wanted = list(partitions)
     states = {number: _status(heard.get(number), limit) for number in wanted}
@@ -104,7 +113,7 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
 
 
 def unknown(partitions: Iterable[int], limit: float) -> Freshness:
-    """What is known while the store cannot be read: nothing."""
+    """The freshness while the store cannot be read: status `unknown`."""
     nothing = freshness(partitions, {}, limit)
     words = "Whether folding goes on is unknown: the store does not answer."
     return msgspec.structs.replace(nothing, status="unknown", silent=[], says=words)
@@ -129,7 +138,7 @@ def _numbers(partitions: list[int]) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in the unit that people would choose."""
+    """A duration as text: in seconds below 2 minutes, in minutes below 2 hours, otherwise in hours."""
     seconds = seconds or 0.0
     if seconds < 120:
         return f"{seconds:.0f} s"

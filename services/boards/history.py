@@ -1,6 +1,6 @@
-"""What became of a solved board: its kept solves in a compact form, and the difference between two of them.
+"""History of a solved board: its kept solves in a compact form, and the difference between two solves.
 
-The engine keeps the form of each result file (`SolvedBoard`) and publishes it; readers of the store compute differences.
+The engine makes the compact form of each result file (`SolvedBoard`) and publishes it. Readers of the store compute differences.
 """
 
 import zlib
@@ -14,7 +14,7 @@ import msgspec
 from services.boards.result import AgentRow, Basis, CertificateRow, SolvedBoard
 
 ROWS: Final = 10_000
-"""Best rows of a solve that its compact form keeps."""
+"""Number of best rows that the compact form of a solve keeps."""
 
 Value = float | str | bool
 
@@ -29,7 +29,7 @@ class Past(Basis, frozen=True, kw_only=True):
 
 
 class PastRow(msgspec.Struct, frozen=True, array_like=True):
-    """One line of a kept solve. rank_low, rank_high: interval of the rank as readers saw it, where there was one."""
+    """A row of a kept solve. rank_low, rank_high: Ends of the rank's interval on the board then; None if it had no interval."""
 
     agent: str
     rating: float | None
@@ -39,7 +39,7 @@ class PastRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A kept solve and its first rows, packed: texts that a store may hold."""
+    """A kept solve with its best rows. rows: The rows as JSON, compressed and encoded in base64 (`unpacked` decodes them)."""
 
     past: Past
     rows: str
@@ -49,14 +49,14 @@ class Cause(StrEnum):
     """Why two solves of one method may differ."""
 
     OUTCOMES = "outcomes"
-    """Others were counted."""
+    """The counted outcomes differ."""
     GENERATION = "generation"
-    """The pool is folded by other settings, or without what was retracted."""
+    """The generations differ: the pool is folded with other settings, or without retracted outcomes."""
     ROSTER = "roster"
-    """Others were rated."""
+    """The rated agents differ."""
     PARAMETERS = "parameters"
     VERSION = "version"
-    """Another version of Equirank solved."""
+    """The versions of Equirank that solved differ."""
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,14 +117,14 @@ def unpacked(rows: str) -> list[PastRow]:
 
 
 def renamed(one: Kept, name: Callable[[str], str]) -> Kept:
-    """A kept solve with other names of agents. name: what each agent is called from now on."""
+    """A kept solve with renamed agents. name: Returns the new name of an agent."""
     rows = unpacked(one.rows)
     changed = [msgspec.structs.replace(row, agent=name(row.agent)) for row in rows]
     return one if changed == rows else Kept(one.past, _packed(changed))
 
 
 def difference(pool: str, method: str, before: Kept, after: Kept, count: int) -> Difference:
-    """From `before` to `after`; count: most agents that each list names."""
+    """The difference from the solve `before` to the solve `after`. count: Largest number of agents in each list."""
     old, new = ({row.agent: row for row in unpacked(one.rows)} for one in (before, after))
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
     left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
@@ -147,7 +147,10 @@ def difference(pool: str, method: str, before: Kept, after: Kept, count: int) ->
 
 
 def _moved(old: Mapping[str, PastRow], new: Mapping[str, PastRow], *, cut: bool) -> list[Moved]:
-    """Agents whose rank or rating differs; where the earlier rows were `cut`, also those that were not among them."""
+    """Agents whose rank or rating changed, largest change first.
+
+    cut: Whether the earlier solve kept only its best rows. Agents that are not among these rows are then included.
+    """
     found = []
     for agent, row in new.items():
         was = old.get(agent)

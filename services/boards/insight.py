@@ -1,4 +1,4 @@
-"""A pool's insight as readers get it: one shape for the API, the page and `equirank insight`."""
+"""A pool's insight for readers, in one form for the API, the page and `equirank insight`."""
 
 import msgspec
 

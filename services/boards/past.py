@@ -1,7 +1,7 @@
-"""Boards as of an earlier position: live ones from kept checkpoints, solved ones from their kept solves.
+"""Boards as of an earlier position: live boards from kept checkpoints, solved boards from kept solves.
 
-Nothing is folded or solved again: a board is of the newest kept position at or before the one asked for, and says which that is. How far
-back checkpoints reach is `EQUIRANK_CHECKPOINTS_KEPT`, solves `EQUIRANK_SOLVES_KEPT`.
+Nothing is folded or solved again. A board is of the newest kept position at or before the requested one, and states its position.
+`EQUIRANK_CHECKPOINTS_KEPT` and `EQUIRANK_SOLVES_KEPT` set how many checkpoints and solves are kept.
 """
 
 import math
@@ -33,18 +33,18 @@ from services.state.parts import part
 
 
 class When(NamedTuple):
-    """At or before a position, or a time (seconds since 1970); one of the two."""
+    """The latest acceptable state: at or before a log position, or at or before a time (seconds since 1970). One of them is None."""
 
     position: int | None = None
     time: float | None = None
 
     def reached(self, position: int, time: float) -> bool:
-        """Whether something of that position, made at that time, is no later."""
+        """Whether a state of this position, made at this time, is not later than the limit."""
         return position <= self.position if self.position is not None else self.time is not None and time <= self.time
 
 
 class PastRows(NamedTuple):
-    """Rows start to start + most of a board of a pool at a time. provisional: which agents are marked."""
+    """A request for rows `start` to `start + most` of a past board. provisional: Rules that mark agents as provisional."""
 
     pool: str
     method: str
@@ -55,9 +55,12 @@ class PastRows(NamedTuple):
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
-    """Nothing that is kept reaches so far back.
+    """The requested position or time is before all kept states.
 
-    kept: positions that are, and the times (seconds since 1970) they were made at; setting: what says how many are kept.
+    Args:
+        when: The request.
+        kept: Position and time (seconds since 1970) of each kept state. The attribute `kept` holds the positions, sorted.
+        setting: Name of the setting that limits the number of kept states.
     """
 
     def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str) -> None:
@@ -69,23 +72,31 @@ class NotKept(InputError):  # noqa: N818 - names the fact
 
 
 def _iso(time: float) -> str:
-    """Rounded up to a whole second, so that asking for it finds what was made then."""
+    """A time as ISO 8601 text, rounded up to a full second, so that a request for it finds the state of that time."""
     try:
         return datetime.fromtimestamp(math.ceil(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
-        return f"{time:g}"  # outside of what the calendar has
+        return f"{time:g}"  # outside of the calendar's range
 
 
 class PastBoards:
-    """Reads boards as they were. control: the control log's state, read when a live board is asked for."""
+    """Reads past boards. control: Returns the state of the control log; called only for live boards."""
 
     def __init__(self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
         self._store, self._files, self._control = store, files, control
 
     def board(self, rows: PastRows, now: float) -> Board | None:
-        """A board as it was; None where the pool has no such board. now: seconds since 1970.
+        """Read a past board. Returns None if the pool has no such board.
 
-        Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
+        Args:
+            rows: The request.
+            now: Seconds since 1970.
+
+        Raises:
+            NotKept: The requested position or time is before all kept states.
+            InputError: Both or neither of position and time are given.
+            StoreError: The store or the checkpoints cannot be read now.
+            LogError: The control log cannot be read.
         """
         if (rows.when.position is None) == (rows.when.time is None):
             raise InputError("position, at", tuple(rows.when), "must be one of the two")
@@ -105,7 +116,7 @@ class PastBoards:
             if at is None:
                 raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
             solve = self._store.solved.past(rows.pool, rows.method, at)
-            if solve is not None and solve.past == history[at]:  # else a solve came between
+            if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
         raise keeps_changing(rows.pool, rows.method)
 
@@ -123,7 +134,7 @@ class PastBoards:
             except OSError as error:
                 raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
             except BadObject:
-                continue  # not whole, or pruned while it was read: an older one may do
+                continue  # damaged, or deleted while it was read: an older one may be readable
         raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
@@ -152,7 +163,10 @@ class PastBoards:
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:
-    """What reads agents by id: by `rater`, or how many outcomes they took part in. Only the board asked for is made again of `arrays`."""
+    """A function that reads the values of agents by id from a checkpoint: ratings by `rater`, or numbers of outcomes without a rater.
+
+    Only the state of the requested method is rebuilt from `arrays`.
+    """
     if rater is None:
         activity = np.asarray(arrays["activity"])
         return lambda ids: Reading(activity[ids].astype(np.float64), None, activity[ids])
@@ -164,7 +178,10 @@ def _rows(
     agents: Roster, time: float | None, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *,
     marks: bool,
 ) -> list[AgentRow]:  # fmt: skip
-    """Best first; equal ones by id. time: of the pool; marks: whether agents of few outcomes or a wide deviation are marked."""
+    """The requested rows, best first; equal ratings are ordered by id.
+
+    time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a wide deviation are marked as provisional.
+    """
     ranking = Ranking.from_scores(read(np.arange(len(agents), dtype=np.int32)).rating)
     ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
     shown, settled = read(ids), asked.provisional

@@ -1,4 +1,4 @@
-"""Who stands where on a board, live or solved: what boards of different methods are compared by."""
+"""Ranks of agents on a live or solved board, in one form, so that boards of different methods can be compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,13 @@ from services.boards.result import SolvedBoard
 
 @dataclass(frozen=True, slots=True)
 class RankedBoard:
-    """rank: competition rank of each rated agent, by name, best first. position: up to where the board counts outcomes."""
+    """Ranks on one board.
+
+    Attributes:
+        method: Name of the method.
+        position: Log offset up to which the board counts outcomes.
+        rank: Name of each rated agent -> its competition rank, best first.
+    """
 
     method: str
     position: int
@@ -20,16 +26,19 @@ class RankedBoard:
 
     @classmethod
     def of_board(cls, board: SolvedBoard) -> "RankedBoard":
-        """Of a solved board."""
+        """Take the ranks of a solved board."""
         rank = {row.agent: row.rank for row in board.result.agents if row.rating is not None}
         return cls(board.result.method, board.position, rank)
 
     @classmethod
     def of_ratings(cls, method: str, position: int, names: Sequence[str], ratings: NDArray[np.float64]) -> "RankedBoard":
-        """Of an online method: equal ratings share a rank, and stand by name. names: of agents by id."""
+        """Rank the ratings of an online method. Equal ratings share a rank and are ordered by name.
+
+        names: Agents' names by id. ratings: float64 (n,), by id.
+        """
         ranks = Ranking.from_scores(ratings).rank.tolist()
         return cls(method, position, dict(sorted(zip(names, ranks, strict=True), key=lambda one: (one[1], one[0]))))
 
     def leaders(self, count: int) -> list[str]:
-        """The first `count` agents."""
+        """Names of the first `count` agents."""
         return [name for name, _ in zip(self.rank, range(count), strict=False)]

@@ -1,4 +1,4 @@
-"""A board as readers get it: one shape for live and solved ones, for the API, the page and `equirank top`."""
+"""Boards for readers: one form of live and solved boards, for the API, the page and `equirank top`."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from services.boards.store.solved import SolvedBoards
 from services.runtime.settings import PROVISIONAL, Provisional
 
 TRIES: Final = 5
-"""Readings of a history, which a solve that comes between two steps makes useless."""
+"""Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +57,27 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
-    """Which boards a pool has. Raises `StoreError`."""
+    """The methods with a board of a pool. Raises `StoreError`."""
     return Methods(live=[*head.online, ACTIVITY], solved=boards.methods(head.pool))
 
 
 def board(
     store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
-    """Rows start to start + count; None where there is no such board. now: seconds since 1970; provisional: who is marked so.
+    """Read rows `start` to `start + count` of a live or solved board. Returns None if there is no such board.
 
-    Raises `StoreError`, `InputError`.
+    Args:
+        store: The store.
+        pool: Name of the pool.
+        method: Name of the method.
+        start: Index of the first row; 0 is the best agent.
+        count: Largest number of rows.
+        now: Seconds since 1970.
+        provisional: Rules that mark agents as provisional.
+
+    Raises:
+        StoreError: The store does not answer.
+        InputError: A name or a number breaks a rule.
     """
     page = store.live.page(pool, method, start, count)
     if page is not None:
@@ -77,7 +88,10 @@ def board(
 def around(
     store: RedisStore, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
-    """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
+    """Read `count` rows with the agent in the middle. Returns None if there is no such board, or if the agent is not on it.
+
+    Other arguments and errors are those of `board`.
+    """
     page = store.live.around(pool, method, agent, count)
     if page is not None:
         return _of_live(page, now, provisional)
@@ -86,7 +100,7 @@ def around(
 
 
 def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
-    """An agent's row on every board, by method; None where it is on none. Raises `StoreError`."""
+    """Method -> the agent's row on its board; None if the agent is on no board of the pool. Raises `StoreError`."""
     head, found = store.live.head(pool), store.agent(pool, name)
     if head is None or found is None:
         return found
@@ -105,7 +119,10 @@ def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional =
 def first_rows(
     store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> list[Board]:
-    """The first rows of several boards of a pool, live ones as of `head` first, without those that are not there. Raises `StoreError`."""
+    """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
+
+    Raises `StoreError`.
+    """
     live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
     others = set(methods) - {board.method for board in live}
     solved = [_solved_page(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
@@ -113,8 +130,18 @@ def first_rows(
 
 
 def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
-    """From an earlier solve to the newest one; None where fewer than two are kept. against: position of the earlier one, by default the
-    one before the newest; of several there the last. count: most agents that each list names. Raises `InputError`, `StoreError`.
+    """The difference from an earlier solve of a method to its newest one. Returns None if fewer than two solves are kept.
+
+    Args:
+        boards: The solved boards in the store.
+        pool: Name of the pool.
+        method: Name of the method.
+        against: Position of the earlier solve; of several solves at this position the last one. None for the solve before the newest.
+        count: Largest number of agents in each list.
+
+    Raises:
+        InputError: No earlier solve at position `against` is kept.
+        StoreError: The store does not answer, or solves are published between the reads of every attempt.
     """
     for _ in range(TRIES):
         history = boards.history(pool, method)
@@ -125,13 +152,13 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
             there = ", ".join(str(one.position) for one in history[1:])
             raise InputError("against", against, f"must be the position of a kept solve before the newest ({there})")
         newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
-        if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve came between
+        if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve was published between
             return difference(pool, method, before, newest, count)
     raise keeps_changing(pool, method)
 
 
 def keeps_changing(pool: str, method: str) -> StoreError:
-    """A solve came between the steps of every reading of a history."""
+    """The error for a history in which a solve was published during every attempt to read it."""
     return StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
@@ -157,7 +184,7 @@ def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
 
 
 def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType:
-    """What the intervals of an online method's board are; unset where it holds no beliefs."""
+    """Description of the intervals on an online method's board; unset if the method holds no beliefs."""
     if model is None:
         return msgspec.UNSET
     of = f"the mean, which the rating is {model.below:g} deviations below" if model.below else ""
@@ -165,7 +192,7 @@ def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType
 
 
 def _unsettled_told(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
-    """Rows that say who took part in few outcomes, or is not well known."""
+    """The rows of a live page. Agents with few outcomes or a wide deviation are marked as provisional."""
     return [
         _marked(row, provisional=count < provisional.outcomes or _uncertain(row, page.beliefs, provisional))
         for row, count in zip(page.rows, page.outcomes, strict=True)
@@ -173,12 +200,12 @@ def _unsettled_told(page: BoardPage, provisional: Provisional) -> list[AgentRow]
 
 
 def _uncertain(row: AgentRow, model: BeliefModel | None, provisional: Provisional) -> bool:
-    """Whether a live row's deviation is wide."""
+    """Whether a live row's deviation is wider than the rule's share of a new agent's deviation."""
     return model is not None and row.deviation is not None and row.deviation > provisional.deviation * model.newcomer
 
 
 def _wide_told(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
-    """Rows that say whose rank the data leave open."""
+    """The rows of a solved board. Agents with a wide interval of ranks are marked as provisional. total: Agents on the board."""
     most = provisional.ranks * (total - 1)
     ends = ((row, row.rank_low, row.rank_high) for row in rows)
     return [_marked(row, provisional=low is not None and high is not None and high - low > most) for row, low, high in ends]
@@ -212,7 +239,10 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
 
 
 def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: float, provisional: Provisional) -> Board:
-    """A kept solve as a board: as many of its best rows as its compact form keeps, provisional by their intervals of ranks then."""
+    """A kept solve as a board, with rows `start` to `start + count` of the best rows that it keeps.
+
+    Agents whose interval of ranks was wide are marked as provisional.
+    """
     past, shown = kept.past, unpacked(kept.rows)[start : start + count]
     rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
     return Board(

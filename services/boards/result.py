@@ -1,4 +1,4 @@
-"""A solved board: one shape for the file beside the checkpoints, the store, the API and `equirank solve --format json`."""
+"""A solved board, in one form for the file beside the checkpoints, the store, the API and `equirank solve --format json`."""
 
 from importlib.metadata import version
 from typing import Final
@@ -67,7 +67,13 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PackedArray(msgspec.Struct, frozen=True):
-    """One array. dtype: numpy's word, little-endian; data: zlib of its bytes, row by row."""
+    """A compressed array.
+
+    Attributes:
+        dtype: Type of the elements in NumPy's notation, little-endian.
+        shape: Shape of the array.
+        data: Bytes of the array in row-major order, compressed with zlib.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -75,7 +81,7 @@ class PackedArray(msgspec.Struct, frozen=True):
 
 
 class PackedStart(msgspec.Struct, frozen=True):
-    """A `ratings_core.equilibria.starts.Start`."""
+    """A `ratings_core.equilibria.starts.Start` with compressed arrays."""
 
     method: str
     strategies: tuple[tuple[str, ...], ...]
@@ -83,8 +89,18 @@ class PackedStart(msgspec.Struct, frozen=True):
 
 
 class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one method says, best agent first. extra: what the method adds (lottery, support, left out, parameters, ...);
-    intervals: what those of the rows are, once somebody computed them.
+    """Result of one method.
+
+    Attributes:
+        method: Name of the method.
+        input: Kind of the input: games, pairs, margins, profile or scores.
+        agents: A row for each agent, best agent first.
+        certificate: Proof of the result's quality.
+        status: How the solve ended.
+        seconds: Duration of the solve.
+        tasks: A row for each task, if the method rates tasks.
+        extra: Further fields of the method, such as a lottery, its parameters, or what was left out.
+        intervals: Description of the rows' intervals; unset before they are computed.
     """
 
     method: str
@@ -99,10 +115,16 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
-    """What a solve was of.
+    """The data, parameters and time of a solve.
 
-    position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
-    parameters: what the method was given; solved_at: seconds since 1970; version: of Equirank, that solved.
+    Attributes:
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted.
+        outcomes: Number of outcomes counted.
+        data: Digest of the pool's content at the position.
+        parameters: Parameters of the method.
+        solved_at: Time of the solve in seconds since 1970.
+        version: Version of Equirank that solved.
     """
 
     generation: int
@@ -115,15 +137,20 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def solve(self) -> tuple[object, ...]:
-        """Which solve this is: equal for two copies of one result, whatever came after it."""
+        """Identity of the solve. Copies of one result have equal identities, even if they differ in `error` or intervals."""
         return self.generation, self.position, self.data, self.parameters, self.solved_at
 
 
 class SolvedBoard(Basis, frozen=True, kw_only=True):
-    """A result bound to what it was computed from.
+    """A result with the data that it was computed from.
 
-    error: why the newest try failed, where the result is the last good one; log: identity of the log that holds the outcomes; start:
-    for the next solve, in the file alone; memory: bytes that the process which solved held at most.
+    Attributes:
+        pool: Name of the pool.
+        result: The result.
+        error: Why the newest try failed, if the result is that of an earlier try; otherwise None.
+        log: Identity of the log that holds the outcomes.
+        start: Start of the next solve; only in the result's file.
+        memory: Peak memory of the solving process in bytes.
     """
 
     pool: str

@@ -15,9 +15,11 @@ _LOOK_SECONDS: Final = 0.1
 def await_position(
     boards: LiveBoards, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
 ) -> PoolHead:
-    """The pool's head once it has reached `position`.
+    """Wait until the pool's head has reached `position`, and return the head.
 
-    Raises `TimeoutError` when it did not move for `stuck_seconds`, `InputError` when the pool is stopped.
+    Raises:
+        TimeoutError: The position of the head did not change for `stuck_seconds`.
+        InputError: The pool is stopped before `position`.
     """
     seen, moved = -1, clock()
     while True:

@@ -1,4 +1,4 @@
-"""The command line, one command a file.
+"""The command line, with one file for each command.
 
 May import: every folder of `services`.
 Read first: `main.py` (the list of commands), `up.py` (the whole system on one machine).

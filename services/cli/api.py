@@ -11,7 +11,7 @@ from services.cli.begin import begin
 from services.cli.ports import refuse_busy
 
 _PATIENCE_SECONDS: Final = 1.0
-"""Of the API with Redis: somebody waits for each answer."""
+"""Time limit of one Redis command in seconds. It is short because a client waits for each answer of the API."""
 
 
 def api() -> None:
@@ -21,6 +21,6 @@ def api() -> None:
     """
     settings = begin()
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
-    url = store_url(settings)  # before the log is opened, which would make one in a folder that is not the right one
+    url = store_url(settings)  # before `open_log`, which would create a log if the data folder is wrong
     with closing(open_log(settings)) as log, closing(RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)) as store:
         serve(create_app(settings, log, store), settings)

@@ -1,4 +1,4 @@
-"""What every program that stays does first: settings, logs, and a word about variables that are meant for it and are no settings."""
+"""First steps of every long-running program: read the settings, configure logging, and warn of unknown EQUIRANK_* variables."""
 
 import logging
 import os
@@ -9,7 +9,15 @@ from services.runtime.settings import Settings, no_settings
 
 
 def begin(**given: Any) -> Settings:
-    """The settings, given ones first, with logs configured by them. Raises `ValidationError`, `InputError`."""
+    """Read the settings and configure logging.
+
+    Args:
+        given: Settings that take precedence over the environment.
+
+    Raises:
+        ValidationError: A setting is invalid.
+        InputError: A setting is invalid.
+    """
     settings = Settings(**given)
     configure(settings.log_level)
     for name in no_settings(os.environ):

@@ -1,6 +1,6 @@
-"""Tables for people: how ratings are written, their intervals, what they are made of, and who was left out.
+"""Tables for people: text of ratings, intervals and contributions, and lines about agents that were left out.
 
-Programs read JSON, which leaves nothing out.
+Programs read JSON instead, which contains everything.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +12,16 @@ from rich.text import Text
 from services.boards.result import AgentRow, Intervals
 
 _NOUGHT: Final = 1e-6
-"""Of a column's largest rating; what is smaller is left over from a solver, and would only look like news."""
+"""Ratings below this fraction of a column's largest rating are shown as 0, because they are rounding errors of a solver."""
 
 
 def shower(ratings: Iterable[float | None], digits: int = 6, tied: float = 0.0) -> Callable[[float | None], str]:
-    """How to write each rating of a column, to so many significant digits; `-` for none. tied: ratings this close are equal, so what
-    is this close to nought is nought, even where all of the column is.
+    """A function that converts the ratings of a column to text, `-` for None.
+
+    Args:
+        ratings: All ratings of the column.
+        digits: Number of significant digits.
+        tied: Ratings that differ by at most this are equal. Smaller ratings are therefore shown as 0, even if that changes all of them.
     """
     nought = max(tied, _NOUGHT * max((abs(rating) for rating in ratings if rating is not None), default=0.0))
 
@@ -30,13 +34,13 @@ def shower(ratings: Iterable[float | None], digits: int = 6, tied: float = 0.0) 
 
 
 def tied_within(extra: Mapping[str, object]) -> float:
-    """How close ratings of a solved board share a rank, in their own numbers; 0 where it is not by differences, as on live boards."""
+    """The tie tolerance of a board, in units of its ratings; 0 if it has no tolerance, as live boards. extra: `extra` of the board."""
     found = extra.get("tie_tolerance")
     return float(found) if isinstance(found, int | float) else 0.0
 
 
 def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, list[str]]:
-    """Heading to cells of the deviations and intervals that rows have; nothing where they have none. tied: as for `shower`."""
+    """Heading -> cells, for the deviations and intervals of rows; empty if rows have none. tied: as for `shower`."""
     columns: dict[str, list[str]] = {}
     if any(row.deviation is not None for row in rows):
         shown = shower(row.deviation for row in rows)
@@ -50,15 +54,20 @@ def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, l
 
 
 def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -> dict[str, list[str]]:
-    """Heading to cells of the tasks that add most to each rating or take most from it; nothing where the method did not tell."""
+    """Heading -> cells, for the tasks with the largest contributions to each rating; empty if the method did not report them."""
     if not isinstance(told := extra.get("contributions"), dict):
         return {}
     return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in told.get(row.agent, {}).items() if share) for row in rows]}
 
 
 def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None) -> Table:
-    """Rank, agent and rating of rows, with their intervals where they have some. extra: of the board. contributions: with what ratings are
-    made of, too.
+    """A table with rank, agent and rating of rows, and their intervals if they have any.
+
+    Args:
+        rows: Rows of a board.
+        extra: `extra` of the board.
+        contributions: Whether to show the contributions of tasks to ratings.
+        title: Title of the table.
     """
     tied = tied_within(extra)
     told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
@@ -77,7 +86,7 @@ def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contr
 
 
 def interval_line(told: Intervals) -> str:
-    """What the intervals are, in a line."""
+    """A line that describes the intervals, or the reason why there are none."""
     if told.kind == "none":
         return f"no intervals: {told.why_not}"
     of = f" of {told.of}" if told.of else ""
@@ -87,14 +96,14 @@ def interval_line(told: Intervals) -> str:
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:
-    """Which agents of a larger input a result is of; None where it is of all."""
+    """A line about the agents that were left out of a larger input; None if there are none."""
     if not isinstance(said := extra.get("roster"), dict):
         return None
     return f"of the {said['agents']} {said['by']} agents; {said['left_out']} are left out"
 
 
 def unrated_line(extra: Mapping[str, object]) -> str | None:
-    """Why agents have no rating; None where all have one."""
+    """A line with the reason why agents have no rating; None if all have one."""
     return f"- no rating: {said}" if (said := extra.get("unrated_because")) else None
 
 

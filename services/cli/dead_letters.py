@@ -1,4 +1,4 @@
-"""`equirank dead-letters`: what could not be folded and why, and sending it again after the cause was fixed."""
+"""`equirank dead-letters`: list refused outcomes with the reasons, and send them again after the cause was fixed."""
 
 import sys
 import time
@@ -91,7 +91,7 @@ def replay(
 
 
 def _tell_damage(error: InputError) -> None:
-    """Say which record is no letter, where output that programs read does not have it."""
+    """Report a record that is not a dead letter, on stderr, so that it does not mix with output for programs."""
     typer.echo(f"passed over: {error}", err=True)
 
 

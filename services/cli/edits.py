@@ -15,7 +15,7 @@ Read = TypeVar("Read")
 
 
 def _named(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
-    """The same, with the file's name in its errors: a command may read three."""
+    """Wrap a reader so that its errors name the file, because one command may read three files."""
 
     @wraps(read)
     def reading(path: Path) -> Read:
@@ -29,7 +29,7 @@ def _named(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
 
 @_named
 def read_aliases(path: Path) -> dict[str, str]:
-    """Columns alias and agent: the name in outcomes, and the agent that it counts for. Raises `InputError`."""
+    """Read a CSV file with the columns `alias` (name in outcomes) and `agent` (the agent that it counts for). Raises `InputError`."""
     table = _table(path, "alias", _AGENT)
     found: dict[str, str] = {}
     alias_at, agent_at = table.column("alias"), table.column(_AGENT)
@@ -43,13 +43,16 @@ def read_aliases(path: Path) -> dict[str, str]:
 
 @_named
 def read_bans(path: Path) -> list[str]:
-    """Column agent: whose games do not count. Raises `InputError`."""
+    """Read a CSV file with the column `agent`: agents whose games do not count. Raises `InputError`."""
     return [name(row[0], line, _AGENT) for line, row in _table(path, _AGENT)]
 
 
 @_named
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
-    """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell sets nothing. Raises `InputError`."""
+    """Read a CSV file of initial ratings, with the column `agent` and one column for each online method. Empty cells set nothing.
+
+    Returns method -> agent -> rating. Raises `InputError`.
+    """
     table = rows_of(_text(path))
     agent = table.column(_AGENT)
     found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}

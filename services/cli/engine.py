@@ -24,13 +24,13 @@ from services.runtime.signals import on_signals
 log = logging.getLogger("equirank.engine")
 
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
+"""Ray's switch for one machine: its servers bind 127.0.0.1 only. Ray has it for systems where a firewall asks the user."""
 
 _ASK_ONCE: Final = ("RAY_NUM_REDIS_GET_RETRIES", "1")
-"""Asking a cluster that is not there takes Ray some 40 seconds each time, and it would ask twenty times before it says so."""
+"""Ray tries to reach a cluster only once. By default it tries twenty times, each for about 40 seconds, before it reports an error."""
 
 _JOINED: Final = "_EQUIRANK_JOINED"
-"""Set in the environment once this engine has lost a cluster that it had joined: it then waits for the cluster to come back."""
+"""Environment variable that is set after this engine lost a cluster that it had joined. It then waits until the cluster is back."""
 _REJOIN_SECONDS: Final = 5.0
 
 _SIGNALS: Final = signal.SIGINT, signal.SIGTERM
@@ -57,16 +57,16 @@ def engine() -> None:
         os.environ.setdefault(*_ASK_ONCE)
     try:
         _run(settings, folder)
-    except SystemExit as end:  # by Ray's own handler of SIGTERM, which stands while Ray starts
+    except SystemExit as end:  # raised by Ray's handler of SIGTERM, which is installed while Ray starts
         if end.code != signal.SIGTERM:
             raise
         _end_before_start(folder)
 
 
 def _end_before_start(folder: Path | None) -> NoReturn:
-    """End this process with status 0, and Ray's processes with it. Python's finalization is skipped: it crashes while Ray starts.
+    """End this process with status 0, and Ray's processes with it. Python's finalization is skipped, because it crashes while Ray starts.
 
-    The caller is a thread. A signal handler that raises `SystemExit` is not reliable: Python drops an exception raised in a callback.
+    A thread calls this function. It does not raise `SystemExit`, because Python drops an exception that is raised in a callback.
     """
     log.info("was told to stop before it ran")
     _remove(folder)
@@ -78,7 +78,7 @@ def _end_hard(number: int) -> NoReturn:
 
 
 def _remove(folder: Path | None) -> None:
-    """Remove the folder of an engine's own Ray."""
+    """Remove the folder of the local Ray, if any."""
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -95,7 +95,7 @@ def _run(settings: Settings, folder: Path | None) -> None:
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder / "r") if folder else None)
-        on_signals(_SIGNALS, stop.set, _end_hard)  # again: Ray has put its own handlers in place of these
+        on_signals(_SIGNALS, stop.set, _end_hard)  # again, because Ray has replaced the handlers
         driver.run(stop, partial(_leave, settings))
     except RayLost as error:
         if folder is None:
@@ -112,7 +112,7 @@ def _run(settings: Settings, folder: Path | None) -> None:
 
 
 def _leave(settings: Settings, problem: Exception) -> None:
-    """End this process at once. The supervisor starts an engine that has its own Ray again; an engine on a cluster joins it again."""
+    """End this process at once. An engine with a local Ray is restarted by the supervisor; an engine on a cluster joins it again."""
     if settings.ray != "local" and type(problem).__name__ == "RayLost":
         _join_again(problem)
     log.critical("ends at once: %s", problem)
@@ -120,16 +120,16 @@ def _leave(settings: Settings, problem: Exception) -> None:
 
 
 def _join_again(problem: Exception) -> NoReturn:
-    """Start this program again in the same process: Ray's client cannot be reset, and ends the process when its cluster stays away."""
+    """Restart this program in the same process, because Ray's client cannot be reset after its cluster is lost."""
     log.error("joins the Ray cluster again: %s", problem)
     os.environ[_JOINED] = "yes"
-    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
+    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - starts the same program
 
 
 def _ray_folder(settings: Settings) -> Path | None:
-    """A short private folder for a local Ray, which opens its own folder inside to everybody.
+    """Make a private folder with a short path for a local Ray. Ray makes a folder inside that every user can read.
 
-    What a killed engine left is removed first; the folder of a living one is not.
+    The folder of a killed engine is removed first; the folder of a running engine is locked and stays. None on a cluster.
     """
     if settings.ray != "local":
         return None
@@ -150,8 +150,9 @@ def _ray_folder(settings: Settings) -> Path | None:
 
 
 def _ray_token(settings: Settings) -> dict[str, str]:
-    """Environment that gives a local Ray its own token. A process that knows it can run code here, and Ray's default is a file in the home
-    folder that other users can read. A token that the operator set stays.
+    """Environment variables that give a local Ray a private token; empty if the operator has set a token.
+
+    Every process with the token can run code here. Ray's default token is in a file of the home folder that other users can read.
     """
     if any(os.environ.get(name) for name in _TOKEN_VARIABLES):
         return {}
@@ -159,7 +160,7 @@ def _ray_token(settings: Settings) -> dict[str, str]:
 
 
 def _hold(folder: Path) -> bool:
-    """Lock a folder until this process ends, however it ends; False where another process holds it."""
+    """Lock a folder until this process ends for any reason. Returns False if another process holds the lock."""
     number = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

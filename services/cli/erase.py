@@ -1,4 +1,4 @@
-"""`equirank erase`: an agent's name replaced by an opaque token in everything that is kept, in the background."""
+"""`equirank erase`: replace an agent's name by an opaque token in all stored data, in the background."""
 
 import time
 from datetime import UTC, datetime
@@ -52,7 +52,7 @@ def erase(
 
 
 def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, wait: bool) -> None:
-    """Report each state once, until the last one."""
+    """Print each new state of the erasure until it is done. Without `wait`, print the present state only."""
     reported = ""
     while True:
         state = control.refresh()
@@ -68,7 +68,7 @@ def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, w
 
 
 def _list(console: Console, state: ControlState, pool: str | None) -> None:
-    token = Column("token", min_width=_TOKEN_WIDTH)  # in one piece, to be copied
+    token = Column("token", min_width=_TOKEN_WIDTH)  # not folded, so that it can be copied
     table = Table(token, *(Column(name, overflow="fold") for name in ("pool", "asked by", "asked at", "state")))
     for one in state.erasures.requests:
         if pool in {None, one.pool}:
@@ -79,7 +79,7 @@ def _list(console: Console, state: ControlState, pool: str | None) -> None:
 
 
 def _state(state: ControlState, request: ErasureRequest) -> str:
-    """Where an erasure stands."""
+    """The state of an erasure as text."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
         changes = [change for change in (done.archive, *done.elsewhere.values()) if change is not None]
         rows = f"; {sum(change.rows for change in changes)} rows of the archive were changed" if changes else ""

@@ -46,9 +46,9 @@ def export(
 
 @contextmanager
 def _whole(output: Path) -> Iterator[BinaryIO]:
-    """A file that takes the name `output` once it is complete; after an error, what had that name before is still there.
+    """A file that gets the name `output` when it is complete. After an error, an earlier file of this name is unchanged.
 
-    What is no file, as /dev/stdout, is written to.
+    If `output` is not a regular file, such as /dev/stdout, it is written directly.
     """
     if output.exists() and not output.is_file():
         with output.open("wb") as file:

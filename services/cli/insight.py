@@ -1,4 +1,4 @@
-"""`equirank insight`: insight into a pool."""
+"""`equirank insight`: the insight report of a pool."""
 
 import time
 from collections import defaultdict
@@ -57,19 +57,19 @@ def insight(
 
 
 def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
-    """The pool's insight. Raises `InputError` where there is no such pool."""
+    """The pool's newest insight. Raises `InputError` if there is no such pool."""
     if store.live.head(pool) is None:
         raise no_pool(settings, store.live, pool)
     return newest(store.solved, pool, now=time.time())
 
 
 def none_yet(found: Insight) -> str:
-    """Why there are no findings."""
+    """A line with the reason why there are no findings."""
     return f"{found.pool} · no insight yet: {found.error or 'it comes some seconds after the first outcomes'}"
 
 
 def table(found: Insight) -> Table:
-    """All findings, a line each; `found` has some."""
+    """A table with all parts of the report, one row for each part."""
     about = "none" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
     title = f"{found.pool} · {about}" + (f" · newest try failed: {found.error}" if found.error else "")
     rows = Table("about", "finding", title=Text(title), title_justify="left")
@@ -106,7 +106,7 @@ def _connectivity(part: Connectivity) -> Iterator[str]:
 
 
 def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
-    """A line for all boards whose first rows hold the same agents, in the order of the first of these boards."""
+    """One line for each group of boards with the same weakly connected leaders. Agents are in the order of the group's first board."""
     groups: defaultdict[tuple[int, frozenset[str]], list[ThinLeaders]] = defaultdict(list)
     for board in boards:
         groups[board.of, frozenset(board.agents)].append(board)

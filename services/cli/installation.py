@@ -1,4 +1,4 @@
-"""The installation that a command is about: its settings, and its store where that answers."""
+"""The installation that a command works on: its settings, and its store if that answers."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -14,13 +14,16 @@ from services.runtime.settings import Settings
 
 
 def settings_of(data: Path | None) -> Settings:
-    """The settings of the environment. data: the data folder, in place of the environment's; None for the environment's."""
+    """The settings from the environment. data: The data folder instead of the environment's; None for the environment's."""
     return Settings(data=data) if data else Settings()
 
 
 @contextmanager
 def reached(settings: Settings, identity: str) -> Iterator[RedisStore | None]:
-    """The store, None if it does not answer. identity: of the log, as the store may still show what another one left."""
+    """The store of a log; None if it does not answer.
+
+    identity: Identity of the log. It is needed because the store may also hold boards of other logs.
+    """
     with ExitStack() as held:
         try:
             store = held.enter_context(closing(open_store(settings, identity)))
@@ -32,13 +35,16 @@ def reached(settings: Settings, identity: str) -> Iterator[RedisStore | None]:
 
 
 def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
-    """What to say of a pool that readers see nothing of: nobody made it, or nothing of it was folded yet. Raises `StoreError`."""
-    from services.cli.logs import control_state  # noqa: PLC0415 - with numba, which readers of boards need not wait for
+    """The error for a pool without boards: either the pool does not exist, or none of its outcomes is folded yet.
+
+    Raises `StoreError` if the store does not answer.
+    """
+    from services.cli.logs import control_state  # noqa: PLC0415 - imports numba, which takes time and only this path needs
 
     known = ", ".join(head.pool for head in boards.pools() if head.pool != pool) or "none yet"
     try:
         there = pool in control_state(settings).pools
-    except LogError:  # the store alone can be read from here
+    except LogError:  # only the store can be read from this machine
         there = False
     if there:
         return InputError(

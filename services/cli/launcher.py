@@ -1,8 +1,8 @@
 """The `equirank` command of an installation: makes `services` importable, then runs the command line.
 
 The wheel installs this file as the package `equirank_services`, and the folder `services` inside that package
-(docs/decisions/0034-one-wheel-three-names.md). So no package named `services` is on the path of anybody else's program. In a checkout
-`services` is on the path already.
+(docs/decisions/0034-one-wheel-three-names.md). Other programs therefore have no package named `services` on their path. In a checkout,
+`services` is already on the path.
 """
 
 import os
@@ -16,7 +16,7 @@ _OURS: Final = {"services", "ratings_core"}
 def main() -> None:
     """Run the command line.
 
-    Exits with status 2 and one line on stderr if a package is missing that the extra `service` brings.
+    Exits with status 2 and one line on stderr if a package of the extra `service` is not installed.
     """
     _make_importable(Path(__file__).parent)
     try:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _make_importable(folder: Path) -> None:
-    """Put `folder` first on the path, here and in every process started from here (Ray's workers too), if it holds `services`."""
+    """If `folder` holds `services`, put it first on the path of this process and of all processes started from it, such as Ray's."""
     if (folder / "services").is_dir():
         sys.path.insert(0, str(folder))
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))

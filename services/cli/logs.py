@@ -1,4 +1,4 @@
-"""The logs of the installation that a command is about."""
+"""The logs of the installation that a command works on."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,12 +13,12 @@ from services.runtime.settings import Settings
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
-    """All logs, and the control log to read and append. Raises `LogError` if there is no log."""
+    """The logs of an installation, and its control log for reading and appending. Raises `LogError` if there is no log."""
     with closing(open_log(settings, create=False)) as log, closing(ControlLog(log.control)) as control:
         yield log, control
 
 
 def control_state(settings: Settings) -> ControlState:
-    """What the control log says now. Raises `LogError`."""
+    """The present state of the control log. Raises `LogError`."""
     with closing(open_log(settings, create=False)) as log:
         return read_control(log.control)

@@ -1,7 +1,6 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
-`partitions`, `dead-letters`, `verify`, `erase`, `backup`, `restore`, `precompile`.
+"""The command line `equirank COMMAND`. `COMMANDS` lists the commands.
 
-Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba, and the list of commands for none.
+Only the requested command is imported, so that `equirank top` does not wait for Ray and numba. The list of commands imports none.
 """
 
 import errno
@@ -35,7 +34,7 @@ COMMANDS: Final = {
     "dead-letters": "Dead letters: outcomes and records that could not be folded.",
     "precompile": "Compile the kernels once after an installation, so that no first outcome waits for the compiler.",
 }
-"""What each command says of itself, here so that listing them imports none."""
+"""Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""
 _HIDDEN: Final = ("demo",)
 _OF_FILES: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
@@ -43,7 +42,7 @@ _OF_FILES: Final = {
     **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "name another path"),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
 }
-"""What the caller can do about a file or folder, by the error's number."""
+"""Error number of the operating system -> what the user can do about the file or folder."""
 MENDABLE: Final = frozenset(
     {
         *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.boards.store.protocol.StoreError"),
@@ -53,9 +52,9 @@ MENDABLE: Final = frozenset(
         *("services.runtime.data_folder.InUse", "services.runtime.disk_space.DiskFull", "services.runtime.disk_space.NoTemporaryFolder"),
     }
 )
-"""Errors whose text says what the caller can fix, by name: importing them for an error of a light command would take seconds."""
+"""Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
 _INSTALLS: Final = "precompile"
-"""The command whose files every user of the installation has to read: kernels and bytecode, which hold nothing private."""
+"""The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
 _OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
@@ -77,16 +76,19 @@ def main() -> None:
 
 
 def _tell(line: str) -> None:
-    """On stderr; where that is a file on a full disk the status says it alone, which a flush that fails at the exit would change."""
+    """Write a line to stderr. If that fails, as with a file on a full disk, only the exit status reports the error.
+
+    Without stderr, Python does not flush it at exit; a failing flush would change the exit status.
+    """
     try:
         sys.stderr.write(line)
         sys.stderr.flush()
     except OSError:
-        sys.stderr = None  # as Python itself has it where there is none
+        sys.stderr = None  # Python's value for a program without stderr
 
 
 def application(only: str | None = None) -> typer.Typer:
-    """The command line with the command named; or, where there is no such one, with all of them, which list themselves and do nothing."""
+    """The command line with one command. For an unknown name or None: with all commands, which can be listed but do nothing."""
     app = typer.Typer(
         name="equirank",
         help="Live ratings that cycles and clones do not fool.",
@@ -106,14 +108,14 @@ def application(only: str | None = None) -> typer.Typer:
 
 
 def command(name: str) -> Callable[..., None] | typer.Typer:
-    """The function of a command, or the group of its commands."""
+    """The function of a command, or the typer application of a group of commands."""
     word = name.replace("-", "_")
     found: Callable[..., None] | typer.Typer = getattr(import_module(f"services.cli.{word}"), word)
     return found
 
 
 def _nothing() -> None:
-    """Stands for a command that is only listed."""
+    """Placeholder for a command that is only listed."""
 
 
 def _version(wanted: bool) -> None:
@@ -129,17 +131,17 @@ def _options(
 
 
 def _expected(error: Exception) -> str | None:
-    """Text of an error that the caller can fix, empty if it was printed already; None for a defect of this program."""
+    """Text of an error that the user can fix, empty if it was already printed; None for a defect of this program."""
     if isinstance(error, typer.TyperException):
-        tell = getattr(error, "format_message", error.__str__)  # of usage errors: with the option that they are about
+        tell = getattr(error, "format_message", error.__str__)  # usage errors name their option there
         message = " ".join(tell().split())
-        return f"{message} (--help tells more)" if message else ""  # a group without a command: its help was shown
+        return f"{message} (--help tells more)" if message else ""  # empty: a group without a command has shown its help
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
     if _OF_SETTINGS in names:
         return _settings(error)
     if _OF_JSON in names:
         return f"{error}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
-    of_store = isinstance(error, OSError) and error.errno is None  # what an object store said, in words
+    of_store = isinstance(error, OSError) and error.errno is None  # an error of an object store has only text
     if of_store or not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno in _OF_FILES:
@@ -149,7 +151,7 @@ def _expected(error: Exception) -> str | None:
 
 
 def _settings(error: Any) -> str:
-    """error: a `ValidationError` of pydantic."""
+    """All messages of a pydantic `ValidationError` in one line."""
     return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
 
 

@@ -1,4 +1,4 @@
-"""`equirank methods`: which methods a pool is solved by, and to choose others."""
+"""`equirank methods`: list and choose the methods that solve a pool."""
 
 import re
 import time
@@ -22,7 +22,7 @@ from services.solve.registry.methods import defaults
 from services.wire.pools import Kind, check_pool_name
 
 _PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')
-"""The parts between commas; commas in a JSON list do not separate."""
+"""Matches a part between commas. Commas inside a JSON list do not separate parts."""
 
 
 def methods(
@@ -63,7 +63,7 @@ def _wanted(state: ControlState, pool: str, add: list[str], drop: list[str], *, 
 
 
 def _parsed(text: str) -> tuple[str, dict[str, Value]]:
-    """NAME or NAME:parameter=value,... Raises `InputError` for another form, and for a parameter that comes twice."""
+    """Parse NAME or NAME:parameter=value,... Raises `InputError` for another form, and for a repeated parameter."""
     name, _, given = text.partition(":")
     values: dict[str, Value] = {}
     parts = _PART.findall(given)
@@ -76,7 +76,7 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def _table(pool: str, found: list[MethodChoice], reasons: list[str]) -> Table:
-    """All methods. reasons: why some do not apply, which rows name by their number from 1."""
+    """A table of all methods. reasons: Why methods do not apply; rows refer to them by number, from 1."""
     table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left")
     for row in found:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())

@@ -1,4 +1,4 @@
-"""`equirank next`: which games or measurements would tell most."""
+"""`equirank next`: recommend the next games or measurements of a pool."""
 
 from contextlib import closing
 from pathlib import Path
@@ -43,7 +43,7 @@ def next(  # noqa: A001 - the command's name
 
 
 def title(found: Next) -> str:
-    """What was planned, and what it is expected to gain."""
+    """A line with the target, and with the uncertainty now and after the planned games."""
     about = f"{found.pool} · {found.target} · position {found.position}"
     if found.not_applicable is not None or found.before is None:
         return f"{about} · not applicable: {found.not_applicable}"
@@ -52,7 +52,7 @@ def title(found: Next) -> str:
 
 
 def table(found: Next) -> Table:
-    """The likeliest, and what is left for the others."""
+    """A table of the likeliest pairs or cells, and a row for all others."""
     rows = Table("rate", "agents" if found.matches and found.matches[0].task is None else "agent on task")
     for one in found.matches:
         rows.add_row(f"{one.rate:.4f}", Text(" - ".join(one.agents) + (f" on {one.task}" if one.task is not None else "")))

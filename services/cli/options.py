@@ -1,4 +1,4 @@
-"""Options that commands which read files share."""
+"""Options of the commands that read files."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -35,7 +35,16 @@ def file_options(
     time: float | None = None,
     rules: RowRules = PLAIN,
 ) -> FileOptions:
-    """How a file is read. Columns given make it one of results, except `task`, which battles have, too. Raises `InputError`."""
+    """The options for reading a file. Named columns other than `task` mean a file of results. Raises `InputError`.
+
+    Args:
+        kind: Kind of the file; None to guess it.
+        unplayed: Whether games without a result are left out, or refuse the file.
+        columns: Texts `name=header`.
+        delimiter: Separator of a table's cells.
+        time: Time of all outcomes in seconds since 1970; None for the times of the rows.
+        rules: How rows are read.
+    """
     task, given = _task(columns or ())
     if given and kind not in (None, FileKind.RESULTS):
         raise InputError("column", given[0], f"must be left out for {kind}: only results have columns to name, besides task")
@@ -44,7 +53,7 @@ def file_options(
 
 
 def row_rules(*, trim: bool, where: Sequence[str], slice_by: str | None = None, features: Sequence[str] = ()) -> RowRules:
-    """How single rows are read. Raises `InputError` for a `where` that is not column=value, and for features that are none."""
+    """The rules for reading single rows. Raises `InputError` for a `where` other than column=value, and for an invalid feature."""
     return RowRules(
         keep_bad=True,
         trim=trim,
@@ -55,7 +64,7 @@ def row_rules(*, trim: bool, where: Sequence[str], slice_by: str | None = None, 
 
 
 def name_and_value(text: str, option: str, rule: str) -> tuple[str, str]:
-    """The parts of `name=value`. Raises `InputError` for another form."""
+    """Name and value of `name=value`. Raises `InputError` with `rule` for another form."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InputError(option, text, rule)

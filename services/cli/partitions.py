@@ -1,4 +1,4 @@
-"""`equirank partitions`: what is held of each partition, and decisions on partitions that stopped."""
+"""`equirank partitions`: state of log and checkpoints for each partition, and decisions on partitions that stopped."""
 
 import time
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def list_(data: _Data = None) -> None:
 
 
 def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
-    """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
+    """Status of a partition from log, checkpoints and control log. Damaged batches are not detected here, only by the shard."""
     if one.offline is not None:
         return PartitionStatus.OFFLINE
     if one.wrong is not None:
@@ -60,7 +60,7 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
 
 
 def _why(one: log_coverage.LogCoverage) -> list[str]:
-    """Why a partition or its archive stops, if one does."""
+    """The reasons why a partition or its archive stops; empty if neither stops."""
     if one.offline is not None:
         return [f"partition {one.partition} does not answer: {one.offline}; it is tried again until it does"]
     if one.wrong is not None:

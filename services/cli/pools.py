@@ -1,4 +1,4 @@
-"""`equirank pools`: what pools there are, how each is folded, and how it is to be folded from now on."""
+"""`equirank pools`: list pools, and show or change how a pool is folded."""
 
 import sys
 import time
@@ -41,7 +41,7 @@ _STUCK_SECONDS: Final = 60.0
 
 
 class Edit(StrEnum):
-    """What a pool may have besides its settings."""
+    """Lists that a pool may have in addition to its settings."""
 
     ALIASES = "aliases"
     BANS = "bans"
@@ -195,7 +195,7 @@ def _changed_bans(
 def _refuse_doubtful(
     settings: Settings, identity: str, standing: Generation | GenerationRequest, wanted: Sequence[str] | None, unban: Sequence[str]
 ) -> None:
-    """Raises `InputError` for bans that were probably not meant."""
+    """Raise `InputError` for changes of bans that are probably a mistake."""
     if wanted is None:
         return
     with reached(settings, identity) as store:
@@ -235,7 +235,7 @@ def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -
 
 
 def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
-    """Ask for a generation, tell what was asked for, and wait until it is so."""
+    """Request a generation, and report its progress until it serves readers."""
     check_wish(wanted, control.refresh(), log.history)
     wish, console = control.want(wanted), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
@@ -273,10 +273,20 @@ def await_generation(
     tell: Callable[[float], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> PoolHead:
-    """The pool's head once readers see a generation that fulfils the wish at that offset.
+    """Wait until readers see a generation that fulfils a request, and return the pool's head.
 
-    Raises `InputError` where that generation cannot be folded, `TimeoutError` where nobody has written to the pool for a minute; a shard
-    that lives writes every few seconds, also while a long build seems to stand.
+    Args:
+        control: The control log.
+        boards: The live boards in the store.
+        pool: Name of the pool.
+        wish: Offset of the request in the control log.
+        tell: Called with the progress of the build, from 0 to 1.
+        clock: Timer in seconds.
+
+    Raises:
+        InputError: The generation cannot be folded.
+        TimeoutError: Neither the progress nor the head changed for a minute. A running shard writes the head every few seconds, also
+            during a long build.
     """
     moved, seen = clock(), (-1, -1.0, 0.0)
     while True:
@@ -298,7 +308,7 @@ def await_generation(
 
 
 def _heads(settings: Settings, identity: str, console: Console) -> dict[str, PoolHead] | None:
-    """What readers see of each pool; None, and why, if the store does not answer."""
+    """Pool -> its head in the store. If the store does not answer, prints the reason and returns None."""
     try:
         with closing(open_store(settings, identity)) as store:
             return {head.pool: head for head in store.live.pools()}

@@ -1,4 +1,4 @@
-"""Ports that programs listen on: whether one can be had, said before anything starts."""
+"""Checks of ports before programs start to listen on them."""
 
 import socket
 
@@ -6,7 +6,7 @@ import typer
 
 
 def free_port(host: str) -> int:
-    """A port that nobody listens on now. Raises `BadParameter` where this machine has no such address."""
+    """A port that is free now. Raises `BadParameter` if this machine cannot listen on the address."""
     with _socket(host) as probe:
         try:
             probe.bind((host, 0))
@@ -17,7 +17,13 @@ def free_port(host: str) -> int:
 
 
 def refuse_busy(host: str, port: int, name: str) -> None:
-    """Raises `BadParameter` where the port cannot be bound. name: what names another port; port: 0 is any, and fine."""
+    """Raise `BadParameter` if a port cannot be bound.
+
+    Args:
+        host: Address to listen on.
+        port: The port; 0 means any free port and is always accepted.
+        name: Setting or option that chooses another port, for the error.
+    """
     if port == 0:
         return
     with _socket(host) as probe:

@@ -1,4 +1,4 @@
-"""`equirank precompile`."""
+"""`equirank precompile`: compile the kernels after an installation."""
 
 import time
 

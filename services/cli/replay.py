@@ -1,6 +1,6 @@
-"""`equirank replay`: outcome files into the log, resumable, and a wait until readers see them.
+"""`equirank replay`: send outcome files to the log, resumable, and wait until readers see them.
 
-Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
+Delivery: at least once into the log. Ids are hashes of the rows, so outcomes that are sent again are duplicates and change nothing.
 """
 
 from contextlib import closing
@@ -29,7 +29,7 @@ _SHOWN: Final = 5
 
 
 ReplayedKind: TypeAlias = Literal["scores", "battles", "results", "pgn", "contests", "outcomes"]
-"""Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
+"""Kinds of files that hold outcomes. Files of margins and profiles hold only counts."""
 
 
 def replay(
@@ -86,7 +86,7 @@ def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOpt
 
 
 def report(done: Replayed) -> list[str]:
-    """Where every row of the file went, in lines for people."""
+    """Lines for people about the rows of a file: sent, sent before, left out or refused."""
     lines = [f"{done.path.name}: {done.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
     lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.skipped.items())]
     lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.refused.items())]
@@ -95,7 +95,7 @@ def report(done: Replayed) -> list[str]:
 
 
 def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console: Console) -> None:
-    """identity: of the log that was written to; what the store still shows of another one is not waited for."""
+    """Wait until readers see the sent outcomes. identity: Identity of the log; boards of other logs in the store are ignored."""
     if not last.position:
         return
     with reached(settings, identity) as store:

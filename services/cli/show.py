@@ -1,4 +1,4 @@
-"""What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
+"""Output of `equirank up --demo`: the demo's boards, or the effect of the clone attack on them."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,17 +20,17 @@ from services.runtime.settings import Settings
 
 _BEST: Final = 6
 _BOARDS_SECONDS: Final = 600.0
-"""Also machines with much else to do print the boards; where somebody dropped a method there are no such boards to wait for."""
+"""Longest wait for the boards in seconds: enough for a busy machine. If a user dropped a method, the boards never become complete."""
 _MOVED: Final = 1e-6
 
 
 def shows(scenario: Scenario, settings: Settings) -> Iterator[Sequence[Table | Text]]:
-    """At each step, what of a scenario became ready since the last one."""
+    """An iterator whose every step yields the output of a scenario that became ready since the last step."""
     return _boards(settings) if scenario is Scenario.ARENA else _attack(settings)
 
 
 def _boards(settings: Settings) -> Iterator[Sequence[Table | Text]]:
-    """The boards of the two pools, once all are there; given up after ten minutes."""
+    """The boards of the two pools, when all of them are complete. Gives up after ten minutes."""
     until, tables = time.monotonic() + _BOARDS_SECONDS, None
     while not tables and time.monotonic() < until:
         with suppress(StoreError), closing(open_store(settings)) as store:
@@ -39,7 +39,7 @@ def _boards(settings: Settings) -> Iterator[Sequence[Table | Text]]:
 
 
 def _attack(settings: Settings) -> Iterator[Sequence[Table | Text]]:
-    """One table for each wave of the attack; one for all near copies of the task, and of the agent, which is a curve."""
+    """One table for each wave of exact copies. One table for all near copies of the task, and one for those of the agent."""
     shown = set[str]()
     while True:
         noted = attack.read(settings)
@@ -49,7 +49,7 @@ def _attack(settings: Settings) -> Iterator[Sequence[Table | Text]]:
 
 
 def _told(reports: Sequence[Report]) -> dict[str, Table | Text]:
-    """What there is to print of an attack, by the wave or what the near copies are of."""
+    """Wave, or kind of near copies (`task`, `agent`) -> its output, for those whose reports are complete."""
     exact = [report for report in reports if report.noise is None]
     told = {report.wave: _report(report, first=report is exact[0]) for report in exact}
     for what in clones.NEAR:
@@ -80,7 +80,10 @@ def _curve(what: str, near: Sequence[Report]) -> Table:
 
 
 def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
-    """One table for each of `pools`, a line a method; None until all have the boards of the methods that are named."""
+    """One table for each pool, with a row for each method. None until all pools have boards of all their methods.
+
+    pools: Pool -> methods whose boards must be complete.
+    """
     heads = {pool: head for pool in pools if (head := store.live.head(pool)) is not None}
     tables = [_table(store, head, pools[pool]) for pool, head in heads.items()]
     return [table for table in tables if table is not None] if len(tables) == len(pools) and all(tables) else None

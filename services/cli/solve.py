@@ -1,4 +1,4 @@
-"""`equirank solve`: one method on one file, offline. Its JSON is a contract that other tools rely on."""
+"""`equirank solve`: one method on a file, or on the outcomes of a pool. Other tools rely on the form of its JSON."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ def _pool_slice(
     times: tuple[str | None, str | None],
     of_files: Mapping[str, object],
 ) -> PoolSlice:
-    """What of a pool is rated. Raises `InputError`."""
+    """The part of a pool's outcomes that is rated. Raises `InputError` without a pool, and for an option of files."""
     if pool is None:
         raise InputError("pool", None, "must be given where no file is: name a file, or a pool of this installation")
     _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
@@ -128,13 +128,13 @@ def _pool_answers(asked: Asked, wanted: PoolSlice, bucket_seconds: float | None,
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:
-    """Raise `InputError` for the first option that was given."""
+    """Raise `InputError` for the first option in `given` that was given. why: End of the error's rule."""
     if (name := next((name for name, value in given.items() if value), None)) is not None:
         raise InputError(name, given[name], f"must be left out {why}")
 
 
 def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> tuple[bool, bool]:
-    """Print answers as they come. Returns whether a slice failed, and whether a check found a difference."""
+    """Print each answer when it is ready. Returns whether a slice failed, and whether a check found a difference."""
     failed = differ = False
     for answer in answers:
         if answer.result is None:
@@ -152,7 +152,7 @@ def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> t
 
 
 def _differs(checked: Check, output: Format) -> bool:
-    """Print how the check ended; whether the answers differ."""
+    """Print the result of the check. Returns whether the answers differ."""
     verdict = "agrees with" if checked.agrees else "DIFFERS from"
     line = f"the answer {verdict} {checked.source}: {checked.compared} within {checked.difference:.2g}, tolerance {checked.tolerance:.2g}"
     if output == "table":
@@ -163,7 +163,7 @@ def _differs(checked: Check, output: Format) -> bool:
 
 
 def _parameters(given: list[str]) -> dict[str, str]:
-    """Name to value of each `name=value`. Raises `InputError` for another form, and for a name that comes twice."""
+    """Name -> value of each text `name=value`. Raises `InputError` for another form, and for a repeated name."""
     parameters: dict[str, str] = {}
     for text in given:
         name, value = name_and_value(text, "param", "must be name=value")
@@ -196,7 +196,7 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
 
 
 def _half_life_line(choice: Any) -> str:
-    """What the choice of a half-life found."""
+    """A line about the chosen half-life and the losses of all candidates."""
     losses = "; ".join(f"{half_life:g}: {loss:.5f}" if half_life else f"none: {loss:.5f}" for half_life, loss in choice["losses"])
     chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of any age count alike"
     return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats a game; {losses})"

@@ -1,4 +1,4 @@
-"""`equirank top`: the best of a board, for people or for programs."""
+"""`equirank top`: the best agents of a board, for people or for programs."""
 
 import time
 from contextlib import closing
@@ -25,7 +25,7 @@ from services.runtime.settings import Provisional, Settings
 from services.runtime.times import moment
 
 Format: TypeAlias = Literal["table", "json"]
-"""How an answer is printed."""
+"""Form of the printed answer."""
 
 
 def top(
@@ -71,8 +71,8 @@ def top(
 
 
 def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
-    """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
-    from services.boards.past import PastBoards, PastRows, When  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
+    """The first rows of a past board at `when` (position, time; one is None). None if there is no such board. Raises `NotKept`."""
+    from services.boards.past import PastBoards, PastRows, When  # noqa: PLC0415 - imports kernels, which takes time
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
     from services.cli.logs import control_state  # noqa: PLC0415
 
@@ -82,7 +82,7 @@ def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: t
 
 
 def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
-    """Raises `InputError` for options that would leave one another out."""
+    """Raise `InputError` for options that exclude each other."""
     if diff and past:
         raise InputError("--diff", True, "must not be used with --position or --at: it tells of the newest solve; choose by --against")
     if against is not None and not diff:
@@ -90,7 +90,7 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
 
 
 def changed(store: RedisStore, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
-    """What changed since an earlier solve. Raises `InputError` if there is no earlier solve."""
+    """The difference from an earlier solve to the newest one. Raises `InputError` if no earlier solve is kept."""
     found = changes(store.solved, pool, method, against, count)
     if found is not None:
         return found
@@ -100,7 +100,7 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
 
 
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
-    """The board's first rows. Raises `InputError` that lists what there is where it is not."""
+    """The first rows of a board. If there is no such board, raises `InputError` with the existing boards or pools."""
     found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
         return found
@@ -114,7 +114,7 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
 
 
 def _provisional(found: Board, limits: Provisional) -> str:
-    """What a question mark at a rank says."""
+    """A line that explains the question mark of provisional agents."""
     why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
     if any(row.deviation is not None for row in found.rows):
         why += f", or a deviation over {limits.deviation:.0%} of a newcomer's"
@@ -122,13 +122,13 @@ def _provisional(found: Board, limits: Provisional) -> str:
 
 
 def _intervals(told: Intervals, position: int) -> str:
-    """What a board's intervals are, and of when where the board is newer."""
+    """A line about a board's intervals. It states their position if the board is newer. position: Of the board."""
     older = told.position not in (None, position)
     return interval_line(told) + (f"; computed at position {told.position}" if older else "")
 
 
 def _why(found: Difference) -> str:
-    """Between which solves, how many agents changed, and what else did."""
+    """A line about a difference: its two positions, numbers of changed agents, causes and changed parameters."""
     before, after = found.before, found.after
     parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
     parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
@@ -161,7 +161,7 @@ def _arrow(moved: Moved) -> str:
 
 
 def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | None:
-    """Why the boards of a pool may not be of now, in words; None where folding goes on."""
+    """Why the boards of a pool may be outdated; None if its partition is folded in time."""
     head = store.live.head(pool)
     if head is None:
         return None
@@ -171,7 +171,7 @@ def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | N
 
 def _title(found: Board, head: PoolHead | None) -> Text:
     parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
-    if found.outcomes is not None:  # of a solved board, which may be some seconds behind the live ones
+    if found.outcomes is not None:  # only solved boards; these may be some seconds older than live boards
         counted = "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes"
         parts.insert(2, counted + _of_all(found, head))
     if found.certificate is not None and found.certificate.value is not None:
@@ -182,7 +182,7 @@ def _title(found: Board, head: PoolHead | None) -> Text:
 
 
 def _of_all(found: Board, head: PoolHead | None) -> str:
-    """How a solved board compares with the live ones by outcomes: positions also move for other pools of the partition."""
+    """How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition."""
     if head is None or found.outcomes is None or found.source != "solved" or found.generation != head.generation:
         return ""
     newer = head.outcomes - found.outcomes

@@ -35,7 +35,7 @@ _READY_SECONDS: Final = 90.0
 _TICK_SECONDS: Final = 0.2
 _RAY_BYTES: Final = 4 << 20
 _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""A proxy that the environment names for others cannot reach this machine's own addresses."""
+"""Opens URLs of this machine without the proxy of the environment, which cannot reach them."""
 
 
 def up(
@@ -62,7 +62,7 @@ def up(
 
 
 class Installation:
-    """The processes of one data folder. The first signal stops them in order, a second one at once."""
+    """The processes of one data folder. The first signal stops them in order, a second signal kills them."""
 
     def __init__(self, settings: Settings, folder: DataFolder, demo: Scenario | None) -> None:
         self._settings, self._folder, self._demo = settings, folder, demo
@@ -75,7 +75,7 @@ class Installation:
         self._store_failures = 0
 
     def run(self) -> None:
-        """Start, tell where to look, watch until told to stop, stop."""
+        """Start all processes, print their addresses, supervise them until a signal arrives, and stop them."""
         on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop.set, self._stop_hard)
         try:
             self._start()
@@ -106,7 +106,7 @@ class Installation:
             self._print(line, soft_wrap=True)
 
     def _print(self, shown: RenderableType, *, soft_wrap: bool = False) -> None:
-        """Output to a file on a full disk is lost, and nothing else."""
+        """Print output. If it cannot be written, as to a file on a full disk, the output is lost and the installation continues."""
         with suppress(OSError):
             self._console.print(shown, highlight=not soft_wrap, soft_wrap=soft_wrap)
 
@@ -115,7 +115,7 @@ class Installation:
             self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
 
     def _programs(self) -> list[Program]:
-        this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: a folder ./services is not ours
+        this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: do not import a folder ./services of the user
         environment = _environment(self._settings)
         programs = [
             Program("engine", [*this, "engine"], environment, stop_seconds=30.0),
@@ -135,7 +135,7 @@ class Installation:
                     self._print(shown)
 
     def _restart_store(self, now: float) -> None:
-        """Start a store that ended. Where that fails, as on a full disk, it is tried again, ever more seldom: it is only a cache."""
+        """Restart a store that ended. If that fails, as on a full disk, try again after growing pauses; the store is only a cache."""
         if now < self._store_at:
             return
         try:
@@ -154,7 +154,7 @@ class Installation:
         os._exit(128 + number)
 
     def _end(self) -> None:
-        # On a line of its own: a terminal has just shown ^C.
+        # Begins with a line break, because a terminal has just shown ^C.
         self._print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
         self._stop.set()
         if self._redis is not None:
@@ -164,14 +164,14 @@ class Installation:
 
 
 def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
-    """What a start needs in each folder: of the data folder what the log's write-ahead file may take, of Ray's its own logs."""
+    """Folder and bytes that a start needs in it: in the data folder for the log's write-ahead file, in Ray's folder for Ray's logs."""
     yield settings.data, WAL_KEPT_BYTES
     if settings.ray == "local":
         yield temporary_folder(), _RAY_BYTES
 
 
 def _with_ports(settings: Settings) -> Settings:
-    """The settings with ports that can be bound: those named, or free ones for 0."""
+    """The settings with ports that can be bound: the given ports, or free ports for 0. Raises `BadParameter` for a port in use."""
     picked = {
         "port": settings.port or free_port(settings.host),
         "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
@@ -182,12 +182,12 @@ def _with_ports(settings: Settings) -> Settings:
     except typer.BadParameter:
         if settings.port:
             raise
-        picked["metrics_port"] = free_port(settings.metrics_host)  # who asks for any free port means both
+        picked["metrics_port"] = free_port(settings.metrics_host)  # port 0 of the API means free ports for both
     return settings.model_copy(update=picked)
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:
-    """What the children must know beyond the environment they inherit."""
+    """Environment variables for the child processes, in addition to the inherited ones."""
     return {
         "EQUIRANK_DATA": str(settings.data),
         "EQUIRANK_HOST": settings.host,
@@ -201,7 +201,7 @@ def _url(host: str, port: int) -> str:
 
 
 def _answer(url: str) -> str:
-    """What an address of our own answers with status 200, empty until it does."""
+    """Body of the answer from an address of this installation; empty unless its status is 200."""
     try:
         with _DIRECT.open(url, timeout=2.0) as answer:
             return str(answer.read().decode())

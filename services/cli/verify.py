@@ -1,4 +1,4 @@
-"""`equirank verify`: the log folded again beside checkpoints and store, solved boards beside their files, the archive beside its hash."""
+"""`equirank verify`: compare a new fold of the log with checkpoints and store, solved boards with files, and the archive with its hash."""
 
 import sys
 from collections import Counter
@@ -56,7 +56,7 @@ def verify(
 
 
 def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Finding]:
-    """All comparisons, as they are made."""
+    """All comparisons, each when it is made."""
     checkpoints, store = CheckpointStore(settings.checkpoint_url), None
     try:
         store = _store(settings, log.outcomes.identity, console)

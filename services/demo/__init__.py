@@ -1,4 +1,4 @@
-"""The pools of `equirank up --demo`: a real evaluation, and simulated pools that are labeled as such.
+"""The pools of `equirank up --demo`: a real evaluation, and simulated pools, which are labeled as simulated.
 
 `atari.csv` holds Table 3 of Marris et al., Deviation Ratings: 20 agents on 53 Atari games, scores normalized per game.
 

@@ -1,4 +1,7 @@
-"""Sends the waves of the clone attack, one when the last one is on all boards, and notes what each did to them; near copies last."""
+"""Runs the clone attack: sends its waves and records the effect of each wave on the boards.
+
+A wave of exact copies is sent when the previous wave is on all boards. The waves of near copies are sent last, all at once.
+"""
 
 import logging
 import threading
@@ -32,7 +35,13 @@ _ROWS: Final = 1000
 
 
 class Attack(msgspec.Struct):
-    """How far it came. log: identity of the log it went to; before: boards when the table alone was there; reports: a wave each."""
+    """Progress of the attack.
+
+    Attributes:
+        log: Identity of the log that it was sent to.
+        before: Method -> its board with the table alone.
+        reports: One report for each wave so far.
+    """
 
     log: str
     before: dict[str, list[tuple[str, float]]] = {}
@@ -40,7 +49,7 @@ class Attack(msgspec.Struct):
 
 
 def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.Event) -> None:
-    """Send the waves that were not reported yet, and note the reports; returns when done or `stop` is set."""
+    """Send the waves that have no report yet, and write their reports. Returns when all are done or `stop` is set."""
     _prepare(settings, log_)
     noted = read(settings)
     if noted is None or noted.log != log_.outcomes.identity or noted.before.keys() != clones.ALL_METHODS.keys():
@@ -52,7 +61,7 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
         if not _report(settings, solved, noted, wave, stop):
             return
     left = near[len(noted.reports) - len(waves) :]
-    for wave in left:  # they have pools of their own: all are solved at once
+    for wave in left:  # each has a separate pool, so all are solved at the same time
         _send(log_, wave)
     for wave in left:
         if not _report(settings, solved, noted, wave, stop):
@@ -60,7 +69,7 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
 
 
 def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
-    """Note what a wave did once it is on all boards; whether it came so far before `stop` was set."""
+    """Wait until a wave is on all boards, and write its report. Returns False if `stop` was set before."""
     boards = _solved(solved, wave, stop)
     if boards is None:
         return False
@@ -73,7 +82,7 @@ def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave,
 
 
 def read(settings: Settings) -> Attack | None:
-    """How far the attack came; None before its first report, and where the note of it is damaged: then it begins again, harmlessly."""
+    """Progress of the attack; None before the first report, or if its file is damaged. The attack then begins again without harm."""
     try:
         return msgspec.json.decode(_file(settings).read_bytes(), type=Attack)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -93,13 +102,13 @@ def _prepare(settings: Settings, log_: Log) -> None:
 
 
 def _send(log_: Log, wave: Wave) -> None:
-    """Ids make a repeat harmless: a demo started again sends everything again."""
+    """Append the outcomes of a wave to the log. Repeats have the same ids, so a restarted demo can send a wave again."""
     partition = partition_of(wave.pool, log_.outcomes.partitions)
     log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
 def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
-    """The boards of all methods once they count the wave; None where `stop` was set first."""
+    """Wait until the boards of all methods count a wave, and return them by method. None if `stop` was set before."""
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
         try:

@@ -1,8 +1,9 @@
-"""A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task. And, each in
-its own pool, the table with 20 copies of the task, or of one of the best agents, that are only near: by how much shows how
-gracefully a method fails.
+"""A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task.
 
-Everything is a function of the table, so a restarted demo sends the same outcomes under the same ids.
+Separate pools hold the table with 20 near copies of the task, or of one of the best agents, with noise of several sizes. They show how
+the error of a method grows with the noise.
+
+All outcomes are a function of the table, so a restarted demo sends the same outcomes with the same ids.
 """
 
 import random
@@ -20,14 +21,14 @@ LABEL: Final = "simulated copies"
 AGENT: Final = "human"
 TASK: Final = "pitfall"
 NEAR_TO: Final = {"task": TASK, "agent": "muzero"}
-"""What near copies are of: an agent of the best, as copies of one that is behind anyway tell little."""
+"""Kind -> the task or agent of which near copies are made. The agent is one of the best, because copies of a weak agent change little."""
 AGENT_COPIES: Final = 20
 TASK_COPIES: Final = 200
 NEAR_COPIES: Final = 20
 NOISES: Final = (1e-4, 1e-3, 1e-2, 1e-1)
 """Standard deviation of the normal noise on every score of a near copy; scores are from 0 to 1."""
 NEAR: Final = {what: tuple(f"{POOL}-near-{what}s-{i + 1}" for i in range(len(NOISES))) for what in NEAR_TO}
-"""What is copied -> the pools of its near copies, the nearest first."""
+"""Kind (task or agent) -> pools with its near copies, smallest noise first."""
 POOLS: Final = (POOL, *(pool for pools in NEAR.values() for pool in pools))
 
 METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
@@ -43,11 +44,20 @@ ALL_METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
     **METHODS,
     **{name: {"missing": "refuse"} for name in ("nash_average_agents", "cce", "lle")},
 }
-"""Methods that are compared on exact copies: every one that copies of agents must not move is among them."""
+"""Methods that are compared on exact copies, including all methods whose ratings must not change when agents are copied."""
 
 
 class Wave(NamedTuple):
-    """What is sent together. name: for people; outcomes: of the pool once it is counted; noise: of near copies; copied: task or agent."""
+    """Outcomes that are sent together.
+
+    Attributes:
+        name: Name for people.
+        events: The outcomes.
+        outcomes: Number of outcomes in the pool when the wave is counted.
+        pool: Pool that gets the outcomes.
+        noise: Standard deviation of the noise of near copies; None for exact copies.
+        copied: Kind of near copies: `task` or `agent`; empty for exact copies.
+    """
 
     name: str
     events: Sequence[ScoreEvent]
@@ -58,9 +68,12 @@ class Wave(NamedTuple):
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """How far a method's ratings of the agents that nobody copied moved since the table alone was there.
+    """Change of a method's ratings of the agents without copies, compared with the board of the table alone.
 
-    share: the largest move, over the spread of the ratings before; ranks: how many of these agents changed places among themselves.
+    Attributes:
+        method: Name of the method.
+        share: Largest change, as a fraction of the spread of ratings before.
+        ranks: Number of places, in the order of these agents, that hold another agent than before.
     """
 
     method: str
@@ -69,7 +82,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What one wave did to the boards. noise: of near copies; copied: task or agent."""
+    """Effect of one wave on the boards. noise, copied: as in `Wave`."""
 
     wave: str
     moved: list[Moved]
@@ -82,12 +95,12 @@ Standing: TypeAlias = Sequence[tuple[str, float]]
 
 
 def methods_of(pool: str) -> Mapping[str, dict[str, float | str | bool]]:
-    """What a pool of the demo is solved by."""
+    """Method -> parameters, for the methods that solve a pool of the demo."""
     return ALL_METHODS if pool == POOL else METHODS
 
 
 def waves(table: str, time: float) -> list[Wave]:
-    """The table and both attacks. table: text of a score table (CSV)."""
+    """The waves of the table and of exact copies. table: Text of a score table (CSV). time: Time of all outcomes, seconds since 1970."""
     scores = _scores(table)
     copies = [f"{AGENT} (copy {i + 1})" for i in range(AGENT_COPIES)]
     whole = scores[TASK] | dict.fromkeys(copies, scores[TASK][AGENT])
@@ -102,7 +115,7 @@ def waves(table: str, time: float) -> list[Wave]:
 
 
 def near(table: str, time: float) -> list[Wave]:
-    """The table with near copies of the task, then of the agent, the nearest first. table: text of a score table (CSV)."""
+    """The waves of near copies of the task, then of the agent, smallest noise first. Arguments as in `waves`."""
     scores = _scores(table)
     wanted = [(what, pool, noise) for what, pools in NEAR.items() for pool, noise in zip(pools, NOISES, strict=True)]
     return [_near(scores, what, pool, noise, time) for what, pool, noise in wanted]
@@ -136,7 +149,7 @@ def standing(board: SolvedBoard) -> Standing:
 
 
 def moved(method: str, before: Standing, after: Standing) -> Moved:
-    """What became of the agents that both boards have and that were not copied."""
+    """The change of the agents without copies that are on both boards."""
     old, new = dict(before), dict(after)
     agents = old.keys() & new.keys() - {AGENT, NEAR_TO["agent"]}
     spread = max(old.values()) - min(old.values())

@@ -1,4 +1,4 @@
-"""Feeds the demo: the Atari table once, then simulated games at their pace until there are enough."""
+"""Feeds the demo: sends the Atari table once, then simulated games at a constant rate up to a fixed number."""
 
 import json
 import logging
@@ -29,12 +29,12 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
     ATARI_POOL: {**defaults(Kind.SCORES), "cce": {"missing": "refuse"}, "lle": {"missing": "refuse"}},
     simulated.POOL: defaults(Kind.GAMES),
 }
-"""What the demo's pools are solved by at first."""
+"""Pool -> methods by which it is solved at first, with their parameters."""
 _JOURNAL: Final = "demo.json"
 
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
-    """Fill the demo's two pools; returns when all games were played or `stop` is set."""
+    """Fill the demo's two pools. Returns when all games were sent or `stop` is set."""
     fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     with closing(ControlLog(log_.control)) as control:
         for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), (simulated.POOL, Kind.GAMES, "simulated")):
@@ -47,7 +47,7 @@ def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
 
 
 def _play(journal: Path, log_: Log, stop: threading.Event) -> None:
-    """One game each 1 / PER_SECOND seconds. The journal is written after the log took the game, ids make a repeat harmless."""
+    """Send PER_SECOND games per second. The journal is written after the log took a game; a repeated game is a duplicate by its id."""
     partition = partition_of(simulated.POOL, log_.outcomes.partitions)
     played = _read(journal, log_.outcomes.identity)
     while played < simulated.GAMES and not stop.wait(1 / simulated.PER_SECOND):

@@ -1,4 +1,4 @@
-"""What `equirank up --demo` can show."""
+"""The scenarios of `equirank up --demo`."""
 
 from enum import StrEnum
 

@@ -1,6 +1,6 @@
 """A simulated games pool with a cycle and clones: rock, paper and scissors, two copies of rock, and a weak fourth hand.
 
-Game i is a function of i alone, so a restarted demo goes on with the same games under the same ids.
+Game i is a function of i only, so a restarted demo continues with the same games and ids.
 """
 
 import random
@@ -19,7 +19,7 @@ _BEATS: Final = _CYCLE | {(hand, "pebble") for hand, _ in _CYCLE}
 
 
 def game(index: int, time: float) -> GameEvent:
-    """Game `index` of the pool, between two different agents drawn evenly."""
+    """Game `index` of the pool, between two different agents that are drawn uniformly. time: Seconds since 1970."""
     draw = random.Random(f"equirank demo {index}")  # noqa: S311 - a simulation, not a secret
     first, second = draw.sample(sorted(_HANDS), 2)
     first_won = draw.random() < chance(first, second)
@@ -33,7 +33,7 @@ def game(index: int, time: float) -> GameEvent:
 
 
 def chance(first: str, second: str) -> float:
-    """Probability that `first` beats `second`: .9 along the cycle and against the pebble, 1/2 between copies."""
+    """Probability that `first` beats `second`: 0.9 along the cycle and against the pebble, 0.5 between copies."""
     hands = _HANDS[first], _HANDS[second]
     if hands in _BEATS:
         return WIN

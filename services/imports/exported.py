@@ -1,6 +1,6 @@
-"""Outcomes of an exported Parquet or CSV file, as the wire schema writes them.
+"""Outcomes of an exported Parquet or CSV file, in the JSON form of the wire schema.
 
-A row becomes the JSON object that was sent, so the decoder checks it by the rules that hold for every outcome, and refuses it alone.
+A row becomes the JSON object of its outcome. The decoder then checks it by the usual rules, and refuses invalid rows one by one.
 """
 
 import csv
@@ -27,8 +27,8 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         stream: The file; seekable.
 
     Raises:
-        FormatError: A column that outcomes are made of is missing: the file was exported without it, and would lose what it says. Or it is
-            there twice, or of a type that it does not have in the wire schema: bytes, dates and decimals would become other texts.
+        FormatError: A column of outcomes is missing, because the file was exported without it; or it occurs twice; or it has a type that
+            the wire schema does not have, such as bytes, dates or decimals, whose text would differ.
         InputError: The file is damaged.
         MissingExtraError: The extra `arrow` is not installed.
     """
@@ -41,7 +41,7 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def is_exported_csv(first: bytes) -> bool:
-    """Whether a file is an export in CSV. first: its beginning."""
+    """Whether a file is an export in CSV. first: First bytes of the file, with at least its first line."""
     header = first.partition(b"\n")[0].decode(errors="replace").removeprefix("\ufeff").rstrip("\r")
     try:
         return set(next(csv.reader([header]), [])) >= EXPORTED
@@ -53,7 +53,7 @@ def csv_texts(stream: BufferedReader) -> Iterator[tuple[int, str]]:
     """Line and JSON text of each row of an export in CSV.
 
     Raises:
-        FormatError: A column that outcomes are made of is missing, or a cell holds no number or list of its column.
+        FormatError: A column of outcomes is missing, or a cell is not a number or a list as its column requires.
     """
     from services.wire.bulk.texts import outcome  # noqa: PLC0415 - see above
 
@@ -64,7 +64,7 @@ def csv_texts(stream: BufferedReader) -> Iterator[tuple[int, str]]:
 
 
 def _cell_readers() -> Mapping[str, Callable[[str, int, str], Any]]:
-    """What reads a cell of each column: cell, line and column -> value. Raise `FormatError`."""
+    """Column -> function that reads its cells: (cell, line, column) -> value. The functions raise `FormatError`."""
     from services.wire.bulk.layout import COLUMNS, NUMBER, TEXT, WHOLE  # noqa: PLC0415 - see above
 
     kinds: Mapping[Any, Any] = {TEXT: list[str], WHOLE: list[int], NUMBER: list[float]}
@@ -84,7 +84,7 @@ def _list(decoder: msgspec.json.Decoder[list[Any]], cell: str, line: int, column
 
 
 def _check_types(types: Sequence[tuple[str, Any]]) -> None:
-    """types: name and Arrow type of each column."""
+    """Raise `FormatError` for a repeated column or a wrong type. types: Name and Arrow type of each column."""
     from services.wire.bulk.layout import COLUMNS, fits  # noqa: PLC0415 - see above
 
     names = [name for name, _ in types]

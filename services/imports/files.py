@@ -1,8 +1,8 @@
-"""Files of outcomes as events of the wire schema: what `equirank replay` sends and `equirank solve` counts.
+"""Files of outcomes as events of the wire schema, which `equirank replay` sends and `equirank solve` counts.
 
-The id of an outcome is a hash of the file's kind, its whole row and how often that row came before, because real tables hold
-equal rows: the same file gives the same ids always, and no two of its rows share one. Files are read a row at a time; what grows
-with them is the count of rows that came before (`services.imports.row_counter`) and, of score tables, the names of tasks.
+The id of an outcome is a hash of the file's kind, the complete row, and the number of equal rows before it, because real tables hold
+equal rows. The same file therefore always gives the same ids, and its rows have different ids. Files are read row by row. Memory grows
+only with the counts of rows (`services.imports.row_counter`) and, for score tables, with the names of tasks.
 """
 
 import hashlib
@@ -52,14 +52,20 @@ _ID_BYTES: Final = 16
 _BATCH: Final = 5_000
 _VALUE_CHARACTERS: Final = 40
 _SHOWN: Final = 100
-"""Refused rows that are kept with what was wrong; all are counted."""
+"""Number of refused rows that are kept with their broken rule. All refused rows are counted."""
 _OF_ANOTHER: Final = "of another pool"
 _FOREVER: Final = float("inf")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
 
 class Row(NamedTuple):
-    """An outcome. line: of the file, or number of the item; extras: what the file's further columns say of it."""
+    """An outcome from a file.
+
+    Attributes:
+        line: Line of the file, or number of the item.
+        event: The outcome.
+        extras: Values from further columns: slice and features.
+    """
 
     line: int
     event: Event
@@ -68,9 +74,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """How a file is read. kind: None guesses it; unplayed: games without a result are left out, or refuse the file; columns, delimiter:
-    of results, as their reader takes them; time: of all outcomes (seconds since 1970), in place of what rows say; rules: of single rows of
-    results and battles.
+    """How a file is read.
+
+    Attributes:
+        kind: Kind of the file; None to guess it.
+        unplayed: `skip` leaves out games without a result, `refuse` refuses the file.
+        columns: Columns of a file of results; None for the usual names.
+        delimiter: Separator of a table's cells.
+        time: Time of all outcomes in seconds since 1970, instead of the times of rows; None for the times of rows.
+        rules: How single rows of results and battles are read.
     """
 
     kind: FileKind | None = None
@@ -83,7 +95,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row that became no outcome. line: of the file, from 1; path and rule: as in `events.Refusal`."""
+    """A row that was refused because it broke a rule. line: Line of the file, from 1. path, rule: as in `events.Refusal`."""
 
     line: int
     reason: Reason
@@ -93,8 +105,14 @@ class Refused:
 
 @dataclass(slots=True)
 class Account:
-    """What happened to the rows of one reading. rows: rows of data; skipped: rows left out, by reason; refused: rows that broke a rule, by
-    reason, and the first hundred of them; kinds: of pools that the outcomes are for.
+    """Counts of the rows in one reading of a file.
+
+    Attributes:
+        rows: Number of data rows.
+        skipped: Reason -> number of rows left out.
+        refused: Reason -> number of rows that broke a rule.
+        first: The first hundred refused rows.
+        kinds: Kinds of pools that the outcomes belong to.
     """
 
     rows: int = 0
@@ -112,14 +130,14 @@ class Account:
 
     @property
     def pool_kind(self) -> Kind | None:
-        """The kind of pool that the outcomes are for, None where all are retractions. Raises `InputError` for sides and scores in one."""
+        """Kind of pool of the outcomes; None if all are retractions. Raises `InputError` if there are both games and scores."""
         if len(self.kinds) > 1:
             raise InputError("file", sorted(self.kinds), "must hold outcomes of one kind, with sides or with scores")
         return next(iter(self.kinds), None)
 
 
 def check_rules(kind: FileKind, rules: RowRules) -> None:
-    """Raise `InputError` for rules of rows that a file of this kind does not have."""
+    """Raise `InputError` for rules of rows that do not apply to files of this kind."""
     if kind in (FileKind.RESULTS, FileKind.BATTLES):
         return
     asked = {"trim": rules.trim, "where": rules.where, "slice-by": rules.slice_by, "feature": rules.features, "column": rules.task}
@@ -129,10 +147,17 @@ def check_rules(kind: FileKind, rules: RowRules) -> None:
 
 
 class OutcomeFile:
-    """The outcomes in a file, for one pool. now: the time of those that have none; one_pool: whether outcomes of other pools are refused;
-    else they are left out.
+    """The outcomes in a file, for one pool.
 
-    Raises `InputError` where the file's kind cannot be told or holds no outcomes.
+    Args:
+        source: The file.
+        pool: Name of the pool.
+        now: Time of outcomes that have no time, in seconds since 1970.
+        options: How the file is read; None for the defaults.
+        one_pool: Whether outcomes of other pools are refused; otherwise they are left out.
+
+    Raises:
+        InputError: The kind of the file cannot be guessed, or it holds no outcomes.
     """
 
     def __init__(self, source: Source, pool: str, *, now: float, options: FileOptions | None = None, one_pool: bool = True) -> None:
@@ -142,10 +167,11 @@ class OutcomeFile:
             raise InputError("file", str(source.path), f"must hold outcomes; {self.kind} are solved offline (equirank solve)")
 
     def batches(self, account: Account) -> Iterator[list[Row]]:
-        """All outcomes in the file's order, a few thousand at a time; `account` is filled in as they come.
+        """Yield all outcomes in the order of the file, a few thousand at a time, and count rows in `account`.
 
-        Raises `InputError` (`FormatError` among them) where the file is not of its kind; outcomes of the wire schema that break a
-        rule are refused alone. Each call reads from the beginning, and the same file gives the same.
+        Each call reads the file from its beginning, and the same file gives the same outcomes. Outcomes of the wire schema that break a
+        rule are refused one by one.
+        Raises `InputError` (or its subclass `FormatError`) if the file is not of its kind.
         """
         rows = self._rows(account)
         while batch := list(islice(rows, _BATCH)):
@@ -153,7 +179,7 @@ class OutcomeFile:
             yield batch
 
     def accepted(self, account: Account) -> Iterator[list[Event]]:
-        """As `batches`, without what the log's readers refuse, by the decoder that they use, and without names that are not displayed."""
+        """As `batches`, but only outcomes that readers of the log accept, as their decoder decides, and only with visible names."""
         for batch in self.batches(account):
             found = events.decode([events.encode([row.event]) for row in batch])
             hidden = {found.record[name.number]: name for name in hidden_names(found.events)}
@@ -180,7 +206,7 @@ class OutcomeFile:
 
 
 def _with_meta(row: Row, features: Sequence[Feature]) -> Row:
-    """A row whose event has the features as `meta`, by their texts; but for `first-side`, which every game has."""
+    """The row with its features in the event's `meta`, by their texts. `first-side` is left out, because every game has it."""
     values = {feature.text: value for feature, value in zip(features, row.extras.features, strict=True) if feature.columns}
     if not values:
         return row
@@ -188,7 +214,10 @@ def _with_meta(row: Row, features: Sequence[Feature]) -> Row:
 
 
 class _Builder:
-    """Makes events of one file: ids by row and occurrence, times by option, row or clock."""
+    """Makes the events of one file.
+
+    An id follows from the row and the number of equal rows before it. A time is that of the options, of the row, or `now`, in this order.
+    """
 
     def __init__(self, kind: FileKind, pool: str, now: float, time: float | None) -> None:
         self.kind, self.pool = kind, pool
@@ -196,11 +225,11 @@ class _Builder:
         self._seen = RowCounter()
 
     def id(self, row: str) -> str:
-        """128 bits as hexadecimal digits, another one each time the same row comes."""
+        """An id of 128 bits as hexadecimal digits. Each repeat of the same row gets another id."""
         return self.ids(row)()
 
     def ids(self, row: str) -> Callable[[], str]:
-        """Makes the ids of a row, each time the next one. The row is read once, however many ids its items need."""
+        """A function that returns the next id of a row at each call. The row is hashed only once."""
         seen, key = self._seen, key_of(row)
         begun = hashlib.blake2b(f'["{self.kind}", {_quoted(row)}, '.encode(), digest_size=_ID_BYTES)  # as json.dumps writes it
 
@@ -233,7 +262,7 @@ def _place(error: FormatError) -> str:
 
 
 def _reading(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> tuple[Iterator[Any], Callable[[Any], Row | Skipped]]:
-    """The rows of a file, and what makes an outcome of each one that is sound."""
+    """The rows of a file, and a function that makes an outcome from each valid row."""
     reader = source.reader()
     match kind:
         case FileKind.RESULTS:
@@ -273,7 +302,7 @@ def _of_task(build: _Builder, row: TaskScores) -> Row | Skipped:
 
 
 def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bool) -> Iterator[Row]:
-    """Texts of JSON, each an outcome or an array; what lacks an id or a time is given one."""
+    """The outcomes of JSON texts, each of which is an outcome or an array. Outcomes without an id or a time get one."""
     for line, content in _outcome_texts(source):
         found = events.decode_request(content.encode(), now=build.time(None), new_id=_ids_of(content, build), future_seconds=_FOREVER)
         account.rows += len(found.events) + len(found.refusals)
@@ -298,7 +327,7 @@ def _outcome_texts(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
-    """Ids for those items of a line that have none; the line is hashed once they are asked for."""
+    """A function that returns ids for the items of a line that have none. The line is hashed at the first call only."""
     ids = cache(partial(build.ids, content))
 
     def new_id() -> str:
@@ -308,6 +337,6 @@ def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
 
 
 def decoded_lines(source: Source) -> Iterator[Event]:
-    """The outcomes of all pools in a file of outcomes, in its order; what breaks a rule is passed over, for its pool's reading to say."""
+    """The outcomes of all pools in a file of outcomes, in order, without those that break a rule; `OutcomeFile` reports these."""
     for _, content in _outcome_texts(source):
         yield from events.decode_request(content.encode(), now=0.0, new_id=lambda: "-", future_seconds=_FOREVER).events

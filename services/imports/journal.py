@@ -1,4 +1,4 @@
-"""What `equirank replay` has sent: a small file for each (log, pool, content), so that a replay that was cut off goes on."""
+"""Progress of `equirank replay`: a small file for each log, pool and content, so that an interrupted replay can continue."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,7 +10,13 @@ from services.runtime.atomic_write import write_whole
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """sent: outcomes the log acknowledged, from the file's first on; total: those of the file; position: after the last one sent."""
+    """Progress of a replay.
+
+    Attributes:
+        sent: Number of outcomes, from the beginning of the file, that the log acknowledged.
+        total: Number of outcomes in the file.
+        position: Log offset after the last sent record.
+    """
 
     sent: int
     total: int
@@ -19,24 +25,24 @@ class Progress(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One replay's file in the data folder. Written after the log acknowledged, so what it says is never more than was sent."""
+    """Progress file of one replay. It is written after the log's acknowledgement, so it never counts outcomes that were not sent."""
 
     path: Path
 
     @classmethod
     def of(cls, folder: Path, *key: str) -> "Journal":
-        """The journal of a replay. key: all that decides what it sends and where."""
+        """The journal of a replay. folder: Folder of journals. key: Everything that determines what is sent and where."""
         name = hashlib.blake2b(msgspec.json.encode(key), digest_size=16).hexdigest()
         return cls(folder / f"{name}.json")
 
     def read(self) -> Progress | None:
-        """What was noted; None where nothing readable was."""
+        """The recorded progress; None if there is no readable file."""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=Progress)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
     def write(self, progress: Progress) -> None:
-        """Note it, whole or not at all."""
+        """Write the progress atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(self.path, msgspec.json.encode(progress))

@@ -1,7 +1,7 @@
 """Sends outcome files to the log, resumable after an interruption.
 
-Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that are sent again are duplicates, as far
-as the dedupe window reaches.
+Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that are sent again are dropped as duplicates, if their ids are
+still in the dedupe window.
 """
 
 import time
@@ -28,17 +28,23 @@ from services.wire.events import Event, Reason
 from services.wire.pools import Kind, check_pool_name
 
 _CHUNK: Final = 5_000
-"""Outcomes between two notes in the journal."""
+"""Largest number of outcomes in one append, after which the journal is written."""
 _JOURNALS: Final = "replay"
 
 Tell = Callable[[int, int | None], None]
-"""Told how far a replay is: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
+"""Callback for progress: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of one file. sent: outcomes appended now; before: those an earlier replay had sent; position: the pool's partition
-    holds all of them below it; rows, skipped, refused and first as in `Account`.
+    """Result of the replay of one file.
+
+    Attributes:
+        path: Path of the file.
+        rows, skipped, refused, first: As in `Account`.
+        sent: Number of outcomes sent now.
+        before: Number of outcomes that an earlier replay had sent.
+        position: Log offset in the pool's partition below which all of these outcomes are.
     """
 
     path: Path
@@ -61,9 +67,20 @@ def replay_file(
     again: bool = False,
     tell: Tell = lambda *_: None,
 ) -> Replayed:
-    """Send one file. tell: called while the file is checked, then after each acknowledged chunk.
+    """Send the outcomes of one file to the log. The pool is created if it does not exist.
 
-    Raises `InputError` before anything is sent where the file is not of its kind or the pool is of another one, and `LogError`.
+    Args:
+        settings: Settings of the installation.
+        log: The logs.
+        path: Path of the file.
+        pool: Name of the pool.
+        options: How the file is read; None for the defaults.
+        again: Whether to send outcomes that an earlier replay sent.
+        tell: Called while the file is checked, and after each acknowledged chunk.
+
+    Raises:
+        InputError: Before anything is sent: the file is not of its kind, or the pool is of another kind. Later: the file changed.
+        LogError: The log does not accept the outcomes.
     """
     check_pool_name(pool)
     options = options or FileOptions()
@@ -90,7 +107,7 @@ def replay_file(
 
 
 def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
-    """Outcomes of the file that the log's readers will take; reads and checks all of it."""
+    """Read and check the complete file. Returns the number of outcomes that readers of the log accept."""
     total = 0
     for batch in file.accepted(account):
         total += len(batch)
@@ -99,7 +116,7 @@ def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
 
 
 def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
-    """The outcomes from `start` to `end`, read a second time where there are any to send. sound: all of them were accepted."""
+    """Read the file again, and yield the outcomes from `start` to `end` in chunks. sound: Whether all outcomes of the file are accepted."""
     if start < end:
         batches = ([row.event for row in batch] for batch in file.batches(Account())) if sound else file.accepted(Account())
         accepted = islice(chain.from_iterable(batches), start, end)
@@ -108,13 +125,13 @@ def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator
 
 
 def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
-    """The position after `chunk` once the log acknowledged it."""
+    """Append a chunk to the log, and wait for the acknowledgement. Returns the log offset after it."""
     offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
     return offsets[-1] + 1
 
 
 def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
-    """All that decides what a file's replay sends. Reading a table as usual adds nothing, so that older journals stay good."""
+    """The key of a file's journal: everything that determines what is sent. Default options add nothing, so older journals stay valid."""
     table = [] if options.columns is None else [str(options.columns)]
     table += [] if options.delimiter == "," else [options.delimiter]
     table += [feature.text for feature in options.rules.features]

@@ -1,4 +1,4 @@
-"""Files that people name on the command line: opened, unpacked, and read from the beginning as many times as needed."""
+"""Files named on the command line: opened once, unpacked, and read from the beginning several times."""
 
 import hashlib
 import os
@@ -18,13 +18,13 @@ from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
 from services.imports.exported import EXPORTED, is_exported_csv
 
 _TAKEN: Final = " (taken for scores, one column an agent; --input and --column name what else it is)"
-"""Scores may have any header, so a table whose header was not understood is taken for them."""
+"""Addition to an error's file name. A table with an unknown header is taken for scores, because scores may have any header."""
 
 
 class Source:
-    """One file, kept open. What is no regular file (a pipe) is copied to a temporary one first. One reader at a time.
+    """An open file with one reader at a time. Anything but a regular file, such as a pipe, is first copied to a temporary file.
 
-    Errors of readers that leave its block name the file.
+    As a context manager, it adds the name of the file to each `FormatError` that leaves the block.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,14 +43,14 @@ class Source:
             raise error.within(self.path.name + (_TAKEN if self._unknown_header else "")) from error
 
     def reader(self) -> BufferedReader:
-        """The unpacked bytes from the beginning; ends the reader before."""
+        """A reader of the unpacked bytes from the beginning. The previous reader must not be used any more."""
         self._file.seek(0)
         return unpacked(self._file)
 
     def kind(self, kind: FileKind | None = None, delimiter: str = ",") -> FileKind:
-        """`kind`, or the file's kind by its name and beginning. delimiter: of a table.
+        """`kind`, or the kind guessed from the file's name and beginning. delimiter: Separator of a table's cells.
 
-        Raises `InputError` where the kind cannot be told, or is of no table and another delimiter than a comma is given.
+        Raises `InputError` if the kind cannot be guessed, or if it is not a table and the delimiter is not a comma.
         """
         found = kind or self._guessed(delimiter)
         self._unknown_header = kind is None and found is FileKind.SCORES
@@ -59,7 +59,7 @@ class Source:
         return found
 
     def _guessed(self, delimiter: str) -> FileKind:
-        """The kind by name and beginning; of exports by their columns."""
+        """The kind guessed from name and beginning. Exports are recognized by their columns."""
         first = self._head()
         exported = set(parquet_columns(self.reader())) >= EXPORTED if first.startswith(MAGIC) else is_exported_csv(first)
         if exported:
@@ -67,18 +67,18 @@ class Source:
         return guess(self.path.name, first.decode(errors="replace"), delimiter)
 
     def content_hash(self) -> str:
-        """SHA-256 of the file's bytes as they lie."""
+        """SHA-256 of the file's bytes, before unpacking."""
         self._file.seek(0)
         return hashlib.file_digest(self._file, "sha256").hexdigest()
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """Size and time of the last change: equal while nobody writes into the file."""
+        """Size of the file and time of its last change. They stay equal until the file is written."""
         found = os.fstat(self._file.fileno())
         return found.st_size, found.st_mtime_ns
 
     def _head(self) -> bytes:
-        """Whole lines from the beginning, at least two: half a line could be taken for another name."""
+        """Complete lines from the beginning, at least two if the file has them. A cut line could hide part of a column's name."""
         reader = self.reader()
         data = reader.read(HEAD_BYTES)
         if len(data) < HEAD_BYTES:

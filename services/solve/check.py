@@ -1,6 +1,6 @@
-"""Answers compared with the papers' programs (`ratings_core.reference`), on inputs that are small enough for them.
+"""Checks of results against the reference programs of the papers (`ratings_core.reference`), for small inputs.
 
-A check recomputes the game that the method solves and solves it by the reference program, which shares no arithmetic with the method.
+A check builds the method's margins or game again and solves it with the reference program. The method and the reference share no solver.
 """
 
 from collections.abc import Callable
@@ -26,16 +26,21 @@ from services.solve.registry.margins import chosen
 from services.solve.registry.methods import Parameters, Taken
 
 LINEAR_ERROR: Final = 1e-7
-"""Largest error of ratings that come from linear programs alone, over the largest gain."""
+"""Tolerance of ratings that are computed by linear programs alone, as a fraction of the largest absolute gain."""
 LOSS_ERROR: Final = 1e-5
-"""Largest distance of a loss from the bounds of the reference, over the sum of margins."""
+"""Tolerance of a loss outside of the reference's bounds, as a fraction of the sum of absolute margins."""
 
 
 class Check(msgspec.Struct, frozen=True):
-    """What a comparison found, as `extra.check` of a result shows it.
+    """Comparison of a result with the reference program of its method, shown as `extra.check` of the result.
 
-    source: paper and equation of the program; program: function that solved it; compared: which numbers; difference: the largest one;
-    tolerance: what difference is explained by the exactness of both solvers; agrees: whether difference <= tolerance.
+    Attributes:
+        source: Paper and equation that the program follows.
+        program: Name of the reference function.
+        compared: Which numbers are compared.
+        difference: Largest absolute difference.
+        tolerance: Largest difference that the accuracies of both solvers explain.
+        agrees: Whether difference <= tolerance.
     """
 
     source: str
@@ -48,7 +53,18 @@ class Check(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """size: of the input, in `unit`; most: the largest one that the reference takes; compare: difference, and its unit."""
+    """How results of one method are checked.
+
+    Attributes:
+        source: Paper and equation that the reference program follows.
+        program: Name of the reference function.
+        compared: Which numbers are compared.
+        unit: What `size` counts.
+        most: Largest size that the reference program takes.
+        tolerance: Largest difference of a result that agrees, as a fraction of the scale that `compare` returns.
+        size: Returns the size of the input.
+        compare: Returns the largest absolute difference and the scale of the numbers compared.
+    """
 
     source: str
     program: str
@@ -65,18 +81,18 @@ def check(method: str, problem: Problem, parameters: Parameters, result: SolveRe
 
     Args:
         method: Name of the method.
-        problem: What was solved.
-        parameters: What the method was given.
-        result: Its answer.
+        problem: The problem that was solved.
+        parameters: Parameters of the solve.
+        result: Result of the solve.
 
     Returns:
         The comparison.
 
     Raises:
-        InputError: The method has no reference program, the input is too large for it, or the parameters choose an answer that is not the
-            reference's.
+        InputError: The method has no reference program, the input is too large for it, or the reference program does not support the
+            parameters.
         MissingExtraError: cvxpy is not installed.
-        SolverError: The reference program was not solved.
+        SolverError: The solver did not solve the reference program.
     """
     if method not in _SUBJECTS:
         raise InputError("check", method, f"must be a method with a reference program: {', '.join(_SUBJECTS)}")
@@ -90,7 +106,7 @@ def check(method: str, problem: Problem, parameters: Parameters, result: SolveRe
 
 
 def _difference(names: tuple[str, ...], ratings: Floats, result: SolveResult) -> float:
-    """The largest difference of ratings; infinite where one of both has none."""
+    """Largest absolute difference of ratings; infinite if an agent is rated by only one of the two programs."""
     rating_of = {row.agent: np.nan if row.rating is None else row.rating for row in result.agents}
     answered = np.array([rating_of[name] for name in names])
     if (np.isnan(answered) != np.isnan(ratings)).any():
@@ -157,7 +173,7 @@ def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
 
 
 def _any(problem: Problem) -> Any:
-    """The problem as the method takes it; `methods.taken` has refused others."""
+    """The problem without its static type. `methods.taken` has already checked that the method accepts it."""
     return problem
 
 
@@ -179,7 +195,7 @@ def _agents_and_tasks(taken: Taken) -> int:
 
 
 def _joints_on_tasks(taken: Taken) -> int:
-    """Of the game that the method solves; the task is one of its players. There are three where the method has no choice."""
+    """Number of joint strategies of the method's game, where one player is the task. Methods without the parameter `players` have three."""
     return int(_agents(taken) ** (int(taken.values.get("players", 3)) - 1)) * len(_any(taken.problem).tasks)
 
 

@@ -9,9 +9,9 @@ from services.control.erasures import NameMatcher
 
 
 def without_names(board: SolvedBoard, names: NameMatcher) -> SolvedBoard:
-    """`board` with tokens in place of erased names: in its rows, in what its method adds, and in the start of the next solve.
+    """`board` with tokens in place of erased names: in its rows, in `extra`, and in the stored start of the next solve.
 
-    A name is replaced where a text or a key is equal to it. Longer texts that contain it stay.
+    A string value or a key is replaced only if it equals the name. Longer texts that contain the name stay unchanged.
     """
     result = board.result
     rows = [msgspec.structs.replace(row, agent=token) if (token := names.token(row.agent)) else row for row in result.agents]

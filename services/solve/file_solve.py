@@ -1,4 +1,4 @@
-"""What `equirank solve` answers: one result for a file, or one for each of its slices."""
+"""Results of `equirank solve`: one for a file, or one for each slice of it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,17 +25,17 @@ from services.solve.registry.recency import chosen_half_life
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a file.
+    """The method and the options with which a file is solved.
 
     Attributes:
-        method: A solved or an online method.
-        parameters: Of the method, as text.
-        players: Of the game, where the method has a choice.
-        ties: Whether equal ratings share a rank.
-        tie_tolerance: Ratings this close are equal; None for the method's own.
-        interval_seconds: Most seconds for intervals; None for no intervals.
-        check: Compare with the paper's program.
-        choose_half_life: Find how much old results should count by held-out log loss.
+        method: Name of a solved method or an online method.
+        parameters: Parameters of the method, as text.
+        players: Number of players of the game, for methods with this choice; None for the method's default.
+        ties: `keep`: equal ratings share a rank; `order`: they are ordered by name.
+        tie_tolerance: Ratings that differ by at most this are equal; None for the method's default.
+        interval_seconds: Time limit for intervals, in seconds; None for no intervals.
+        check: Whether to compare the result with the paper's reference program.
+        choose_half_life: Whether to choose the half-life of results by held-out log loss.
     """
 
     method: str
@@ -53,12 +53,12 @@ class Reading:
     """A file and how it is read.
 
     Attributes:
-        file: The file.
-        options: How its rows become outcomes.
-        pool: Whose outcomes, where it names several.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
-        unlisted: What a ballot says of unlisted alternatives.
-        bucket_seconds: Width of a time bucket; None: all games in one.
+        file: Path of the file.
+        options: How rows become outcomes.
+        pool: Pool whose outcomes are read, if the file names several pools.
+        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
+        unlisted: Meaning of agents that a ballot does not list; None for the default of the file's kind.
+        bucket_seconds: Width of a time bucket in seconds; None puts all games into one bucket.
     """
 
     file: Path
@@ -71,14 +71,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer for a file or a slice of it.
+    """The answer for a file or for one slice of it.
 
     Attributes:
-        slice: Value of the column of slices; empty for a whole file.
-        result: The result; None where the slice could not be solved.
-        error: Why not.
-        left_out: Rows of the whole file that are no outcome, by reason.
-        checked: Comparison with the paper's program, where asked for.
+        slice: Value of the slice column; empty for a file without slices.
+        result: The result; None if the slice could not be solved.
+        error: Why the slice could not be solved; None if it has a result.
+        left_out: Reason -> number of rows in all slices that are not outcomes.
+        checked: Comparison with the paper's reference program; None without a check.
     """
 
     slice: str
@@ -89,7 +89,7 @@ class Answer:
 
 
 def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
-    """Fold the file by an online method, each slice by itself.
+    """Fold each slice of the file separately with an online method.
 
     Raises:
         InputError: An option of solved methods was given, or the file cannot be folded.
@@ -102,7 +102,10 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:
-    """Raise `InputError` for an option of solved methods. others: further options by name, None where not given."""
+    """Raise `InputError` if an option that only solved methods support was given.
+
+    others: Further options by name; None if not given.
+    """
     given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
     given |= {"check": asked.check or None, "choose-half-life": asked.choose_half_life or None, "bucket-seconds": bucket_seconds, **others}
     if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
@@ -110,11 +113,11 @@ def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -
 
 
 def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
-    """Solve the file by a solved method, each slice by itself. A slice that cannot be solved gives an answer with its error.
+    """Solve each slice of the file separately with a solved method. If a slice cannot be solved, its answer contains the error.
 
     Raises:
-        InputError: The file cannot be read, or, without slices, cannot be solved.
-        SolverError: Without slices: the method did not reach its accuracy.
+        InputError: The file cannot be read, or a file without slices cannot be solved.
+        SolverError: On a file without slices: the method did not reach its accuracy.
     """
     rules, takes = reading.options.rules, methods.find(asked.method).takes
     if rules.features and takes is not Takes.FEATURES:
@@ -128,12 +131,16 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
 
 
 def counting_of(asked: Asked, bucket_seconds: float | None) -> Counting:
-    """How games are counted for what is asked."""
+    """How games must be counted for the method and the options of `asked`."""
     return Counting(methods.find(asked.method).takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, bucket_seconds)
 
 
 def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str | None) -> Iterator[Answer]:
-    """One answer for each slice. slice_by: column of the slices. Raises as `solved_answers` does."""
+    """Solve each slice and yield its answer.
+
+    slice_by: Name of the slice column; None if the file has no slices.
+    Raises `InputError` and `SolverError` as `solved_answers` does.
+    """
     for value, loaded in loaded_slices.items():
         try:
             result, checked = _solved(asked, loaded.problem)
@@ -161,7 +168,10 @@ def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
 def answer_of(
     value: str, result: SolveResult, kind: FileKind, left_out: dict[str, int], slice_by: str | None, checked: Check | None = None
 ) -> Answer:
-    """The answer for a slice, whose result says what kind of input it is of, which rows were left out, and how it was checked."""
+    """The answer for a slice. The input kind, the slice, the rows left out and the check are added to its result.
+
+    value: Value of the slice column.
+    """
     extra = {
         **result.extra,
         **({"rows_left_out": left_out} if left_out else {}),
@@ -172,7 +182,10 @@ def answer_of(
 
 
 def _with_players(asked: Asked, problem: Problem) -> dict[str, str]:
-    """`--players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
+    """The method's parameters, with `--players` added for methods that have this parameter. All other methods accept only 2 players.
+
+    Raises `InputError` for another number, or if `players` is given twice.
+    """
     method, players, parameters = asked.method, asked.players, asked.parameters
     choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
     if players is None or (players == 2 and not choice):

@@ -1,7 +1,8 @@
-"""Online methods on a file: `equirank solve FILE --method elo` folds the file in its order through the state of a live pool.
+"""Online methods on a file: `equirank solve FILE --method elo` folds the rows of the file in their order.
 
-The fold is `services.state.pool.PoolState`, which shards use, so ratings equal those of a live pool that received the same outcomes in
-the same order, digit for digit. Retractions of the file are known from its beginning, as in a generation that was built after them.
+The fold is `services.state.pool.PoolState`, which shards use too. The ratings therefore equal, digit for digit, those of a live pool that
+received the same outcomes in the same order. Retractions in the file apply to all of its rows, as in a generation that was built after
+them.
 """
 
 import time
@@ -35,7 +36,7 @@ from services.wire.pools import Kind
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """An online method's ratings of a file. left_out: rows that are no outcome, by why."""
+    """Ratings of an online method on a file. left_out: reason -> number of rows that are not outcomes."""
 
     kind: FileKind
     result: SolveResult
@@ -50,23 +51,23 @@ def fold_slices(
     pool: str | None = None,
     bad_rows: BadRows = "refuse",
 ) -> dict[str, Folded]:
-    """Fold each slice of a file of games by an online method, in the order of its rows and in one reading.
+    """Fold each slice of a file of games with an online method, in the order of its rows. The file is read once.
 
     Args:
         path: The file.
         method: Name of an online method (`ratings_core.online.RATERS`).
-        parameters: Its parameters as text; those left out take their defaults.
-        options: How the file is read.
-        pool: Pool of the outcomes, where the file names several.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
+        parameters: Parameters as text; missing parameters take their defaults.
+        options: How the file is read; None for the defaults.
+        pool: Pool whose outcomes are read, if the file names several pools.
+        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
 
     Returns:
-        Value of the column `options.rules.slice_by`, in order of the values, and the ratings of its rows. Without such a column all rows
-        are one slice with an empty value. `left_out` counts rows of the whole file. Results hold all agents, best first, with the
-        deviations and intervals of methods that hold beliefs.
+        Value of the column `options.rules.slice_by` -> ratings of its rows, in order of the values. Without such a column all rows are one
+        slice with an empty value. `left_out` counts rows of the complete file. Results hold all agents, best first. Methods that hold
+        beliefs add deviations and intervals.
 
     Raises:
-        InputError: The file holds no games, a row is bad, or a parameter is not one of the method.
+        InputError: The file holds no games, a row is bad, or the method does not have one of the parameters.
     """
     options = options or FileOptions()
     begun = time.perf_counter()
@@ -88,19 +89,19 @@ def fold_slices(
 
 
 def _fold(file: str, state: PoolState, rows: Sequence[Row]) -> None:
-    """Fold rows in order. Raises `InputError` naming the first one that the state refuses."""
+    """Fold rows in order. Raises `InputError` for the first row that the state refuses, with the number of refused rows."""
     if refused := state.fold([row.event for row in rows]):
         first = refused[0]
         raise InputError(f"{file}: line {rows[first.at].line}: {first.path}", f"{len(refused)} refused", first.rule)
 
 
 def offline_fold(method: str, parameters: dict[str, str]) -> FoldSettings:
-    """What a fold of one online method keeps. Raises `InputError`."""
+    """Fold settings with one online method and the largest dedupe window. Raises `InputError` for an invalid parameter."""
     return FoldSettings(online={method: _numbers(method, parameters)}, dedupe_window=MAX_CAPACITY)
 
 
 def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
-    """Parameters as numbers, whole ones where the default is whole. Raises `InputError`."""
+    """Parameters as numbers: int where the method's default is an int, otherwise float. Raises `InputError`."""
     known = {one.name: one.default for one in fields(RATERS[method])}  # type: ignore[arg-type]  # raters are dataclasses by their protocol
     numbers: dict[str, float] = {}
     for name, text in parameters.items():
@@ -114,14 +115,14 @@ def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
 
 
 def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
-    """The empty state of a pool's first generation, which leaves out what the file retracts."""
+    """The empty state of a pool's first generation. It leaves out the outcomes that the file retracts."""
     created = PoolCreated(pool=named.pool, kind=Kind.GAMES, time=0.0)
     generation = Generation(pool=named.pool, number=1, start=0, time=0.0, fold=fold, retraction_horizon=len(named.retractions))
     return PoolState(created, generation, Retracted.of(named.retractions))
 
 
 def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
-    """All agents of a state as a result; ranks and rows as those of a live board."""
+    """The result with all agents of a state. Ranks and rows equal those of a live board. Raises `InputError` for a state without games."""
     if not len(state.content.agents):
         raise InputError("file", 0, "must hold games that the options do not leave out")
     ids = np.arange(len(state.content.agents), dtype=np.int32)

@@ -1,4 +1,7 @@
-"""Which games or measurements a pool should see next: computed when asked, from its newest checkpoint, for API and `equirank next`."""
+"""Recommendation of the next games or measurements of a pool, computed on request from its newest checkpoint.
+
+The API and `equirank next` use it.
+"""
 
 import time
 from typing import Any, Final
@@ -23,7 +26,7 @@ from services.wire.pools import Kind
 
 MOST_AGENTS: Final = 300
 _SOLVE_SECONDS: Final = 30.0
-"""Of one solve for a question. The caller waits for it, and other questions wait behind it."""
+"""Time limit in seconds for the solve of one request: its caller waits for it, and so do later requests."""
 TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
 
 
@@ -73,9 +76,22 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
-    """The next `games`, or measurements, of a pool. count: pairs or cells listed at most.
+    """Recommend the next games or measurements of a pool.
 
-    Raises `InputError` for an unknown target, and `NoCheckpoint`.
+    Args:
+        files: The checkpoints.
+        head: Head of the pool; it names the partition and the generation whose checkpoint is read.
+        target: `top:K`, `agent:NAME` or `all` (games), or `deviation:NAME` (scores).
+        games: Number of games or measurements to plan.
+        floor: Share of the games that is drawn evenly from all pairs or cells.
+        count: Largest number of pairs or cells listed.
+
+    Returns:
+        The recommendation. If the target does not apply to the pool, only the request's own fields and `not_applicable` are set.
+
+    Raises:
+        InputError: The target or its agent is unknown.
+        NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
     begun = time.perf_counter()
     what, _, whom = target.partition(":")
@@ -162,9 +178,11 @@ def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: i
 
 
 def _sensitivity(given: ScoresInput, agent: int) -> Floats:
-    """How far the agent's deviation rating moves with each mean score: its gain over play, whose joint probabilities are those held.
+    """Derivative of the agent's deviation rating with respect to each mean score, float64 (agents, tasks); the equilibrium is held fixed.
 
-    Raises `NotApplicable` where cells are missing, or the ratings are not certain.
+    The rating is the gain of always playing this agent. Each joint (a, t) of probability p adds p to the agent's cell of task t and
+    subtracts p from cell (a, t).
+    Raises `NotApplicable` if a cell is not measured, or if the solve does not end within its time limit.
     """
     if lacking := int(np.isnan(given.scores).sum()):
         raise methods.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
@@ -183,7 +201,11 @@ def _sensitivity(given: ScoresInput, agent: int) -> Floats:
 
 
 def _measured(given: ScoresInput, table: ScoreTable) -> tuple[Floats, Floats, str]:
-    """Number of measurements and variance of one, for each cell; the variance is of a task, pooled over agents measured twice or more."""
+    """Weight of the measurements of each cell, the variance of one measurement in it, and the assumption behind the variance.
+
+    The variance is estimated for each task, pooled over agents that were measured there at least twice. Tasks without such an agent get
+    the variance pooled over all tasks; it is 1 if nothing was measured twice. Arrays are float64 (agents, tasks).
+    """
     cells = table.cells()
     count, within = np.zeros(given.scores.shape), np.zeros(given.scores.shape)
     count[cells.agent, cells.task] = cells.weight
@@ -202,7 +224,7 @@ def _id(names: tuple[str, ...], name: str) -> int:
 
 
 def _listed(rows: list[NextMatch], candidates: int) -> dict[str, Any]:
-    """The rest of the rates, evenly over those that are not listed."""
+    """The listed rows, and the mean rate of the candidates that are not listed."""
     others = candidates - len(rows)
     left = max(0.0, 1.0 - sum(row.rate for row in rows))
     return {"matches": rows, "others": others, "other_rate": left / others if others else 0.0}

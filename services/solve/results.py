@@ -1,4 +1,4 @@
-"""Results as files beside the checkpoints: what the store is filled from when it was lost, and the history of each board."""
+"""Result files beside the checkpoints. They hold the history of each board, and the store is filled again from them after a loss."""
 
 import logging
 import re
@@ -24,13 +24,19 @@ class ResultFile(NamedTuple):
 
 
 class ResultFiles:
-    """One file a result, named by pool, method, generation, position, and a number where those repeat; the newest `most` kept."""
+    """One file per result. Its name holds pool, method, generation, position, and a sequence number.
+
+    The sequence number separates several results at one position. The newest `most` results of each method on each pool are kept.
+    """
 
     def __init__(self, files: BlobFiles, most: int) -> None:
         self._files, self._most = files, most
 
     def write(self, board: SolvedBoard) -> str:
-        """Write one result, then remove those that are older than the newest few; its name. What cannot be removed waits for the next."""
+        """Write one result, then remove the oldest results beyond the limit. Returns the name of the new file.
+
+        If an old result cannot be removed, a warning is logged, and the next write tries again.
+        """
         written, job = self._write(board), Job(board.pool, board.result.method)
         try:
             for name in self._files.tree(_folder(job))[: -self._most]:
@@ -49,9 +55,9 @@ class ResultFiles:
         return written
 
     def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard]) -> dict[str, str]:
-        """Replace the results of one method on one pool by what `change` returns. Returns the new names of their files by the old ones.
+        """Apply `change` to all results of one method on one pool. Returns old file name -> new file name of each changed result.
 
-        A file is removed once the one in its place is written: a crash between the two leaves one result twice in the history.
+        The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
         """
         renamed: dict[str, str] = {}
         for name in self._named(_folder(job)):
@@ -67,19 +73,22 @@ class ResultFiles:
             self._files.remove(name)
 
     def kept(self, log: str) -> Iterator[ResultFile]:
-        """The whole results that were computed from this log; of each pool and method oldest first."""
+        """The readable results that were computed from this log, grouped by pool and method, oldest first in each group."""
         for name in self._named("results"):
             if (board := read_result(self._files, name)) is not None and board.log == log:
                 yield ResultFile(name, board)
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
-        """The whole results of one method on one pool, newest first."""
+        """The readable results of one method on one pool, newest first."""
         for name in reversed(self._named(_folder(job))):
             if (board := read_result(self._files, name)) is not None:
                 yield board
 
     def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
-        """The newest result of each method on one pool that is whole and was computed from this log, by method."""
+        """The newest result of each method on one pool, ordered by method.
+
+        A method is left out if its newest file is unreadable or was computed from another log.
+        """
         newest = {name.split("/")[2]: name for name in self._named(f"results/{pool}")}
         boards = [read_result(self._files, name) for _, name in sorted(newest.items())]
         return [board for board in boards if board is not None and board.log == log]
@@ -89,7 +98,7 @@ class ResultFiles:
 
 
 def read_result(files: BlobFiles, name: str) -> SolvedBoard | None:
-    """The result in a file; None where it is not there, was half written by a crash, was damaged, or is of another version."""
+    """The result in a file; None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version."""
     try:
         return msgspec.json.decode(files.read(name), type=SolvedBoard)
     except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):

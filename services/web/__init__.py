@@ -1,4 +1,4 @@
-"""The web pages: HTML, one script, one style sheet, and plotly.js from the plotly wheel. Nothing is loaded from other hosts.
+"""The web pages: HTML, a script, a style sheet, and plotly.js from the plotly wheel. Nothing is loaded from other hosts.
 
 May import: third-party libraries only.
 Read first: `routes.py`, `static/`.
@@ -22,25 +22,25 @@ _NAMES: Final = ("app.js", "app.css", "plotly.min.js")
 
 @dataclass(frozen=True)
 class Asset:
-    """One file as it is sent."""
+    """A file of the pages, as it is sent to browsers."""
 
     content: bytes
     media_type: str
 
     @cached_property
     def digest(self) -> str:
-        """Names this very content."""
+        """Digest of the content. It is part of the file's address, so that browsers can cache the file."""
         return blake2b(self.content, digest_size=8).hexdigest()
 
     @cached_property
     def gzipped(self) -> bytes:
-        """The content compressed, the same bytes each time."""
+        """The content compressed with gzip, without a time, so that its bytes are always the same."""
         return gzip.compress(self.content, 6, mtime=0)
 
 
 @cache
 def asset(name: str) -> Asset | None:
-    """A file that the page loads; None for a name that it does not."""
+    """A file that the page loads; None for any other name."""
     if name not in _NAMES:
         return None
     path = _plotly() if name == "plotly.min.js" else _STATIC / name
@@ -49,7 +49,7 @@ def asset(name: str) -> Asset | None:
 
 @cache
 def page() -> Asset:
-    """The page, which names its files by their content."""
+    """The main page. The addresses of its files contain their digests."""
     text = (_STATIC / "index.html").read_text()
     for name in _NAMES:
         found = asset(name)
@@ -65,7 +65,7 @@ def page_of_routes(api: Mapping[str, Any]) -> Asset:
 
 
 def _plotly() -> Path:
-    # Found without importing it: the package takes a second, and only its script is wanted.
+    # The package is not imported, because that takes a second and only its script is needed.
     spec = find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError("plotly is not installed: install Equirank with its dependencies")

@@ -1,4 +1,4 @@
-"""The API's description as a page for people: every route with its parameters, body and answer, made from the OpenAPI object."""
+"""The API's description as a web page, made from the OpenAPI object: every route with its parameters, body and answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -27,7 +27,7 @@ _FOOT: Final = "</main>\n</body>\n</html>\n"
 
 
 def routes_page(api: Described, style: str) -> str:
-    """The page. api: an OpenAPI object; style: address of the style sheet."""
+    """The page as HTML. api: OpenAPI object. style: Address of the style sheet."""
     routes = [_route(path, verb, told) for path, verbs in api["paths"].items() for verb, told in verbs.items()]
     objects = [_object(name, schema) for name, schema in sorted(api["components"]["schemas"].items())]
     head = _HEAD.format(style=escape(style), about=escape(api["info"]["description"]))
@@ -44,7 +44,7 @@ def _route(path: str, verb: str, told: Described) -> str:
 
 
 def _content(told: Described) -> Iterator[Described]:
-    """The schemas of a body or an answer that is JSON."""
+    """The schemas of a JSON body or answer."""
     schema = told.get("content", {}).get("application/json", {}).get("schema")
     if schema:
         yield from schema.get("oneOf", [schema])
@@ -62,7 +62,10 @@ def _object(name: str, schema: Described) -> str:
 
 
 def _table(what: str, rows: Sequence[tuple[str, Described, bool, str]]) -> str:
-    """rows: name, schema, whether it has to be given, meaning. Empty without rows; without the column of meanings if it is empty."""
+    """A table as HTML; empty without rows. The column of meanings is left out if all are empty.
+
+    rows: Name, schema, whether it is required, and meaning.
+    """
     if not rows:
         return ""
     said = any(about for *_, about in rows)

@@ -1,4 +1,4 @@
-"""How long to leave a store alone that did not answer, for those who have other work than to wait for it."""
+"""Pauses after a failure of the store, for loops that have other work to do."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,25 +8,31 @@ from typing import Final
 from services.boards.store.protocol import StoreError
 
 _LOAD: Final = 4.0
-"""An attempt that waited for s seconds is followed by a rest of _LOAD * s: most of the time is left for other work, and a store that
-refuses at once is asked again at once."""
+"""Length of the pause, as a multiple of the time that the failed attempt took. Most time is thus left for other work, and a store that
+refuses at once is used again at once."""
 _MOST_SECONDS: Final = 30.0
 
 
 class Backoff:
-    """A loop asks while `over`, and asks inside `asking`. timer: seconds that never go back."""
+    """Pauses the use of a store after a failure.
+
+    A loop uses the store only if `over` is true, and only inside a block of `asking`.
+
+    Args:
+        timer: Returns seconds that never go back.
+    """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
         self._timer, self._until = timer, float("-inf")
 
     @property
     def over(self) -> bool:
-        """Whether the store may be asked."""
+        """Whether the pause is over, so that the store may be used."""
         return self._timer() >= self._until
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """A store that fails inside is left alone for a while; the failure goes on."""
+        """A block that uses the store. A `StoreError` inside starts a pause and is raised further."""
         began = self._timer()
         try:
             yield

@@ -1,4 +1,4 @@
-"""Beliefs as the store holds them, and in the rows that readers get: evaluated for the rows of a page, never by a scan."""
+"""Beliefs in the store, and in the rows that readers get. Deviations are evaluated for the rows of a page only."""
 
 import msgspec
 
@@ -7,19 +7,22 @@ from services.boards.result import AgentRow
 
 
 def text_of(belief: Belief) -> str:
-    """A belief as the value of a hash, every bit of it: its deviation, and how that grows where it does."""
+    """A belief as text, exact to the last bit: "DEVIATION", or "DEVIATION WANDER SINCE" if the deviation grows with pool time."""
     deviation, wander, since = belief
     return f"{deviation!r} {wander!r} {since}" if wander else repr(deviation)
 
 
 def of_text(text: str) -> Belief:
-    """The belief whose text this is."""
+    """The belief from a text that `text_of` returned."""
     deviation, *growth = text.split(" ")
     return Belief(float(deviation), float(growth[0]), int(growth[1])) if growth else Belief(float(deviation))
 
 
 def believed(row: AgentRow, belief: Belief | None, model: BeliefModel, time: float | None) -> AgentRow:
-    """An online method's row with the deviation and the interval of its belief as of `time`; unchanged if it has no belief."""
+    """An online method's row with the deviation and the interval of its belief at `time`; unchanged if it has no belief.
+
+    time: Pool time; None before the first outcome.
+    """
     if row.rating is None or belief is None:
         return row
     low, high = model.interval(row.rating, belief, time)

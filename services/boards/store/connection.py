@@ -1,4 +1,4 @@
-"""One connection pool to Redis, and its failures as `StoreError`: the one place that decides what is worth another try."""
+"""A connection pool to Redis. It converts failures of Redis to `StoreError` and decides which of them another try can solve."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,41 +20,41 @@ T = TypeVar("T")
 _TIMEOUT_SECONDS: Final = 5.0
 _RETRIES: Final = 2
 _SILENCES: Final = 3.0
-"""A server that did not answer within a caller's patience is left alone for so many times that long."""
+"""After a server did not answer within `patience`, it is not used for this many times `patience`."""
 _PASSING = (redis.exceptions.OutOfMemoryError, redis.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 _PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICAS")
-"""As scripts wrap them in an error of their own."""
+"""Words that identify these errors in the text of a script's error."""
 
 Command: TypeAlias = Callable[[Any], object]
 """Sends one command, or queues it on a pipeline: `methodcaller` of the name of redis-py's method and its arguments."""
 
 Call: TypeAlias = tuple[Script, Sequence[str], Sequence[str | int | bytes]]
-"""A script, its keys and its arguments."""
+"""A script with its keys and its arguments."""
 
 
 class Connection:
-    """Commands and scripts on one Redis, shared by the threads of a process. Raises `StoreError` only.
+    """Commands and scripts on one Redis, shared by the threads of a process. Raises only `StoreError`.
 
-    Guarantee: a command that returned was executed; one that raised may have been. Nothing is retried after a server's refusal.
-    No PING is ever sent: a server that cannot save refuses it, and still answers readers.
+    Guarantee: a command that returned was executed. A command that raised may have been executed. Nothing is retried after the server
+    refused it. The connection does not send PING by itself, because a server that cannot save refuses PING but still serves readers.
 
     Args:
         url: redis://, rediss:// or unix://.
-        patience: Seconds that one command may take, for callers that somebody waits for: nothing is tried twice, and a server that did
-            not answer in time is left alone for some seconds, in which every command fails at once. None for those that have time.
+        patience: Time limit of a command in seconds, for callers with a waiting client. Nothing is then tried twice. After a timeout,
+            every command fails at once for 3 times as long. None for other callers: 5 s and two retries.
     """
 
     def __init__(self, url: str, *, patience: float | None = None) -> None:
         seconds, retries = (_TIMEOUT_SECONDS, _RETRIES) if patience is None else (patience, 0)
         self._patience, self._silent_until = patience, float("-inf")
         self.garbage = 0
-        """Values that were not what their key holds, and were skipped."""
+        """Number of values that could not be decoded or had a wrong type, and were skipped."""
         retry = Retry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), retries)
         try:
             self.client: Any = redis.Redis.from_url(
                 url,
                 decode_responses=True,
-                encoding_errors="replace",  # bytes that are no text become text that is no JSON, and are skipped as that
+                encoding_errors="replace",  # invalid bytes become text that is not JSON, which is then skipped
                 socket_timeout=seconds,
                 socket_connect_timeout=seconds,
                 retry=retry,
@@ -63,16 +63,16 @@ class Connection:
             raise StoreError(f"not a Redis URL ({error}): set EQUIRANK_REDIS to redis://, rediss:// or unix://", retriable=False) from error
 
     def close(self) -> None:
-        """Give the pool's connections back."""
+        """Close the connections."""
         self.client.close()
 
     def run(self, command: Callable[[Any], T]) -> T:
-        """The answer to one command."""
+        """Send a command and return its answer."""
         with self._asking():
             return command(self.client)
 
     def decoded(self, decode: Callable[[str], T], text: str | None) -> T | None:
-        """The value that `text` holds; None if it is missing or garbage; its owner writes it again."""
+        """The decoded value of a text; None if the text is missing or cannot be decoded. Its writer writes the value again."""
         try:
             return None if text is None else decode(text)
         except (msgspec.DecodeError, ValueError):
@@ -80,9 +80,9 @@ class Connection:
             return None
 
     def pipeline(self, commands: Iterable[Command], *, skip_garbage: bool = False) -> list[Any]:
-        """Answers of several commands in one round trip; they are not one transaction. The first refusal is raised.
+        """Send several commands in one round trip, but not as a transaction. Raises the first error among their answers.
 
-        skip_garbage: None for a key of a foreign type, so that one pool's key does not keep readers from the others.
+        skip_garbage: Return None for a key of a wrong type instead, so that one pool's bad key does not affect other pools.
         """
         with self._asking(), self.client.pipeline(transaction=False) as pipe:
             for command in commands:
@@ -95,13 +95,14 @@ class Connection:
             return list(map(_answer, answers))
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
-        """One script's answer."""
+        """Run a script and return its answer."""
         return self.calls([(script, keys, arguments)])[0]
 
     def calls(self, calls: Sequence[Call]) -> list[Any]:
-        """Answers of several scripts in one round trip.
+        """Run several scripts in one round trip and return their answers.
 
-        Scripts that a restarted server forgot are loaded and all run again: harmless, as every one of ours writes absolute values.
+        If the server lacks a script, for example after a restart, all scripts are loaded and all calls run again. This is safe because
+        all scripts write absolute values.
         """
         commands = [methodcaller("evalsha", script.sha, len(keys), *keys, *arguments) for script, keys, arguments in calls]
         try:
@@ -112,7 +113,7 @@ class Connection:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Redis's errors as `StoreError`. A server that did not answer within a caller's patience is left alone for a while."""
+        """A block that uses Redis. Errors of Redis become `StoreError`, and a timeout of `patience` starts a pause."""
         began = time.monotonic()
         if began < self._silent_until:
             raise StoreError("Redis did not answer in time and is asked again in some seconds", retriable=True)
@@ -125,7 +126,7 @@ class Connection:
 
 
 class _ForgottenError(StoreError):
-    """The server knows none of our scripts."""
+    """The server does not have the scripts, for example after a restart."""
 
 
 def _answer(answer: object) -> object:

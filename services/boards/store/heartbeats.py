@@ -11,39 +11,39 @@ from services.boards.store.connection import Connection
 from services.boards.store.keys import Keys
 
 SUPERSEDED_SECONDS: Final = 60
-"""For so long after its last heartbeat the owner of a partition with a higher epoch keeps the place against one with a lower epoch."""
+"""A heartbeat of a lower epoch does not replace one of a higher epoch that is younger than this."""
 KEPT_SECONDS: Final = 30 * 24 * 3600
-"""How long the heartbeats of an installation that was switched off stay, so that readers can say since when nothing was folded. Beside an
-engine of another log they are removed after `logs.GONE_SECONDS` with all keys of their log."""
+"""How long the heartbeats of an installation that was switched off are kept, so that readers can see how long nothing has been folded.
+An engine of another log removes them after `logs.GONE_SECONDS`, with all keys of their log."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Heartbeat).decode
 
 
 class Heartbeats:
-    """Writes and reads the heartbeats of one log's partitions. Their ages go by the clock of Redis."""
+    """Writes and reads the heartbeats of one log's partitions. Their ages are measured by the clock of Redis."""
 
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._redis, self._key = connection, keys.folding
 
     def write(self, heartbeats: Sequence[Heartbeat]) -> None:
-        """Write each partition's heartbeat. One of a superseded shard changes nothing."""
+        """Write each partition's heartbeat. A heartbeat of a superseded shard is ignored."""
         if not heartbeats:
             return
         fields = [text for one in heartbeats for text in (str(one.partition), str(one.epoch), _encode(one).decode())]
         self._redis.call(scripts.BEAT, [self._key], [SUPERSEDED_SECONDS, KEPT_SECONDS, *fields])
 
     def read(self) -> dict[int, Heard]:
-        """Newest heartbeat of each partition that has one. What is no heartbeat is left out: its shard writes it again."""
+        """Partition -> its newest heartbeat, for partitions that have one. Invalid values are left out; their shard writes them again."""
         (seconds, micros), fields = self._redis.pipeline([lambda pipe: pipe.time(), lambda pipe: pipe.hgetall(self._key)])
         now = seconds + micros / 1e6
         return {one.heartbeat.partition: one for text in fields.values() if (one := _heard(text, now)) is not None}
 
 
 def _heard(text: str, now: float) -> Heard | None:
-    """A heartbeat from "EPOCH TIME JSON"; None where the text is of another form."""
+    """The heartbeat in a text "EPOCH TIME JSON"; None if the text has another form."""
     try:
         _, at, body = text.split(" ", 2)
-        return Heard(_decode(body), abs(now - float(at)))  # a time ahead of the clock was written before the clock was put back
+        return Heard(_decode(body), abs(now - float(at)))  # abs: the clock may have been set back since the time was written
     except (ValueError, msgspec.DecodeError):
         return None

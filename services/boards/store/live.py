@@ -1,4 +1,4 @@
-"""Live boards on Redis: sorted sets that shards update a few agents at a time, and the head that makes an update count."""
+"""Live boards on Redis: sorted sets that shards update a few agents at a time, and the head, which commits each update."""
 
 import math
 import secrets
@@ -20,9 +20,9 @@ from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard
 from services.wire.pools import check_pool_name, is_pool_name
 
 MEMBERS_A_CALL: Final = 200
-"""Most board members that one script writes: readers wait no longer than that takes."""
+"""Largest number of agents that one script writes. Readers wait while a script runs, so this bounds their wait."""
 STALE_SECONDS: Final = 60
-"""How long a board that was switched away stays, for readers that are in the middle of it."""
+"""How long a replaced board is kept, for readers that have begun to read it."""
 _CALLS_A_TRIP: Final = 16
 
 _pack_members = msgspec.msgpack.Encoder().encode
@@ -33,7 +33,8 @@ _decode_head = msgspec.json.Decoder(PoolHead).decode
 class LiveBoards:
     """Publishes and reads live boards. Redis must not evict them (maxmemory-policy noeviction or volatile-*).
 
-    Remembers what it committed, so that a store that lost it is found out.
+    The object remembers its last commit of each pool. If the store holds an older state, the store has lost data, and `publish` raises
+    `StoreLost`.
     """
 
     def __init__(self, connection: Connection, keys: Keys) -> None:
@@ -41,9 +42,17 @@ class LiveBoards:
         self._committed: dict[str, Fence] = {}
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
-        """Write changed agents of each live board and then the head; False when fenced (nothing written).
+        """Write the changed agents of each live board, and then the head. Returns False if the fence rejects the write.
 
-        Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
+        Args:
+            head: The pool's head. Its generation and position are part of the fence.
+            epoch: Epoch of the writing shard.
+            boards: Method -> its changed agents.
+
+        Raises:
+            StoreLost: The store lost an earlier publication of this writer, at least in part. The next call must contain all agents.
+            StoreError: The store does not answer.
+            InputError: A name or a number breaks a rule.
         """
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
         token = f"{epoch}-{secrets.token_hex(8)}"
@@ -56,38 +65,38 @@ class LiveBoards:
         return self._commit(head, fence, token, boards)
 
     def published(self, pool: str) -> Fence | None:
-        """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
+        """The fence of the pool's newest commit; None if the store has none, because the pool is new or was lost."""
         stands = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), Fence._fields))
         return None if None in stands else Fence(*map(int, stands))
 
     def names(self) -> set[str]:
-        """Names of all pools that were published, also of those that have no head any more."""
+        """Names of all published pools, also of pools whose head was lost."""
         return set(self._redis.run(lambda client: client.smembers(self._keys.pools)))
 
     def pools(self) -> list[PoolHead]:
-        """All pools by name."""
+        """Heads of all pools, ordered by name."""
         return [head for head in self._heads(sorted(filter(is_pool_name, self.names()))).values() if head is not None]
 
     def head(self, pool: str) -> PoolHead | None:
-        """What `pool` shows first; None when the store knows nothing of it."""
+        """Head of the pool; None if the store has none."""
         return self._heads([check_pool_name(pool)])[pool]
 
     def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
-        """Rows start to start + count of a live board (0 is the best agent)."""
+        """Rows `start` to `start + count` of a live board (0 is the best agent); None if there is no such board."""
         return next(iter(self.pages(self.head(pool), [method], start, count)), None)
 
     def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
-        """Rows start to start + count of several live boards of a pool whose newest head is `head`, without those that are not there."""
+        """Rows `start` to `start + count` of several live boards of the pool of `head`. Missing boards are left out."""
         check_window(start, count)
         return self._pages(head, methods, scripts.PAGE, [start, count])
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
-        """`count` rows with the agent in the middle."""
+        """`count` rows with the agent in the middle; None if the agent is not on the board."""
         check_window(0, count)
         return next(iter(self._pages(self.head(pool), [method], scripts.AROUND, [agent, count])), None)
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
-        """How many outcomes each of `agents` took part in, 0 for those not known."""
+        """Number of outcomes in which each agent took part; 0 for unknown agents."""
         if not agents:
             return []
         name = self._keys.live(pool, generation, ACTIVITY)
@@ -95,7 +104,7 @@ class LiveBoards:
         return list(map(_outcomes, found))
 
     def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
-        """The agent's row on every live board that it is on, by method."""
+        """Method -> the agent's row on its live board, for all live boards that the agent is on."""
         head = self.head(pool)
         if head is None:
             return {}
@@ -105,12 +114,12 @@ class LiveBoards:
         return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
     def forget(self, pool: str) -> None:
-        """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
+        """Remove all boards of a pool, its fence last. Used if the boards include records that the log lost."""
         self._remove(check_pool_name(pool))
         self._committed.pop(pool, None)
 
     def remove(self, pools: Iterable[str]) -> None:
-        """Remove everything of `pools`, and no longer list them."""
+        """Remove all boards of `pools`, and their names from the list of pools."""
         for pool in pools:
             self._remove(pool)
             self._redis.run(methodcaller("srem", self._keys.pools, pool))
@@ -127,7 +136,7 @@ class LiveBoards:
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:
-        """Remove a pool, its fence last, so that an interrupted removal can be continued."""
+        """Remove all boards of a pool, its fence last, so that an interrupted removal can be continued."""
         keys = self._keys
         boards, methods = self._redis.pipeline([methodcaller("smembers", keys.boards(pool)), methodcaller("smembers", keys.methods(pool))])
         versions = self._redis.pipeline([methodcaller("hget", keys.solved(pool, method), "version") for method in methods])
@@ -139,7 +148,7 @@ class LiveBoards:
         self._redis.pipeline([methodcaller("unlink", name) for name in names])
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
-        """By name; None for those that the store knows nothing of."""
+        """Pool -> its head; None for pools without a head in the store."""
         commands = [methodcaller("get", self._keys.head(pool)) for pool in pools]
         answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
         return {pool: self._redis.decoded(_decode_head, head) for pool, head in zip(pools, answers, strict=True)}
@@ -155,7 +164,7 @@ class LiveBoards:
         if not self._took(pool, verdict):
             return False
         self._committed[pool] = fence
-        self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head: a listed pool has one
+        self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head, so that every listed pool has a head
         if stale:
             self._redis.pipeline(self._retire(pool, stale))
         return True
@@ -163,7 +172,7 @@ class LiveBoards:
     def _pages(
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
     ) -> list[BoardPage]:
-        # The head was read first: values may then only be newer than the position it names.
+        # The head was read first, so values are at least as new as its position.
         known = [] if head is None else [method for method in methods if method in _live_methods(head)]
         if head is None or not known:
             return []
@@ -176,17 +185,17 @@ class LiveBoards:
         return scripts.WRITE, names, [token, field, *part]
 
     def _keys_of(self, pool: str, field: str) -> tuple[str, str]:
-        """The keys of a live board, which the set of a pool's boards names by `field`: of its ratings, and of its beliefs if it has any."""
+        """The keys of a live board's ratings and beliefs. field: "generation/method", as in the set of a pool's boards."""
         generation, method = field.split("/", 1)
         return self._keys.live(pool, int(generation), method), self._keys.beliefs(pool, int(generation), method)
 
     def _board_keys(self, head: PoolHead, method: str) -> list[str]:
-        """The keys that a reader of a live board names."""
+        """The keys that are read for an agent of a live board: its ratings, and its beliefs if the method holds them."""
         board, beliefs = self._keys_of(head.pool, f"{head.generation}/{method}")
         return [board, beliefs] if method in head.beliefs else [board]
 
     def _page_keys(self, head: PoolHead, method: str) -> list[str]:
-        """The keys that a reader of a live board's rows names."""
+        """The keys that are read for rows of a live board: its ratings, the pool's activity, and its beliefs if the method holds them."""
         board, *beliefs = self._board_keys(head, method)
         return [board, self._keys.live(head.pool, head.generation, ACTIVITY), *beliefs]
 
@@ -197,7 +206,7 @@ class LiveBoards:
 
 
 def check_window(start: int, count: int) -> None:
-    """Raises `InputError` where no such rows can be asked for."""
+    """Raise `InputError` for an invalid range of rows."""
     if start < 0:
         raise InputError("start", start, "must be 0 or more")
     if count < 1:
@@ -209,8 +218,10 @@ def _live_methods(head: PoolHead) -> list[str]:
 
 
 def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
-    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each, packed: the client encodes one argument, not 400. After it
-    member, belief, member, belief, ... of the same ones, where the board has beliefs.
+    """Yield the script arguments for up to `MEMBERS_A_CALL` agents at a time.
+
+    The first argument is [score, member, score, member, ...]. If the board has beliefs, the second one is [member, belief, ...] of the
+    same agents. Each list is packed with MessagePack, so that the client encodes one argument instead of 400.
     """
     _check_board(method, board)
     scores = [0.0 - float(value) for value in board.values]
@@ -223,7 +234,7 @@ def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
 
 
 def _check_board(method: str, board: LiveBoard) -> None:
-    """Raises `InputError` where lengths differ or a number is not finite."""
+    """Raise `InputError` if lengths differ or a number is not finite."""
     if len(board.names) != len(board.values) or len(board.beliefs) not in (0, len(board.names)):
         lengths = (len(board.names), len(board.values), len(board.beliefs))
         raise InputError(f"boards[{method}]", lengths, "must have one value for each name, and one belief or none at all")
@@ -233,7 +244,7 @@ def _check_board(method: str, board: LiveBoard) -> None:
 
 
 def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
-    """answer: what `scripts.PAGE` returns."""
+    """The page from the answer of `scripts.PAGE` or `scripts.AROUND`."""
     total, start, better, flat, activity, beliefs = answer
     rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
     if model is not None:
@@ -252,12 +263,12 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
 
 
 def _outcomes(score: str | float | None) -> int:
-    """The number of outcomes that a score of the activity board stands for: it is negative, as every board's."""
+    """The number of outcomes from a score of the activity board. Scores of all boards are negated values."""
     return 0 if score is None else round(-float(score))
 
 
 def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:
-    """One agent's row; `better`: agents strictly better than it."""
+    """One agent's row. better: Number of agents that are strictly better."""
     row, model = AgentRow(agent=agent, rating=0.0 - float(score), rank=better + 1), head.beliefs.get(method)
     return row if model is None else _believed(head, model, row, belief)
 
@@ -267,7 +278,7 @@ def _believed(head: PoolHead, model: BeliefModel, row: AgentRow, text: str | Non
 
 
 def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:
-    """Competition ranks of consecutive rows; `better`: agents strictly better than the first."""
+    """Consecutive rows with competition ranks. better: Number of agents that are strictly better than the first row's agent."""
     last, rank = None, better + 1
     for i in range(0, len(flat), 2):
         score = float(flat[i + 1])

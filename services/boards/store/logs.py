@@ -1,4 +1,4 @@
-"""Which logs have boards in one Redis. The keys of a log whose engine is gone are removed by the engine of another."""
+"""The logs whose boards are in one Redis. If the engine of a log is gone, the engine of another log removes its keys."""
 
 from operator import methodcaller
 from typing import Final
@@ -7,10 +7,10 @@ from services.boards.store.connection import Connection
 from services.boards.store.keys import LOGS, Keys
 
 GONE_SECONDS: Final = 3600
-"""A log whose engine was not here for so long is gone. Its engine would write all of its boards again."""
+"""An engine counts as gone if it has not registered for so long. If it returns, it writes all of its boards again."""
 _KEYS_A_SCAN: Final = 1000
 _SCANS_A_ROUND: Final = 100
-"""Bounds the time of a round: a Redis of millions of keys is gone through in several ones."""
+"""Largest number of scans in one round, which bounds its time. A Redis with millions of keys takes several rounds."""
 _FORGET: Final = "return redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] and redis.call('HDEL', KEYS[1], ARGV[1]) or 0"
 
 
@@ -20,15 +20,15 @@ class Logs:
     def __init__(self, connection: Connection, log: str) -> None:
         self._redis, self._log = connection, log
         self._scans: dict[str, tuple[int, bool]] = {}
-        """Where the scan for a log's keys goes on, and whether it has found none so far."""
+        """Log -> cursor of the unfinished scan for its keys, and whether the scan has found no key so far."""
 
     def register(self) -> None:
-        """Note that this log's engine is here."""
+        """Record that this log's engine is running now."""
         now = self._now()
         self._redis.run(lambda client: client.hset(LOGS, self._log, now))
 
     def remove_gone(self) -> list[str]:
-        """Remove keys of one log whose engine is gone. Returns it once nothing is left of it: a large one takes several rounds."""
+        """Remove keys of the first log whose engine is gone. Returns the log once it has no keys left, which may take several rounds."""
         now = self._now()
         seen: dict[str, str] = self._redis.run(lambda client: client.hgetall(LOGS))
         gone = sorted(log for log, at in seen.items() if log != self._log and now - int(at) >= GONE_SECONDS)
@@ -40,7 +40,10 @@ class Logs:
         return int(self._redis.run(lambda client: client.time())[0])
 
     def _remove(self, log: str, seen: str) -> bool:
-        """Whether a whole scan found no key of the log any more. seen: when its engine was here last; nothing is removed if it is back."""
+        """Remove keys of a log. Returns whether a complete scan found no key any more.
+
+        seen: When the log's engine last registered. If it registered again, nothing more is removed.
+        """
         cursor, clean = self._scans.pop(log, (0, True))
         for _ in range(_SCANS_A_ROUND):
             cursor, names = self._redis.run(methodcaller("scan", cursor, Keys(log).pattern, _KEYS_A_SCAN))
@@ -52,11 +55,11 @@ class Logs:
             if int(cursor) == 0:
                 if clean:
                     return bool(self._redis.run(lambda client: client.eval(_FORGET, 1, LOGS, log, seen)))
-                clean = True  # a key may have been written behind the scan
+                clean = True  # scan again: a key may have been written where this scan had already passed
         self._scans[log] = int(cursor), clean
         return False
 
 
 def written_logs(connection: Connection) -> list[str]:
-    """Identities of the logs whose engines have been at this Redis, and whose keys were not removed."""
+    """Identities of all logs that are registered in this Redis and were not removed."""
     return sorted(connection.run(lambda client: client.hkeys(LOGS)))

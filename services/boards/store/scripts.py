@@ -1,6 +1,7 @@
-"""The store's Lua scripts: what must be looked at and written in one step. Redis 6.2 commands; every key touched is declared.
+"""The store's Lua scripts, for reads and writes that must be one atomic step. They use commands of Redis 6.2 and declare all their keys.
 
-Each returns plain strings and integers, so that RESP2 and RESP3 clients read the same. Numbers that must stay exact travel as text.
+Scripts return plain strings and integers, so that clients of RESP2 and RESP3 read the same. Numbers that must stay exact are sent as text.
+In the descriptions of arguments, nil is the answer for something that does not exist.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ MOVED: Final = -2
 
 
 class Script(NamedTuple):
-    """A script's text and the digest that EVALSHA names it by."""
+    """Text of a script, and its SHA-1 digest, by which EVALSHA calls it."""
 
     text: str
     sha: str
@@ -45,9 +46,9 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7])
 return 1
 """
 )
-"""KEYS fence; ARGV[1..3] epoch, generation, position of the writer, ARGV[4..6] what it committed last ('' where nothing), ARGV[7] a
-token for this publication, which begins with the epoch. The next claim takes the token away. Positions stay below 2^53: Lua's doubles
-compare them exactly."""
+"""Begins a publication. KEYS: fence. ARGV[1..3]: epoch, generation and position of the writer. ARGV[4..6]: the same of its last commit
+('' if none). ARGV[7]: token of this publication, which begins with the epoch; the next claim replaces it. Positions are below 2^53, so
+Lua's doubles compare them exactly."""
 
 _HOLD = """
 local stands = redis.call('HMGET', KEYS[1], 'token', 'epoch')
@@ -57,7 +58,8 @@ if stands[1] ~= ARGV[1] then
   return -1
 end
 """
-"""Another token of a newer epoch: overtaken. Of no newer one: the server went back to before our claim (a replica took over)."""
+"""Checks that the fence still holds the token of this publication. A token of a newer epoch means that the write is fenced (0). Any other
+token, or none, means that the server lost this claim (-1), for example because a replica took over."""
 
 WRITE: Final = _script(
     _HOLD
@@ -72,9 +74,9 @@ end
 return 1
 """
 )
-"""KEYS fence, live board, boards, and where the method holds beliefs these; ARGV[1] token, ARGV[2] "generation/method", ARGV[3]
-{score, member, ...} of changed agents in MessagePack, ARGV[4] {member, belief, ...} likewise. Redis writes a script's doubles with 17
-digits, so scores stay exact; beliefs are texts."""
+"""Writes changed agents of a live board. KEYS: fence, live board, set of boards, and beliefs if the method holds them. ARGV[1]: token.
+ARGV[2]: "generation/method". ARGV[3]: {score, member, ...} in MessagePack. ARGV[4]: {member, belief, ...} in MessagePack. Scores stay
+exact, because Redis writes a script's doubles with 17 digits; beliefs are texts."""
 
 COMMIT: Final = _script(
     _HOLD
@@ -94,9 +96,10 @@ end
 return stale
 """
 )
-"""KEYS fence, head, boards, and of each live board whose size is known its key and that of its beliefs (its own again where it has none);
-ARGV token, epoch, generation, position, head, and of each such board "generation/method" and how many agents it has at least: makes what
-was written under the token count. {1, boards of other generations...}; -1 also where a board lacks agents: the store evicted it."""
+"""Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its
+beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, and for each such board
+"generation/method" and its smallest number of agents. Returns {1, boards of other generations...}; -1 also if a board has fewer agents,
+because the store evicted some."""
 
 _PAGE = """
 local function each(command, key, rows)
@@ -127,9 +130,9 @@ local start = tonumber(ARGV[1])
 return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
 """
 )
-"""KEYS live board, the pool's activity, and the board's beliefs where it has them; ARGV start, count. {total, start, agents strictly better
-than the first row, {agent, score, ...}, {activity, ...}, {belief, ...}}: one value a row, nil for an agent without one; no beliefs at all
-where KEYS name none."""
+"""Reads rows of a live board. KEYS: live board, the pool's activity, and the board's beliefs if it has them. ARGV: start, count. Returns
+{total, start, number of agents strictly better than the first row, {agent, score, ...}, {activity, ...}, {belief, ...}}. The last two have
+a value for each row, nil for an agent without a value; without a key of beliefs, the last one is empty."""
 
 AROUND: Final = _script(
     _PAGE
@@ -141,7 +144,8 @@ local start, stop = window(index, tonumber(ARGV[2]), total)
 return page(start, stop, total)
 """
 )
-"""KEYS as PAGE; ARGV agent, count. As PAGE, the agent in the middle; nil when it is not on the board."""
+"""Reads rows of a live board with an agent in the middle. KEYS and answer as PAGE. ARGV: agent, count. Returns nil if the agent is not on
+the board."""
 
 RANK: Final = _script(
     """
@@ -150,8 +154,8 @@ if not score then return false end
 return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), KEYS[2] and redis.call('HGET', KEYS[2], ARGV[1]) or false}
 """
 )
-"""KEYS live board, and its beliefs where it has them; ARGV agent. {score, agents strictly better, its belief or nil}; nil when it is not on
-the board."""
+"""Reads an agent of a live board. KEYS: live board, and its beliefs if it has them. ARGV: agent. Returns {score, number of agents strictly
+better, belief or nil}; nil if the agent is not on the board."""
 
 FLIP: Final = _script(
     """
@@ -172,9 +176,10 @@ end
 return 1
 """
 )
-"""KEYS solved, methods, new rows, new index, old rows, old index; ARGV generation, position, new version, old version ('' for none),
-total, board, method, seconds the old one stays. -1 when the rows are not whole: the store lost them, or took a part twice; -2 when another
-version stands than the one named: look again."""
+"""Switches the pointer of a solved board to new rows. KEYS: pointer, methods, new rows, new index, old rows, old index. ARGV: generation,
+position, new version, old version ('' for none), total, board, method, seconds for which the old rows are kept. Returns 0 if a newer
+board is published, -1 if the number of new rows is wrong (the store lost rows, or took some twice), and -2 if the pointer no longer has
+the old version (try again)."""
 
 REPLACE: Final = _script(
     """
@@ -183,7 +188,7 @@ for _, text in ipairs(ARGV) do redis.call('RPUSH', KEYS[1], text) end
 return 1
 """
 )
-"""KEYS list; ARGV what it holds from now on."""
+"""Replaces a list. KEYS: list. ARGV: its new texts."""
 
 APPEND: Final = _script(
     """
@@ -196,8 +201,8 @@ redis.call('LTRIM', KEYS[1], -most, -1)
 return 1
 """
 )
-"""KEYS list; ARGV its last text but one, how many texts it keeps, two texts that follow. 0 where it is not as it is said to be, or lacks
-texts that it would have to keep; 1 also where they stand already."""
+"""Appends two texts to a list. KEYS: list. ARGV: its last text but one, the length that it must have afterwards, the two texts. Returns 1
+if they were appended or are there already. Returns 0, without a change, if the last text but one differs or the list is too short."""
 
 EVERY_OTHER: Final = _script(
     """
@@ -206,7 +211,7 @@ for i = 0, redis.call('LLEN', KEYS[1]) - 1, 2 do table.insert(found, redis.call(
 return found
 """
 )
-"""KEYS list. Its texts 0, 2, 4, ..."""
+"""Reads the texts 0, 2, 4, ... of a list. KEYS: list."""
 
 SOLVED_AROUND: Final = _script(
     _PAGE
@@ -217,7 +222,8 @@ local start, stop = window(tonumber(index), tonumber(ARGV[2]), redis.call('LLEN'
 return redis.call('LRANGE', KEYS[1], start, stop)
 """
 )
-"""KEYS rows, index; ARGV agent, count. Rows with the agent in the middle; nil when it is not on the board."""
+"""Reads rows of a solved board with an agent in the middle. KEYS: rows, index. ARGV: agent, count. Returns nil if the agent is not on the
+board."""
 
 BEAT: Final = _script(
     """
@@ -233,8 +239,9 @@ redis.call('EXPIRE', KEYS[1], ARGV[2])
 return 1
 """
 )
-"""KEYS heartbeats; ARGV seconds for which a higher epoch keeps its place, seconds that the hash stays, and of each partition its number,
-its owner's epoch and its heartbeat: written as "EPOCH TIME HEARTBEAT" by the server's clock."""
+"""Writes heartbeats as "EPOCH TIME HEARTBEAT", with the time of the server's clock. KEYS: heartbeats. ARGV: seconds for which a heartbeat
+of a higher epoch is not replaced, seconds after which the hash expires, and for each partition its number, its owner's epoch and its
+heartbeat."""
 
 ALL: Final[Mapping[str, str]] = MappingProxyType(
     {

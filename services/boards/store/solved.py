@@ -1,4 +1,4 @@
-"""Solved boards on Redis: each result has a key with its version; one script switches the pointer to it."""
+"""Solved boards on Redis: the rows of each result have keys with a version, and one script switches the pointer to the new version."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
-"""An upload that never became the board is gone after this."""
+"""Uploaded rows expire after this if the pointer was not switched to them."""
 _TRIES: Final = 5
 
 _encode = msgspec.json.Encoder().encode
@@ -27,7 +27,7 @@ _decode_row = msgspec.json.Decoder(AgentRow).decode
 _decode_past = msgspec.json.Decoder(Past).decode
 _decode_kept = msgspec.json.Decoder(Kept).decode
 _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
-"""Version, number of rows, and the board without them."""
+"""Version of a board, number of its rows, and the board without rows."""
 _POINTER: Final = ("version", "total", "board")
 
 
@@ -38,7 +38,10 @@ class SolvedBoards:
         self._redis, self._keys = connection, keys
 
     def publish(self, board: SolvedBoard) -> bool:
-        """Publish one solved board under its method; False when a newer one stands."""
+        """Publish a solved board. Returns False if a newer board of its method is published.
+
+        Raises `StoreError` if the store does not answer or lost uploaded rows, and `InputError` for an invalid name.
+        """
         pool, method = check_pool_name(board.pool), check_method(board.result.method)
         version = secrets.token_hex(8)
         fresh = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
@@ -52,9 +55,9 @@ class SolvedBoards:
         return flipped
 
     def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those that stand: only the newest where it follows them.
+        """Publish the kept solves of a method, oldest first. If the store has all others, only the newest solve is written.
 
-        changed: whether earlier solves may differ from those that stand, so that all are written.
+        changed: Whether earlier solves may differ from those in the store, so that all solves are written.
         """
         name, kept = self._keys.history(check_pool_name(pool), check_method(method)), list(history)
         if not changed and len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
@@ -63,7 +66,7 @@ class SolvedBoards:
         self._redis.call(scripts.REPLACE, [name], texts)
 
     def history(self, pool: str, method: str) -> list[Past]:
-        """The kept solves of a method, newest first; insight, which has no rows to compare, has none."""
+        """The kept solves of a method, newest first. Insight has no history, because it has no rows to compare."""
         if method == INSIGHT:
             return []
         name = self._keys.history(check_pool_name(pool), check_method(method))
@@ -72,13 +75,13 @@ class SolvedBoards:
         return [past for past in decoded if past is not None]
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
-        """One of `history` with its rows; None if that index does not exist."""
+        """The solve at an index of `history`, with its rows; None if the index does not exist."""
         name = self._keys.history(check_pool_name(pool), check_method(method))
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
     def remove(self, pool: str, method: str) -> None:
-        """Take a solved board away; readers that are on it see it to the end of their page."""
+        """Remove a solved board. Its rows are kept for `STALE_SECONDS`, for readers that have begun to read them."""
         name = self._keys.solved(check_pool_name(pool), check_method(method))
         version = self._redis.run(lambda client: client.hget(name, "version"))
         old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
@@ -91,12 +94,15 @@ class SolvedBoards:
         )
 
     def methods(self, pool: str) -> list[str]:
-        """The methods that have a solved board, by name; insight is not one of them."""
+        """Names of the methods that have a solved board, sorted, without insight."""
         members = self._redis.run(lambda client: client.smembers(self._keys.methods(check_pool_name(pool))))
         return sorted(set(members) - {INSIGHT})
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
-        """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
+        """Pool -> method -> its board, for boards that are complete in the store: all rows and their index. Insight is included.
+
+        Takes three round trips for all pools.
+        """
         members = self._redis.pipeline([methodcaller("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
@@ -110,7 +116,7 @@ class SolvedBoards:
         return found
 
     def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
-        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+        """A solved board with rows `start` to `start + count` only, and the number of all rows; None if there is no such board."""
         check_window(start, count)
         for _ in range(_TRIES):
             found = self._pointer(pool, method)
@@ -123,7 +129,7 @@ class SolvedBoards:
         raise _switching(pool, method)
 
     def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
-        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
+        """A solved board with `count` rows around the agent only, and the number of all rows; None if the agent is not on it."""
         check_window(0, count)
         for _ in range(_TRIES):
             found = self._pointer(pool, method)
@@ -139,12 +145,12 @@ class SolvedBoards:
         raise _switching(pool, method)
 
     def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
-        """The agent's row on every solved board that it is on, by method."""
+        """Method -> the agent's row on its solved board, for all solved boards that the agent is on."""
         pages = {method: self.around(pool, method, agent, 1) for method in self.methods(pool)}
         return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
 
     def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:
-        """Whether a history of `count` solves needed no more than its newest."""
+        """Append the newest solve to a history that then has `count` solves. Returns False if the store does not have the others."""
         last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
         return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
 
@@ -160,7 +166,7 @@ class SolvedBoards:
         shown, total = _encode(bare).decode(), len(board.result.agents)
         for _ in range(_TRIES):
             old = self._redis.run(lambda client: client.hget(self._keys.solved(pool, method), "version")) or ""
-            if old == version:  # we switched to it, but the answer was lost and the connection tried again
+            if old == version:  # the switch was done, but its answer was lost and the connection retried
                 return True
             names = [self._keys.solved(pool, method), self._keys.methods(pool), *fresh]
             names += [self._keys.rows(pool, method, old), self._keys.index(pool, method, old)]
@@ -173,7 +179,7 @@ class SolvedBoards:
         raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
 
     def _drop(self, names: Sequence[str]) -> None:
-        with suppress(StoreError):  # they expire by themselves
+        with suppress(StoreError):  # the keys expire anyway
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
@@ -193,7 +199,7 @@ class SolvedBoards:
         return methodcaller("hmget", name, _POINTER)
 
     def _sizes(self, pool: str, method: str, version: str) -> Iterator[Command]:
-        """Asks for the lengths of a board's rows, of their index, and of its history."""
+        """Commands that read the lengths of a board's rows, of their index, and of its history."""
         yield methodcaller("llen", self._keys.rows(pool, method, version))
         yield methodcaller("hlen", self._keys.index(pool, method, version))
         yield methodcaller("llen", self._keys.history(pool, method))

@@ -1,4 +1,4 @@
-"""Which publication stands of a pool: what tells a reader whether an answer that it built earlier is still the newest."""
+"""Versions of pools' boards. A reader compares them to decide whether an answer that it built earlier is still valid."""
 
 from collections.abc import Collection
 from operator import methodcaller
@@ -10,20 +10,20 @@ from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
 
 _KNOWN_POOLS: Final = 20_000
-"""Pools whose methods are remembered: twice as many as an installation has by default."""
+"""Largest number of pools whose methods are remembered: twice the default limit of pools in an installation."""
 
 
 class Versions:
-    """Looks versions up, several pools in one round trip."""
+    """Reads versions of several pools in one round trip. The methods of pools are remembered from earlier reads."""
 
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._redis, self._keys = connection, keys
         self._methods: dict[str, tuple[str, ...]] = {}
 
     def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
-        """The versions of `pools`, by name. Raises `StoreError`, `InputError`."""
+        """Pool -> its version. Raises `StoreError`, `InputError`."""
         if len(self._methods) > _KNOWN_POOLS:
-            self._methods.clear()  # before the reading, which has to remember what it learns of any number of pools
+            self._methods.clear()  # before the loop, which needs the methods that it remembers
         found: dict[str, PoolVersion] = {}
         left = [check_pool_name(pool) for pool in pools]
         while left:

@@ -1,6 +1,6 @@
-"""Insight into a pool: computed like a method, after the pool's methods, of the same checkpoint and of their newest boards.
+"""The job `insight` of a pool: a report on the pool's checkpoint and on the newest boards of its methods.
 
-A job named `insight` beside those of the methods, with its own class of cost: due when the pool's outcomes or boards changed.
+The scheduler runs it like a method, but after the pool's methods. The job is due when the outcomes or the boards of the pool changed.
 """
 
 from collections import defaultdict
@@ -32,12 +32,12 @@ from services.wire.pools import Kind
 __all__ = ["COST", "INSIGHT", "alarms", "online_standings", "solve", "sums_of", "views"]
 
 COST: Final = 4
-"""Beyond the dearest methods: it looks at the boards of all, so it comes after them."""
+"""Cost class above the most expensive methods (3), so that insight runs after the methods whose boards it reads."""
 MOST_AGENTS: Final = 100_000
 
 
 def views(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping[Job, SolvedBoard], log: str) -> dict[str, PoolView]:
-    """What the planner sees of each pool's insight: it changes with the outcomes and with the boards of methods."""
+    """The planner's view of each pool's insight job. Its data change with the pool's outcomes and with its boards."""
     solved: defaultdict[str, list[float]] = defaultdict(list)
     for job, board in boards.items():
         if job.method != INSIGHT:
@@ -49,7 +49,7 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     fold = FoldSettings() if made is None else made.fold
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
-    boards = hash(frozenset(solved))  # not the latest of them: the clock may have been put back
+    boards = hash(frozenset(solved))  # of all times: the latest time would hide a new board after the clock was set back
     seen = f"{data_of(entry.generation, entry.digest)}/{boards}"
     return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
 
@@ -57,10 +57,20 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
 def solve(
     problem: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard], sums: Mapping[str, Prequential]
 ) -> SolveResult:
-    """The findings about a pool, as a result without rows; `extra` holds them.
+    """Compute the insight report of a pool.
 
-    outcomes: of the pool, all counted; standings: the boards to compare, online methods among them; sums: of online methods.
-    Raises `InputError` and `SolverError`.
+    Args:
+        problem: The pool's games or scores.
+        outcomes: Number of outcomes that the pool counts.
+        standings: Boards to compare, of solved and online methods.
+        sums: Online method -> sums of its prediction scores.
+
+    Returns:
+        A result without rows, with the `findings.Findings` in `extra`.
+
+    Raises:
+        InputError: The problem is invalid.
+        SolverError: A computation did not reach its accuracy.
     """
     taken = problem.by_name()
     n = len(taken.names)
@@ -87,23 +97,30 @@ def solve(
 
 
 def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
-    """How many pools' newest insight finds agents that never met the others, and boards led by weakly connected agents."""
+    """Counts of pools for metrics, from their newest insight.
+
+    Returns:
+        `unconnected`: pools with agents that never met the others. `thinly_led`: pools with a board led by weakly connected agents.
+    """
     links = [board.result.extra.get("connectivity") for board in boards if board.result.method == INSIGHT]
     known = [link for link in links if isinstance(link, dict)]
     return {
-        "unconnected": sum(link.get("components", 0) > 1 for link in known),  # a file of another version may hold others
+        "unconnected": sum(link.get("components", 0) > 1 for link in known),  # a file of another version may lack the field
         "thinly_led": sum(bool(link.get("leaders")) for link in known),
     }
 
 
 def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[str, Prequential]:
-    """Prequential sums in a pool's content."""
+    """The prequential sums of online methods, from the arrays of a pool's content."""
     return {method: Prequential.from_arrays(part(arrays, f"prequential.{method}")) for method in online}
 
 
 def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],
                      names: Sequence[str], position: int) -> list[RankedBoard]:  # fmt: skip
-    """The online boards in a pool's content. names: of agents by id."""
+    """The boards of online methods, from the arrays of a pool's content.
+
+    online: Method -> its parameters. names: Agents' names by id. position: Log offset of the content.
+    """
     raters = make_raters(kind, FoldSettings(online={name: dict(parameters) for name, parameters in online.items()}))
     ids = np.arange(len(names), dtype=np.int32)
     found = []
@@ -114,7 +131,7 @@ def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arra
 
 
 def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard]) -> tuple[dict[str, Any], float | None]:
-    """The parts that outcomes give, and the certificate of the decomposition; without it where there is too little to say anything."""
+    """The parts that are computed from outcomes, and the divergence of the decomposition (None if there are too few outcomes)."""
     if lacking := _too_little(taken):
         kinds = (findings.Connectivity, findings.Cyclicity, findings.Order, findings.Cycles, findings.Clones, findings.Top)
         return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None

@@ -20,12 +20,14 @@ _SHOWN: Final = 20
 
 
 def look_alikes(names: Sequence[str], activity: Floats) -> findings.LookAlikes:
-    """The groups of names that look alike.
+    """Find the groups of names that look alike.
 
     Args:
         names: Names of agents.
         activity: float64 (n,), games or tasks of each agent.
 
+    Returns:
+        At most 20 groups of at most 20 names, most active agents first, and the number of all groups.
     """
     groups = _groups(names)
     groups.sort(key=lambda group: (-float(activity[group].max()), names[group[0]]))
@@ -35,7 +37,7 @@ def look_alikes(names: Sequence[str], activity: Floats) -> findings.LookAlikes:
 
 
 def skeleton(name: str) -> str:
-    """What `name` looks like: names with equal skeletons look alike (UTS 39, section 4, without removing marks)."""
+    """The skeleton of `name`. Names with equal skeletons look alike (UTS 39, section 4; combining marks are kept)."""
     if name.isascii():
         return name.translate(_prototypes())
     shown = "".join(character for character in unicodedata.normalize("NFD", name) if hidden_character(character) is None)
@@ -66,11 +68,11 @@ def _row(name: str, activity: float) -> findings.LookAlike:
 
 @cache
 def _prototypes() -> Mapping[int, str]:
-    """Code point -> what it looks like, one text for all characters that look alike.
+    """Code point -> prototype. All characters that look alike have the same prototype.
 
-    The library's table lists for each text those that look like it. In the standard's table each character has one prototype, which has
-    none itself, so the texts form stars. The center of a star is its representative; of two texts the longer one, because only
-    prototypes have several characters.
+    The library lists for each text the texts that look like it. In the Unicode table each character has one prototype, and a prototype
+    is its own prototype. The texts that look alike therefore form a star with the prototype at its center, which is the text with the
+    most look-alikes. Of two texts the longer one is the center, because only prototypes have several characters.
     """
     with files("confusable_homoglyphs").joinpath("confusables.json").open(encoding="utf-8") as file:
         alike = {text: [row["c"] for row in rows] for text, rows in json.load(file).items()}

@@ -1,4 +1,4 @@
-"""Each part of a pool's insight: from what the library found, in ids, to what readers are shown, by name."""
+"""Parts of a pool's insight: they convert findings of the library, which use agent ids, to report entries with agent names."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ from services.boards.ranked_board import RankedBoard
 from services.solve.problems.inputs import GamesInput, ScoresInput, sparse_margins
 
 SHOWN: Final = 20
-"""Entries of a list; its total says how many there are."""
+"""Largest number of entries in a list of the report. A field `..._total` counts all entries."""
 FEW_GAMES: Final = 10.0
 FEW_SHARE: Final = 0.1
-"""An agent is thinly linked with fewer effective games than this, or than this share of the median agent's."""
+"""An agent is weakly connected if it has fewer than FEW_GAMES effective games, or less than this share of the median agent's."""
 RADIUS: Final = 0.05
 LEADERS: Final = 10
 RATED_SHARE: Final = 0.5
@@ -37,7 +37,7 @@ def _named(names: Sequence[str], ids: Sequence[int]) -> list[str]:
 
 
 class Thin:
-    """Agents weakly connected to the others, of agents 0 to n-1. ids: weakest first."""
+    """The weakly connected agents among agents 0 to n-1. ids: Their ids, weakest connection first."""
 
     def __init__(self, counts: PairCounts, n: int) -> None:
         weight = counts.wins + counts.losses + counts.ties
@@ -50,7 +50,7 @@ class Thin:
         self.ids = below[np.argsort(links[below], kind="stable")]
 
     def row(self, names: Sequence[str], i: int) -> findings.ThinAgent:
-        """What readers are shown of agent i."""
+        """The report entry of agent i."""
         worth = None if self.effective is None else float(self.effective[i])
         return findings.ThinAgent(agent=names[i], games=float(self.games[i]), opponents=int(self.opponents[i]), effective_games=worth)
 
@@ -81,14 +81,14 @@ def _thin_leaders(weak: set[str], standings: Sequence[RankedBoard]) -> list[find
 
 
 def cyclicity(found: Insight, *, two_sided: bool) -> findings.Cyclicity:
-    """The cyclic share; not applicable where it cannot be told from noise."""
+    """The cyclic share, or the reason why it cannot be separated from noise."""
     if found.cyclicity is None:
         return findings.Cyclicity(not_applicable=found.no_cyclicity)
     return findings.Cyclicity(share=found.cyclicity, assumes="independent games" if two_sided else "independent pairs")
 
 
 def order(taken: GamesInput | ScoresInput) -> findings.Order:
-    """Kappa of the pool's games with its evidence and interval."""
+    """Kappa of the pool's games, with its interval and its evidence."""
     if isinstance(taken, ScoresInput):
         return findings.Order(not_applicable="needs games: results of one task on many pairs depend on each other")
     found = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
@@ -111,8 +111,10 @@ def cycles(found: Insight, names: Sequence[str]) -> findings.Cycles:
 
 
 def clones(found: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findings.Clones:
-    """Exact and near clones. Of agents whose margins are all 0 nothing says that they are alike; and nearly everybody is near to one who
-    hardly played.
+    """Exact and near clones.
+
+    Exact clones whose margins are all 0 are left out: such margins are no evidence that agents are alike. Near pairs with a weakly
+    connected agent are left out: an agent with few games is near to almost every other agent.
     """
     margin = np.abs(taken.counts.wins - taken.counts.losses)
     told = {*taken.counts.first[margin > 0].tolist(), *taken.counts.second[margin > 0].tolist()}
@@ -133,13 +135,13 @@ def clones(found: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findi
 
 
 def _groups(classes: CloneClasses) -> list[list[int]]:
-    """Of two members or more, largest first."""
+    """The classes with at least two members, largest first."""
     groups = [np.flatnonzero(classes.member == label).tolist() for label in np.flatnonzero(classes.size > 1).tolist()]
     return sorted(groups, key=lambda group: (-len(group), group[0]))
 
 
 def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
-    """Where boards differ, of those that rate enough of `agents` agents."""
+    """Differences between the boards that rate at least half of the pool's `agents` agents."""
     compared = [one for one in standings if len(one.rank) >= max(2, RATED_SHARE * agents)]
     left_out = [one.method for one in standings if one not in compared]
     if len(compared) < 2:
@@ -180,7 +182,7 @@ def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distan
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
-    """How well online methods predicted the next outcomes."""
+    """Prediction accuracy of online methods, smallest log loss first."""
     if not sums:
         return findings.Prequential(not_applicable="the pool keeps no online method, so nothing was foreseen")
     rows = [
@@ -191,11 +193,14 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
 
 
 _LARGEST_TABLE: Final = 20_000
-"""Agents times tasks up to which the tasks themselves are chosen; beyond, margins alone bound their number."""
+"""Largest table (agents x tasks) for which the removed tasks are named. For larger tables, margins alone bound their number."""
 
 
 def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int) -> findings.Top:
-    """What the top hangs on. of_margins: as margins alone tell; outcomes: how many the pool counts."""
+    """The fewest outcomes or tasks whose removal lets a rival draw level with the top.
+
+    of_margins: The answer computed from margins alone; None if no agent beats another. outcomes: Number of outcomes that the pool counts.
+    """
     if (weighed := _weighed(taken, outcomes)) is not None:
         return findings.Top(not_applicable=weighed)
     found, unit, votes = of_margins, "outcomes", list[str]()
@@ -221,7 +226,7 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int)
 
 
 def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
-    """Why votes cannot be counted by margins; None where every outcome weighs 1, as far as tallies tell."""
+    """Why margins do not count votes; None if all outcomes weigh 1, as far as the tallies show."""
     if isinstance(taken, ScoresInput):
         return None
     counts = taken.counts
@@ -234,7 +239,7 @@ def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
 
 
 def _unbeaten(taken: GamesInput | ScoresInput) -> Sequence[int]:
-    """Who loses to nobody and beats somebody."""
+    """Ids of the agents with at least one positive margin and no negative margin."""
     margins = sparse_margins(taken)
     lost = np.asarray((margins < 0).sum(axis=1)).ravel()
     won = np.asarray((margins > 0).sum(axis=1)).ravel()

@@ -1,8 +1,8 @@
-"""Choice of the board whose intervals are computed next: a pure function, as `planning.due` is. Intervals wait for every solve.
+"""Choice of the board whose intervals are computed next: a pure function, like `planning.due`.
 
-A board is a candidate if it is of another solve than the newest intervals of its job and the budget of seconds allows enough
-replicates, judged by the seconds of its solve. After a lost try it is one again, after the pauses that solves have. The least recently
-tried board comes first, so no board starves; then the cheaper class.
+A board is a candidate if its job has not tried intervals for this solve, and if the time budget allows enough replicates, judged by the
+seconds of the solve. After a lost try it is a candidate again, with the same growing pauses as lost solves. The least recently tried board
+comes first, so no board starves. Ties go to the cheaper cost class.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,22 @@ from services.solve.planning.due import pause_after
 from services.solve.planning.jobs import Job
 
 LOAD: Final = 1.0
-"""Work of s seconds is followed by a rest of LOAD * s, so intervals take at most half of one worker that no solve needs, at low
-priority. With a rest of 9 s for each second, the boards of a quiet pool waited for their intervals for minutes.
+"""Length of the pause after intervals, as a multiple of the seconds that they took.
+
+At 1, intervals use at most half of the time of one worker that no solve needs, at low priority. At 9, the boards of a quiet pool waited
+minutes for their intervals.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """The newest try at a job's intervals. solve: of which solve, as `Basis.solve` names it; losses: lost tries of it in a row."""
+    """The newest try to compute a job's intervals.
+
+    Attributes:
+        solve: Identity of the solve, as `Basis.solve` returns it.
+        ended: When the try ended, in seconds of the scheduler's timer.
+        losses: Number of consecutive tries for this solve that were lost with their process.
+    """
 
     solve: tuple[object, ...]
     ended: float
@@ -37,10 +45,19 @@ def next_job(
     cost: Mapping[str, int],
     seconds: float,
 ) -> Job | None:
-    """The job whose intervals to compute now, if any.
+    """Choose the job whose intervals are computed now.
 
-    boards: of data that can still be redrawn; budget: seconds for all replicates of one; least: replicates it has to hold; seconds:
-    between two solves of a job, from which the pauses after lost tries grow.
+    Args:
+        now: Seconds of the scheduler's timer.
+        boards: Job -> its newest board, for boards whose data are still checkpointed.
+        tried: Job -> its newest try.
+        budget: Time limit for all replicates of one board, in seconds.
+        least: Number of replicates that must fit into the budget.
+        cost: Method -> cost class.
+        seconds: Shortest time between two solves of a job; the pauses after lost tries grow from it.
+
+    Returns:
+        The job; None if no board is a candidate.
     """
     held = {job: board for job, board in boards.items() if board.result.seconds * least <= budget}
     wanted = [job for job, board in held.items() if _is_due(now, board, tried.get(job), seconds)]
@@ -48,7 +65,7 @@ def next_job(
 
 
 def rested(now: float, ended: float, spent: float) -> bool:
-    """Whether intervals may work again, after `spent` seconds of it that ended at `ended`."""
+    """Whether the pause is over after a computation that took `spent` seconds and ended at `ended`."""
     return now - ended >= LOAD * spent
 
 

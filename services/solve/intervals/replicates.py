@@ -1,8 +1,8 @@
-"""Intervals of ratings and ranks by solving replicates of the data: how many, of which seeds, and how their answers become intervals.
+"""Intervals of ratings and ranks from replicates: resampled data that are solved again.
 
-Replicate r of a pool's method at a position is drawn with a seed that follows from those alone, so wherever and in whatever slices
-replicates are solved, the same number of them gives the same intervals. How many there are is found out: their number doubles
-until the ranks of the best agents stay, or the time is spent.
+The seed of a replicate depends only on the pool, the position, the method and the replicate's number. The same number of replicates thus
+gives the same intervals, in whatever processes and slices they are solved. The number of replicates doubles until the ranks of the best
+agents do not change any more, or the time is spent.
 """
 
 import time
@@ -27,22 +27,27 @@ from services.solve.uncertainty.resampling import Resampling, normal_reach, resa
 
 LEVEL: Final = 0.95
 LEAST: Final = 32
-"""Fewer replicates than this have no percentiles to speak of."""
+"""Smallest number of replicates from which percentiles are computed."""
 MOST: Final = 2048
 _MOST_CELLS: Final = 1 << 21
-"""Ratings of all replicates together: the engine holds them and takes their percentiles, which must not keep it from its other work."""
+"""Largest number of ratings (replicates x agents) of one board. The engine holds them and computes percentiles in its own process, so
+more ratings would delay its other work.
+"""
 _FIRST_CHECK: Final = 64
 TOP: Final = 10
-"""Best agents of a board whose ranks have to stay."""
+"""Number of best agents whose rank intervals are compared to decide whether there are enough replicates."""
 _MOST_FAILED: Final = 0.1
-"""Share of replicates without an answer beyond which the others stand for a selection."""
+"""Largest share of replicates that may fail. Above it, the successful replicates are a biased selection."""
 
 
 class Ends(msgspec.Struct, frozen=True, kw_only=True):
-    """Ends of one agent's intervals. low, high: percentiles of the replicates' ratings, None for an agent that no replicate rates.
+    """Ends of one agent's intervals.
 
-    rank_low, rank_high: percentiles of their ranks. reach: standard deviation of the replicates' ratings times Student's quantile, 0 for
-    methods whose ratings jump.
+    Attributes:
+        low, high: Percentiles of the replicates' ratings; None if no replicate rates the agent.
+        rank_low, rank_high: Percentiles of the replicates' ranks.
+        reach: Half width of the normal interval: the standard deviation of the replicates' ratings, times Student's quantile. 0 for
+            methods whose ratings can jump when the data change a little.
     """
 
     low: float | None
@@ -52,10 +57,10 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     reach: float = 0.0
 
     def beside(self, row: AgentRow) -> AgentRow:
-        """The row of this agent with its intervals: percentiles, extended to the estimate and to `reach` on both sides of it.
+        """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
 
-        Percentiles alone cover less than they say: their center is off by the bias of resampling, in the direction opposite to the bias
-        of the estimate. The wider of both intervals covers no less often than either. No interval excludes its own estimate.
+        Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
+        the direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
         """
         ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
         if row.rating is None or self.low is None or self.high is None:
@@ -65,7 +70,14 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sample(NamedTuple):
-    """Answers of some replicates. ratings: (k, m), agents by name; ranks: int64 (k, m); failed: how many more had no answer."""
+    """Answers of k replicates with m agents.
+
+    Attributes:
+        ratings: float64 (k, m), agents in order of their names.
+        ranks: int64 (k, m).
+        failed: Number of further replicates, which failed.
+        seconds: Time that all of them took.
+    """
 
     ratings: Floats
     ranks: NDArray[np.int64]
@@ -74,12 +86,12 @@ class Sample(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How many replicates that was."""
+        """Number of replicates, solved and failed."""
         return len(self.ratings) + self.failed
 
 
 def seed_of(pool: str, position: int, method: str) -> int:
-    """Of all replicates of a solve."""
+    """The base seed for all replicates of a solve."""
     return int.from_bytes(blake2b(f"{pool}\n{position}\n{method}".encode(), digest_size=8).digest(), "little")
 
 
@@ -92,9 +104,22 @@ def sample(
     seconds: float,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Sample:
-    """Solve replicates `first`, `first` + 1, ...: `most` of them, or those begun within `seconds`, one at least.
+    """Solve replicates `first`, `first` + 1, and so on.
 
-    Raises `InputError` where the data cannot be redrawn.
+    Args:
+        solved: The solve whose data are resampled.
+        source: How the data are resampled.
+        seed: Base seed of the solve (`seed_of`).
+        first: Number of the first replicate.
+        most: Largest number of replicates.
+        seconds: No replicate is begun later than this after the start, except for the first one.
+        clock: Timer in seconds.
+
+    Returns:
+        The answers. A replicate fails if the resampled data are too few for the method, or if the method does not reach its accuracy.
+
+    Raises:
+        InputError: The data cannot be resampled.
     """
     began, failed = clock(), 0
     ratings: list[Floats] = []
@@ -105,7 +130,7 @@ def sample(
         again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])), values={**solved.values, **source.values})
         try:
             rated = again.rated()
-        except (SolverError, InputError):  # what was drawn may be too little for the method
+        except (SolverError, InputError):  # the resampled data may be too few for the method
             failed += 1
         else:
             ratings.append(rated.solution.ratings)
@@ -117,8 +142,15 @@ def sample(
 
 @dataclass
 class Replication:
-    """Replicates of one solve so far, and whether more are wanted. seconds: that all of them may take; top: agents whose ranks have
-    to stay, by their place in the problem, best first; most: replicates.
+    """Replicates of one solve so far, and whether more are needed.
+
+    Attributes:
+        seconds: Time limit for all replicates.
+        top: int64, ids of the best agents in the problem, best first. Their rank intervals decide whether replicates are enough.
+        most: Largest number of replicates.
+        spent: Seconds used so far.
+        settled: Whether the rank intervals of the best agents did not change any more.
+        samples: The slices so far.
     """
 
     seconds: float
@@ -129,7 +161,7 @@ class Replication:
     samples: list[Sample] = field(default_factory=list)
 
     def add(self, found: Sample) -> None:
-        """Take in the next slice."""
+        """Add the next slice. When the number of replicates reaches a power of two (64 or more), check whether ranks have settled."""
         self.samples.append(found)
         self.spent += found.seconds
         if self.tried == self._check_at(self.tried):
@@ -137,21 +169,21 @@ class Replication:
 
     @property
     def tried(self) -> int:
-        """Replicates that were solved or failed."""
+        """Number of replicates so far, solved and failed."""
         return sum(one.tried for one in self.samples)
 
     @property
     def done(self) -> bool:
-        """Whether no more are wanted."""
+        """Whether no more replicates are needed."""
         return self.settled or self.tried >= self.most or self.spent >= self.seconds
 
     @property
     def next(self) -> tuple[int, int]:
-        """First replicate of the next slice, and at most how many it has."""
+        """Number of the first replicate of the next slice, and the largest length of that slice."""
         return self.tried, min(self.most, self._check_at(self.tried + 1)) - self.tried
 
     def whole(self) -> Sample:
-        """All of them."""
+        """All slices in one sample."""
         return Sample(
             np.concatenate([one.ratings for one in self.samples]),
             np.concatenate([one.ranks for one in self.samples]),
@@ -160,11 +192,11 @@ class Replication:
         )
 
     def _check_at(self, tried: int) -> int:
-        """The first number of replicates, from `tried` on, at which ranks are looked at: a power of two."""
+        """The smallest number of replicates, at least `tried`, at which ranks are checked: a power of two, 64 or more."""
         return max(_FIRST_CHECK, 1 << max(0, tried - 1).bit_length())
 
     def _stays(self) -> bool:
-        """Whether the widest rank interval of the top ends where it did with half of the replicates."""
+        """Whether the widest rank interval among the best agents has the same ends as with the first half of the replicates."""
         ranks = np.concatenate([one.ranks[:, self.top] for one in self.samples])
         half = ranks[: len(ranks) // 2]
         if len(half) < LEAST or not len(self.top):
@@ -175,7 +207,7 @@ class Replication:
 
 
 def most_of(agents: int) -> int:
-    """Most replicates of a board of so many agents. Raises `InputError` where there would be too few."""
+    """Largest number of replicates of a board with `agents` agents. Raises `InputError` if it is smaller than `LEAST`."""
     most = min(MOST, _MOST_CELLS // max(1, agents))
     if most < LEAST:
         raise InputError("agents", agents, f"must be at most {_MOST_CELLS // LEAST} on boards with intervals")
@@ -183,7 +215,16 @@ def most_of(agents: int) -> int:
 
 
 def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
-    """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older. Raises `InputError`."""
+    """Start the replication of a solve.
+
+    Args:
+        names: Agents of the problem that is resampled. It may be newer than the result, so agents may differ.
+        result: Result of the solve.
+        seconds: Time limit for all replicates.
+
+    Raises:
+        InputError: There are too many agents.
+    """
     at, most = {name: i for i, name in enumerate(names)}, most_of(len(names))
     return Replication(seconds, np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64), most)
 
@@ -191,10 +232,18 @@ def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Re
 def add_intervals(
     method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
 ) -> SolveResult:
-    """`result`, which `methods.solve` gave for the same, with intervals: normal ones where the method has them, else by as many
-    replicates as `seconds` allow and ranks need.
+    """Add intervals to a result: normal intervals if the method has them, otherwise intervals from replicates.
 
-    seed: that of no pool by default. Raises `InputError` where the problem cannot be redrawn.
+    Args:
+        method: The solved method.
+        problem: The problem that was solved.
+        parameters: Parameters of the solve.
+        result: What `methods.solve` returned for these arguments.
+        seconds: Time limit for all replicates.
+        seed: Base seed of the replicates; None for a seed that depends only on the method.
+
+    Raises:
+        InputError: The problem cannot be resampled.
     """
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
@@ -210,20 +259,29 @@ def add_intervals(
 def with_intervals(
     result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None, *, reach: float = 0.0
 ) -> SolveResult:
-    """`result` with the intervals that replicates of the agents `names` give, or with why there are none. about: kind, assumes."""
+    """`result` with the intervals from its replicates, or with the reason why there are none.
+
+    Args:
+        result: The result.
+        names: Agents of the replicates.
+        about: Kind and assumptions of the resampling.
+        found: The replicates.
+        position: Log offset of the resampled outcomes; None for a file.
+        reach: Factor as in `measured`.
+    """
     told, ends = measured(names, about, found, reach=reach)
     rows = [row if row.agent not in ends else ends[row.agent].beside(row) for row in result.agents]
     return msgspec.structs.replace(result, agents=rows, intervals=msgspec.structs.replace(told, position=position))
 
 
 def measured(names: Sequence[str], about: Intervals, found: Replication, *, reach: float = 0.0) -> tuple[Intervals, dict[str, Ends]]:
-    """Intervals from replicates: what they are, and the ends of each agent; without ends where there are too few replicates.
+    """Compute intervals from replicates: their description, and the ends of each agent (none if there are too few replicates).
 
     Args:
         names: Agents of the replicates.
         about: Kind and assumptions of the resampling.
         found: The replicates.
-        reach: Factor of the deviations of refits in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
+        reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
     """
     whole = found.whole()
     if (why := _too_few(whole, found)) is not None:
@@ -243,7 +301,7 @@ def _too_few(whole: Sample, found: Replication) -> str | None:
 
 
 def _ends_of(names: Sequence[str], found: core.Intervals, factor: float) -> dict[str, Ends]:
-    """Ends by agent."""
+    """Agent -> ends of its intervals. factor: `reach` of `measured`."""
     student = float(stdtrit(found.replicates - 1, (1 + LEVEL) / 2))
     return {
         name: Ends(

@@ -1,8 +1,8 @@
 """Computes intervals of solved boards as Ray tasks, one board at a time and only while no solve is due.
 
-A first task reads the pool's checkpoint into the object store. The next ones solve slices of replicates, until their number is
-enough or the time is spent. Intervals belong to one solve: they are shown beside the board of that solve only (same position,
-generation, data, parameters and time of the solve). A board whose intervals are missing or outdated says why.
+The first task reads the pool's checkpoint into the object store. Each later task solves a slice of replicates, until there are enough
+of them or the time is spent. Intervals belong to one solve, with its position, generation, data, parameters and time; they are shown
+only on the board of that solve. A board whose intervals are missing or outdated states the reason.
 """
 
 import logging
@@ -31,14 +31,16 @@ _PREPARE: Final = TaskType(prepare, results=2)
 _SLICE: Final = TaskType(solve_slice)
 _FOLDER: Final = "intervals"
 _SLICE_SECONDS: Final = 1.0
-"""A due solve waits for a worker no longer than this and one replicate."""
+"""Time limit of a slice, after which it begins no further replicate. A due solve waits at most this long, plus one replicate."""
 
 
 class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Intervals of one solve.
+    """Intervals of one solve, as they are stored.
 
-    generation, data, parameters, solved_at: Identity of the solve, with `told.position`.
-    rows: Agent -> ends of its intervals.
+    Attributes:
+        generation, data, parameters, solved_at: Identity of the solve, together with `told.position`.
+        told: Description of the intervals, or the reason why there are none.
+        rows: Agent -> ends of its intervals.
     """
 
     pool: str
@@ -53,13 +55,22 @@ class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def solve(self) -> tuple[object, ...]:
-        """Of which solve they are, as `Basis.solve` names it."""
+        """Identity of the solve, as `Basis.solve` returns it."""
         return self.generation, self.told.position, self.data, self.parameters, self.solved_at
 
 
 @dataclass(slots=True)
 class _Run:
-    """A board's intervals under way. since: when its newest task began; facts, so_far: once the first task ended."""
+    """The running computation of a board's intervals. Times are seconds of the scheduler's timer.
+
+    Attributes:
+        waits_for: The running task; None between two tasks.
+        since: When the newest task began.
+        deadline: When the newest task is cancelled.
+        prepared: The prepared problem in the object store.
+        facts: Result of the first task; None until it ended.
+        so_far: The replicates so far; None until the first task ended.
+    """
 
     job: Job
     entry: PoolEntry
@@ -72,13 +83,13 @@ class _Run:
     so_far: intervals.Replication | None = None
 
     def spent(self, now: float) -> float:
-        """Seconds of a worker that it took; a task that gave no answer took them until `now`."""
+        """Worker seconds used so far. A task that has not returned counts from its start until `now`."""
         told = 0.0 if self.facts is None or self.so_far is None else self.facts.seconds + self.so_far.spent
         return told if self.waits_for is None else told + max(0.0, now - self.since)
 
 
 class IntervalRunner:
-    """Driven by the runner of solves; never waits."""
+    """Computes intervals in the background. The scheduler of solves calls its methods; none of them waits for a task."""
 
     def __init__(self, settings: Settings, checkpoints: CheckpointStore, log_identity: str, tasks: TaskPool) -> None:
         self._settings, self._checkpoints, self._log, self._tasks = settings, checkpoints, log_identity, tasks
@@ -90,7 +101,14 @@ class IntervalRunner:
         self._load()
 
     def step(self, now: float, idle: bool, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> Job | None:
-        """Go on. idle: whether a worker is free that no solve wants. The job that has new intervals, if one has."""
+        """Take the result of an ended task, or start the next task. Returns the job whose intervals were completed, if any.
+
+        Args:
+            now: Seconds of the scheduler's timer.
+            idle: Whether a worker is free that no solve needs.
+            boards: Job -> its newest board.
+            entries: Pool -> its newest checkpoint.
+        """
         if self._run is not None and not _same_solve(self._run.board, boards.get(self._run.job)):
             self._superseded(self._run, now)
         if self._run is not None:
@@ -100,7 +118,10 @@ class IntervalRunner:
         return None
 
     def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
-        """What the board says about its intervals: those of the same solve, or that the newest ones are of an earlier solve."""
+        """Description of the board's intervals, or the reason why there are none: the newest intervals are of an earlier solve.
+
+        Unchanged if the method computed its own intervals, or if there are none for this job yet.
+        """
         found = self._found.get(job)
         if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
             return board.result.intervals
@@ -110,7 +131,7 @@ class IntervalRunner:
         return Intervals(kind="none", why_not=why)
 
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with the intervals of the same solve. Intervals of another solve are not shown; the board then says so."""
+        """The board with the intervals of its solve, or with the reason why there are none."""
         found, told = self._found.get(job), self.told(job, board)
         if found is None or told is board.result.intervals:
             return board
@@ -118,7 +139,7 @@ class IntervalRunner:
         return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=told))
 
     def forget(self, job: Job) -> None:
-        """Drop a job that is solved no more, and what of it is under way."""
+        """Delete the intervals of a job that is no longer solved, in memory and on disk, and cancel its computation."""
         if self._run is not None and self._run.job == job:
             self.cancel()
             self._run = None
@@ -128,7 +149,7 @@ class IntervalRunner:
             self._checkpoints.blobs.remove(name)
 
     def erase(self, pool: str, generation: int, names: NameMatcher) -> None:
-        """Drop the intervals of a pool that hold an erased name, and those under way of a generation before `generation`."""
+        """Delete a pool's intervals that contain an erased name, and cancel a computation on a generation before `generation`."""
         if self._run is not None and self._run.job.pool == pool and self._run.entry.generation < generation:
             self.forget(self._run.job)
         for job, found in list(self._found.items()):
@@ -136,12 +157,12 @@ class IntervalRunner:
                 self.forget(job)
 
     def cancel(self) -> None:
-        """Cancel what runs; it begins again at the next start."""
+        """Cancel the running task, if any."""
         if self._run is not None and self._run.waits_for is not None:
             self._tasks.cancel(self._run.waits_for)
 
     def _superseded(self, run: _Run, now: float) -> None:
-        """Stop work on a solve that readers no longer see. Its job takes its turn again after the others."""
+        """Stop the computation for a board that was replaced. Its job is tried again after all other candidates."""
         self.cancel()
         self._rest(run, now)
 
@@ -172,13 +193,13 @@ class IntervalRunner:
             return None
         try:
             answer = self._tasks.result(run.waits_for)
-        except Exception as error:  # noqa: BLE001 - whatever a task died of, solves go on and readers are told
+        except Exception as error:  # noqa: BLE001 - any failure of a task is shown to readers, and solves continue
             return self._failed(run, error, now)
         run.waits_for = None
         return self._take_in(run, answer, now)
 
     def _take_in(self, run: _Run, answer: Any, now: float) -> Job | None:
-        """The facts that the first task found, or a sample."""
+        """Take the result of a task: the facts from the first task, or the sample of a slice."""
         if run.facts is None or run.so_far is None:
             run.facts = answer
             run.so_far = intervals.replication(answer.names, run.board.result, self._settings.interval_seconds)
@@ -200,8 +221,10 @@ class IntervalRunner:
         run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
-        """Say why there are none; of a checkpoint that cannot be read nothing is said. That, and what was lost with its process, is tried
-        again: later, and after all others.
+        """End the computation after an error, and keep the reason for readers.
+
+        If the checkpoint could not be read, no reason is kept. In this case, and if the process of the task was lost, the job is tried
+        again: after a pause, and after all other candidates.
         """
         last = self._tried.get(run.job)
         losses = 1 + (last.losses if last is not None and last.solve == run.board.solve else 0)
@@ -215,7 +238,7 @@ class IntervalRunner:
         return self._end(run, now, Intervals(kind="none", why_not=why), {}, losses if lost else 0)
 
     def _end(self, run: _Run, now: float, told: Intervals, rows: dict[str, intervals.Ends], losses: int = 0) -> Job:
-        """Keep the intervals and rest. Kept in a file too, unless they were lost: a restart tries again."""
+        """Keep the intervals in memory and begin the pause. They are also kept in a file unless the try was lost: a restart tries again."""
         found = IntervalFile(
             pool=run.job.pool,
             method=run.job.method,
@@ -242,12 +265,12 @@ class IntervalRunner:
         self._run, self._ended, self._spent = None, now, run.spent(now)
 
     def _load(self) -> None:
-        """What was found before a restart, from this log."""
+        """Load the intervals that were computed from this log before a restart."""
         for name in self._checkpoints.blobs.tree(_FOLDER):
             try:
                 found = msgspec.json.decode(self._checkpoints.blobs.read(name), type=IntervalFile)
             except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
-                continue  # half written by a crash, damaged, or of another version: computed anew
+                continue  # incomplete after a crash, damaged, or of another version: it is computed again
             if found.log == self._log:
                 job = Job(found.pool, found.method)
                 self._found[job] = found
@@ -255,13 +278,13 @@ class IntervalRunner:
 
 
 def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
-    """Whether a board may have intervals: a good one of the checkpointed data, whose method gave none itself."""
+    """Whether a board needs intervals: it has rows and no error, is of the checkpointed data, and its method computed no intervals."""
     plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
     return plain and board.error is None and (board.generation, board.data) == (entry.generation, entry.digest)
 
 
 def _same_solve(first: SolvedBoard, second: SolvedBoard | None) -> bool:
-    """Whether two boards are of one solve; one of them may carry another error."""
+    """Whether two boards are of the same solve. Their `error` may differ."""
     return second is not None and first.solve == second.solve
 
 

@@ -1,4 +1,4 @@
-"""What intervals do in processes of their own: read what is redrawn once, and solve slices of its replicates."""
+"""The tasks of intervals in worker processes: one task reads the problem, each of the others solves a slice of replicates."""
 
 import time
 from collections.abc import Mapping
@@ -19,7 +19,13 @@ from services.wire.pools import Kind
 
 
 class Prepared(NamedTuple):
-    """What a method takes of a pool, and its parameters: what slices share in the object store."""
+    """The prepared problem of a solve. All slices read it from the object store.
+
+    Attributes:
+        method: Name of the method.
+        problem: The part of the pool's data that the method takes.
+        values: Accepted values of the method's parameters.
+    """
 
     method: str
     problem: Problem
@@ -27,12 +33,19 @@ class Prepared(NamedTuple):
 
     @property
     def taken(self) -> methods.Taken:
-        """As `methods.taken` gave it."""
+        """The same as the result of `methods.taken`, without `about`."""
         return methods.Taken(methods.find(self.method), self.problem, self.values, {})
 
 
 class Facts(NamedTuple):
-    """names: of the agents that are redrawn; about: how they are; reach: as `normal_reach` says; seconds: that it took to find out."""
+    """Facts about the prepared problem that the engine needs.
+
+    Attributes:
+        names: Agents of the problem.
+        about: Kind and assumptions of the resampling.
+        reach: Result of `normal_reach`.
+        seconds: Time that `prepare` took.
+    """
 
     names: tuple[str, ...]
     about: Intervals
@@ -41,7 +54,23 @@ class Facts(NamedTuple):
 
 
 def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> tuple[Facts, Prepared]:
-    """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
+    """Read a pool's data object and prepare its problem for resampling.
+
+    Args:
+        url: Address of the checkpoints.
+        entry: `PoolEntry` of the pool, as JSON.
+        method: Name of the method.
+        parameters: Parameters of the solve.
+        memory: Memory limit in bytes.
+
+    Returns:
+        Facts for the engine, and the prepared problem for the slices.
+
+    Raises:
+        OutOfMemory: The task needs more than its memory limit.
+        BadObject: The data object cannot be read.
+        InputError: The data cannot be resampled, or there are too many agents.
+    """
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         arrays = CheckpointStore(url).read_pool(pool, mapped=True)
@@ -53,7 +82,10 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
 
 
 def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
-    """Replicates from `first` on, as `intervals.sample` solves them. Raises `InputError` where the data cannot be redrawn."""
+    """Solve a slice of replicates, as `replicates.sample` does. memory: limit in bytes.
+
+    Raises `InputError` if the data cannot be resampled, and `OutOfMemory` beyond the limit.
+    """
     with memory_limit(memory):
         taken = prepared.taken
         return sample(taken, resampling(taken.problem, taken.method, taken.values), seed, first, most, seconds)

@@ -14,7 +14,7 @@ from services.solve.planning.jobs import Job, JobStatus, Parameters
 from services.solve.planning.ledger import Entry, Ledger, PoolView
 
 _MOST_DOUBLED: Final = 6
-"""The pause after a lost try doubles at most so often."""
+"""Largest number of times that the pause after a lost try doubles."""
 
 
 class Pace(NamedTuple):

@@ -1,4 +1,4 @@
-"""Jobs of the scheduler: what one is, and the lifecycle that every job goes through."""
+"""Jobs of the scheduler: their kinds, and the lifecycle that every job goes through."""
 
 from collections.abc import Mapping
 from enum import Enum, StrEnum
@@ -25,7 +25,7 @@ class JobKind(Enum):
 
     @property
     def reads_boards(self) -> bool:
-        """Whether it waits while boards of its pool are solved."""
+        """Whether the job waits while boards of its pool are solved."""
         return self is JobKind.INSIGHT
 
 
@@ -37,15 +37,15 @@ class Job(NamedTuple):
 
     @property
     def kind(self) -> JobKind:
-        """What it computes."""
+        """What the job computes."""
         return JobKind.INSIGHT if self.method == INSIGHT else JobKind.METHOD
 
 
 class JobStatus(StrEnum):
-    """Where a job is. `equirank_solve_jobs` counts jobs by these words."""
+    """Status of a job. The metric `equirank_solve_jobs` counts jobs by these words."""
 
     IDLE = "idle"
-    """Nothing is due, and no try has ended since the start."""
+    """Not due: no try has ended since the start, or the job was withdrawn while it waited."""
     WAITING = "waiting"
     """Due; no worker is free yet."""
     RUNNING = "running"
@@ -55,7 +55,7 @@ class JobStatus(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     """The pool's content is not what the method needs."""
     FAILED = "failed"
-    """The newest try failed or passed its deadline; it is tried again when the data change."""
+    """The newest try failed or passed its deadline; it is tried again when the data or the parameters change."""
     LOST = "lost"
     """The process of the newest try died, or its checkpoint was replaced or could not be read; it is tried again on the same data."""
 
@@ -65,7 +65,7 @@ class JobEvent(StrEnum):
 
     DUE = "due"
     WITHDRAWN = "withdrawn"
-    """It is not due any more: its pool stopped, was left by readers, or its data are again those of the newest try."""
+    """The job is not due any more: its pool stopped, readers left its generation, or its data equal those of the newest try again."""
     STARTED = "started"
     SUCCEEDED = "succeeded"
     REFUSED = "refused"

@@ -1,4 +1,4 @@
-"""The ledger of jobs: the status of each, since when due jobs wait, and what the newest try of each was on."""
+"""The ledger of jobs: the status of each job, the time at which it became due, and the data of its newest try."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus
 
 
 def data_of(generation: int, digest: str) -> str:
-    """The data of a pool: two generations may have equal digests, and a board says of which one it is."""
+    """Identity of a pool's data. The generation is part of it because two generations may have equal digests."""
     return f"{generation}/{digest}"
 
 
@@ -18,7 +18,7 @@ class PoolView:
 
     Attributes:
         pool: Name of the pool.
-        data: What changes exactly when the pool's generation or outcomes did, as `data_of` says.
+        data: Identity of the data (`data_of`). It changes exactly when the pool's generation or outcomes change.
         outcomes: Number of outcomes folded.
         methods: Method -> its parameters, for every job of this pool.
     """
@@ -44,10 +44,10 @@ class Entry:
     """One job in the ledger.
 
     Attributes:
-        status: Where it is in its lifecycle.
-        newest: Its newest try, None before the first one.
+        status: Its status.
+        newest: Its newest try; None before the first try.
         waiting_since: When it became due; None unless it waits.
-        losses: How often in a row its process was lost.
+        losses: Number of its newest tries that were lost in a row.
     """
 
     status: JobStatus = JOB_LIFECYCLE.start
@@ -64,7 +64,7 @@ class Ledger:
     """All jobs that are known. The planner reads it; the scheduler writes it."""
 
     def __init__(self, tried: Mapping[Job, Try] | None = None) -> None:
-        """Start with the results that an earlier run left: they need no new try until their data change."""
+        """tried: Jobs with a result of an earlier run. They need no new try until their data change."""
         self._entries = {job: Entry(newest=newest) for job, newest in (tried or {}).items()}
 
     def newest(self, job: Job) -> Entry | None:
@@ -98,13 +98,13 @@ class Ledger:
         entry.losses = entry.losses + 1 if event is JobEvent.LOST else 0
 
     def forget(self, job: Job) -> None:
-        """Drop a job that is not wanted any more. A running one is dropped by the first call after it ends."""
+        """Remove a job that is no longer needed. A running job stays; a call after its end removes it."""
         entry = self._entries.get(job)
         if entry is not None and entry.status is not JobStatus.RUNNING:
             del self._entries[job]
 
     def waiting(self) -> dict[Job, float]:
-        """The jobs that wait, and since when."""
+        """Waiting job -> when it became due."""
         return {job: entry.waiting_since for job, entry in self._entries.items() if entry.waiting_since is not None}
 
     def running(self) -> Counter[str]:

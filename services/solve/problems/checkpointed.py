@@ -20,7 +20,7 @@ from services.wire.pools import Kind
 
 
 def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
-    """The problem that a pool's checkpointed arrays give: games with their pairs and places, or the means of its scores."""
+    """The problem of a pool from its checkpointed arrays: pairs and places of games, or mean scores."""
     names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
     tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
     if kind is Kind.GAMES:
@@ -30,7 +30,7 @@ def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | Scor
 
 
 def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
-    """The games with features that a pool's checkpointed arrays give, and the agents that played them.
+    """The games with features of a pool from its checkpointed arrays. Only agents that played one of these games are included.
 
     Raises:
         InputError: The pool keeps no features, or no game has had all of them yet.
@@ -52,12 +52,12 @@ def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
 
 
 def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -> GamesInput:
-    """The problem that tallies of games give. Tasks without a pair of single agents are left out.
+    """The problem of a pool of games from its tallies. Tasks without a game between two single agents are left out.
 
     Args:
-        names: Agents by id.
+        names: Agents' names by id.
         history: The tallies, by time bucket.
-        half_life: Buckets after which a result counts half; 0: all results count alike.
+        half_life: Number of buckets after which a result counts half; 0 weighs all results alike.
     """
     weights = history.weights(half_life)
     by_task = {history.tasks[task]: counts for task, counts in history.pairs.counts_by_task(weights).items() if task != NO_TASK}
@@ -73,7 +73,7 @@ def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -
 
 
 def with_groups(found: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
-    """With the groups of games that a clustered pool counts."""
+    """`found` with the random groups of games, if the pool counts them (`clustered`); otherwise unchanged."""
     clusters = part(arrays, "clusters")
     if not clusters or not isinstance(found, GamesInput):
         return found

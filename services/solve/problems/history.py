@@ -1,4 +1,4 @@
-"""Games by time bucket: recent results can count more than old ones, and the half-life that predicts best can be found."""
+"""Games by time bucket: weights that make recent results count more, and the choice of the half-life that predicts best."""
 
 import math
 from bisect import bisect_left
@@ -11,14 +11,14 @@ from ratings_core.margins import choose_half_life
 from ratings_core.tallies import PairTally, PlaceTally
 
 LEAST_WEIGHT: Final = 2.0**-20
-"""The unit of weights. Results that would weigh less are left out."""
+"""The unit of weights. Results with a smaller weight are left out."""
 PERIODS: Final = 160
-"""Most periods into which a history is divided to choose a half-life."""
+"""Largest number of periods into which a history is divided to choose a half-life."""
 HELD_OUT: Final = 10
-"""Newest periods that are predicted from those before them."""
+"""Number of newest periods whose games are predicted from earlier periods."""
 _LEAST_PERIODS: Final = 4
 _CANDIDATES: Final = (*(2.0**power for power in range(8)), math.inf)
-"""Half-lives that are tried, in periods."""
+"""Half-lives that are compared, in periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Choice:
     """The half-life that predicts held-out games best.
 
     Attributes:
-        half_life: In buckets; 0 where results of any age should count alike.
-        period: Buckets of one period.
-        losses: Half-life in buckets (0: none) and log loss in nats a game, of each candidate.
-        games: Weight of the games that were held out.
+        half_life: In buckets; 0 if all results should count alike.
+        period: Number of buckets in one period.
+        losses: For each candidate its half-life in buckets (0: all results count alike) and its log loss in nats per game.
+        games: Total weight of the held-out games.
     """
 
     half_life: float
@@ -45,8 +45,8 @@ class History:
     Attributes:
         tasks: Names of tasks by id.
         pairs: Results of pairs of single agents.
-        places: Who came where.
-        clusters: Results of pairs by group of whole games, as `services.state.clusters` counts them; None where they are not counted.
+        places: Places of agents in games, by number of sides.
+        clusters: Results of pairs by random group of complete games, as `services.state.clusters` counts them; None if not counted.
     """
 
     tasks: tuple[str, ...]
@@ -56,19 +56,19 @@ class History:
 
     @property
     def buckets(self) -> list[int]:
-        """Numbers of the buckets that hold games, rising."""
+        """Numbers of the buckets that hold games, in ascending order."""
         return sorted({*self.pairs.slabs.buckets, *self.places.slabs.buckets})
 
     @property
     def timed(self) -> bool:
-        """Whether games were counted by time: without that, all are in bucket 0."""
+        """Whether games were counted by time. If not, all games are in bucket 0."""
         return self.buckets not in ([], [0])
 
     def weights(self, half_life: float) -> dict[int, float] | None:
-        """Weights of buckets, the newest one with weight 1; None where all results count alike.
+        """Bucket -> weight of its results. The newest bucket has weight 1. None if all results count alike.
 
         Args:
-            half_life: Buckets after which a result counts half; 0: all results count alike.
+            half_life: Number of buckets after which a result counts half; 0 weighs all results alike.
         """
         if not half_life:
             return None
@@ -77,10 +77,10 @@ class History:
         return {bucket: weight for bucket, weight in weights.items() if weight >= LEAST_WEIGHT}
 
     def choose(self, agents: int) -> Choice:
-        """The half-life of least held-out log loss: the newest periods are predicted by posterior margins of those before them.
+        """Choose the half-life of least held-out log loss. Posterior margins of earlier periods predict each of the newest periods.
 
         Args:
-            agents: How many agents there are.
+            agents: Number of agents.
 
         Raises:
             InputError: The games span fewer than four buckets, or none can be held out.

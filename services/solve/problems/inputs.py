@@ -1,4 +1,7 @@
-"""What methods solve: games, comparisons with features, pairs that met, margins, ballots, or a table of scores; agents by name (law 5)."""
+"""The kinds of problem: games, games with features, results of pairs, margins, ballots, and tables of scores.
+
+Methods get agents in order of their names (law 5), so results do not depend on the order in which agents appeared.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,32 +27,37 @@ Ids: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Named(ABC):
-    """names: of agents 0 to n-1."""
+    """names: Names of agents 0 to n-1."""
 
     names: tuple[str, ...]
 
     @abstractmethod
     def take(self, ids: Ids) -> Self:
-        """These agents, renumbered in this order, and what is known of them alone."""
+        """The problem of the agents `ids` only, renumbered in this order."""
 
     def by_name(self) -> Self:
-        """The same with agents in order of their names."""
+        """The same problem with agents in order of their names."""
         return self.take(_order(self.names))
 
 
 @dataclass(frozen=True, slots=True)
 class PairsInput(_Named):
-    """Results of pairs. names: of agents 0 to n-1; counts: their wins, losses and ties."""
+    """Results of pairs of agents.
+
+    Attributes:
+        names: Names of agents 0 to n-1.
+        counts: Wins, losses and ties of each pair.
+    """
 
     counts: PairCounts
 
     def take(self, ids: Ids) -> "PairsInput":
-        """These agents, renumbered in this order, and what they did against each other."""
+        """The agents `ids` only, renumbered in this order, and the results of pairs among them."""
         return PairsInput(_at(self.names, ids), _renamed(self.counts, _new_ids(ids, len(self.names))))
 
     @property
     def activity(self) -> Floats:
-        """Weight of the pairs that each agent was in (n,)."""
+        """Total weight of each agent's results in pairs, float64 (n,)."""
         return _activity(self.counts, len(self.names))
 
     @property
@@ -60,10 +68,16 @@ class PairsInput(_Named):
 
 @dataclass(frozen=True, slots=True)
 class GamesInput(PairsInput):
-    """All that games say. places: who came where in fields of how many; tasks: names of those that games were counted on apart,
-    by_task: the pairs that met on each of them (games without a task are in `counts` alone); groups: where asked for, the pairs of
-    whole games in groups at random, which add up to `counts`; history: all games by time, None where they were not counted so and of
-    a part of the agents.
+    """Tallies of games.
+
+    Attributes:
+        names: Names of agents 0 to n-1.
+        counts: Wins, losses and ties of each pair.
+        places: Places of agents in games, by number of sides.
+        tasks: Names of the tasks that are counted separately.
+        by_task: For each task, the results of pairs on it. Games without a task are only in `counts`.
+        groups: Results of pairs by random group of complete games, which add up to `counts`; empty if not counted.
+        history: All games by time bucket; None if games were not counted by time, or agents were left out.
     """
 
     places: PlaceCounts
@@ -73,36 +87,36 @@ class GamesInput(PairsInput):
     history: History | None = None
 
     def by_name(self) -> "GamesInput":
-        """The same with agents and tasks in order of their names."""
+        """The same problem with agents and tasks in order of their names."""
         tasks = _order(self.tasks, "tasks")
         by_task = tuple(self.by_task[task] for task in tasks.tolist())
         named = replace(self, tasks=_at(self.tasks, tasks), by_task=by_task)
         return named.take(_order(self.names))
 
     def take(self, ids: Ids) -> "GamesInput":
-        """These agents, renumbered in this order: pairs among them, and their places in the fields as they were."""
+        """The agents `ids` only, renumbered in this order: results of pairs among them, and their places in the complete games."""
         new_id = _new_ids(ids, len(self.names))
         by_task, groups = (tuple(_renamed(counts, new_id) for counts in some) for some in (self.by_task, self.groups))
         places = _renamed_places(self.places, new_id)
         return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), places, self.tasks, by_task, groups)
 
     def in_groups(self, clusters: PairTally) -> "GamesInput":
-        """The same with the pairs of whole games in groups at random, as `services.state.clusters` counts them."""
+        """The same problem with results of pairs by random group of complete games, as `services.state.clusters` counts them."""
         history = None if self.history is None else replace(self.history, clusters=clusters)
         return replace(self, groups=counts_of_groups(clusters), history=history)
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturesInput(_Named):
-    """Games of two sides, each with the values of its features.
+    """n games of two sides, each with the values of its k features.
 
     Attributes:
-        names: Agents 0 to m-1.
-        comparisons: The games, one comparison each.
-        features: float64 (n, k), of the first side less the second side.
+        names: Names of agents 0 to m-1.
+        comparisons: The games, one comparison for each game.
+        features: float64 (n, k), value of the first side minus value of the second side.
         feature_names: k names.
-        buckets: int64 (n,), time bucket of each game; None where games were not counted by time.
-        left_out: Reason and number of games of the pool that are not among these.
+        buckets: int64 (n,), time bucket of each game; None if games were not counted by time.
+        left_out: Pairs of a reason and the number of the pool's games that were left out for it.
     """
 
     comparisons: Comparisons
@@ -112,13 +126,13 @@ class FeaturesInput(_Named):
     left_out: tuple[tuple[str, int], ...] = ()
 
     def take(self, ids: Ids) -> "FeaturesInput":
-        """These agents, renumbered in this order, and the games between them."""
+        """The agents `ids` only, renumbered in this order, and the games between them."""
         new_id, games = _new_ids(ids, len(self.names)).astype(np.int64), self.comparisons
         first, second = new_id[games.first], new_id[games.second]
         return self._with(_at(self.names, ids), first, second, games.weights, (first >= 0) & (second >= 0))
 
     def weighted(self, weights: Floats) -> "FeaturesInput":
-        """The same games with other weights (n,), >= 0; those of weight 0 are left out."""
+        """The same games with other weights, float64 (n,), >= 0. Games of weight 0 are left out."""
         games = self.comparisons
         return self._with(self.names, games.first, games.second, weights, weights > 0)
 
@@ -130,12 +144,12 @@ class FeaturesInput(_Named):
 
     @property
     def activity(self) -> Floats:
-        """Weight of the games that each agent was in (n,)."""
+        """Total weight of each agent's games, float64 (m,)."""
         return _activity(self.counts, len(self.names))
 
     @property
     def counts(self) -> PairCounts:
-        """Wins, losses and ties of pairs, whatever the features."""
+        """Wins, losses and ties of pairs. Features are ignored."""
         cells = self.comparisons.counts()
         return PairCounts(cells.first.astype(np.int32), cells.second.astype(np.int32), cells.won, cells.lost, cells.tied)
 
@@ -147,23 +161,33 @@ class FeaturesInput(_Named):
 
 @dataclass(frozen=True, slots=True)
 class MarginsInput(_Named):
-    """Margins alone. names: of agents 0 to n-1; margins: float64 (n, n), antisymmetric, by how much a beats b in any unit."""
+    """A table of margins.
+
+    Attributes:
+        names: Names of agents 0 to n-1.
+        margins: float64 (n, n), antisymmetric: by how much a beats b, in any unit.
+    """
 
     margins: Floats
 
     def take(self, ids: Ids) -> "MarginsInput":
-        """These agents, renumbered in this order, and the margins between them."""
+        """The agents `ids` only, renumbered in this order, and the margins between them."""
         return MarginsInput(_at(self.names, ids), checks.antisymmetric("margins", self.margins)[np.ix_(ids, ids)])
 
     @property
     def activity(self) -> Floats:
-        """How many others each agent has a margin with, won or lost (n,)."""
+        """Number of other agents with which each agent has a margin other than 0, float64 (n,)."""
         return np.asarray(np.count_nonzero(self.margins, axis=1), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """Ballots. profile: with its names; unlisted: what a ballot says about agents that it does not list."""
+    """Ballots.
+
+    Attributes:
+        profile: The ballots and the names of the agents.
+        unlisted: Meaning of agents that a ballot does not list: `last` or `unknown`.
+    """
 
     profile: Profile
     unlisted: Unlisted = "last"
@@ -174,70 +198,76 @@ class ProfileInput:
         return self.profile.names
 
     def by_name(self) -> "ProfileInput":
-        """The same with agents in order of their names."""
+        """The same problem with agents in order of their names."""
         return self.take(_order(self.names))
 
     def take(self, ids: Ids) -> "ProfileInput":
-        """These agents, renumbered in this order, and the ballots that list any of them."""
+        """The agents `ids` only, renumbered in this order, and the ballots that list any of them."""
         return ProfileInput(self.profile.take(ids), self.unlisted)
 
     @property
     def activity(self) -> Floats:
-        """Weight of the ballots that list each agent (n,)."""
+        """Total weight of the ballots that list each agent, float64 (n,)."""
         weight = np.repeat(self.profile.weight, np.diff(self.profile.start))
         return np.asarray(np.bincount(self.profile.agent, weight, len(self.names)), np.float64)
 
     @property
     def counts(self) -> PairCounts:
-        """Voters who prefer one of a pair to the other, and voters who tie them."""
+        """For each pair, the weight of the ballots that prefer one agent to the other, and of the ballots that tie them."""
         return self.profile.pair_counts(self.unlisted)
 
     @property
     def margins(self) -> Floats:
-        """Voters who prefer a to b minus those who prefer b to a (n, n)."""
+        """Weight of the ballots that prefer a to b, minus weight of the ballots that prefer b to a, float64 (n, n)."""
         return self.profile.margins(self.unlisted)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoresInput(_Named):
-    """Agents measured on tasks. names: of agents; tasks: their names; scores: float64 (agents, tasks), NaN where not measured."""
+    """Scores of agents on tasks.
+
+    Attributes:
+        names: Names of agents 0 to n-1.
+        tasks: Names of tasks.
+        scores: float64 (agents, tasks), NaN where not measured.
+    """
 
     tasks: tuple[str, ...]
     scores: Floats
 
     def by_name(self) -> "ScoresInput":
-        """The same with agents and tasks in order of their names."""
+        """The same problem with agents and tasks in order of their names."""
         tasks = _order(self.tasks, "tasks")
         return ScoresInput(self.names, _at(self.tasks, tasks), self.scores[:, tasks]).take(_order(self.names))
 
     def take(self, ids: Ids) -> "ScoresInput":
-        """These agents, renumbered in this order, on all tasks."""
+        """The agents `ids` only, renumbered in this order, on all tasks."""
         return ScoresInput(_at(self.names, ids), self.tasks, self.scores[ids])
 
     @property
     def activity(self) -> Floats:
-        """On how many tasks each agent was measured (n,)."""
+        """Number of tasks on which each agent was measured, float64 (n,)."""
         return np.asarray(np.count_nonzero(~np.isnan(self.scores), axis=1), np.float64)
 
     @property
     def counts(self) -> PairCounts:
-        """Every task as one ballot of weight 1: the higher score beats the lower one, equal ones tie (as `ScoreTable.pairs`)."""
+        """Results of pairs, where every task is a ballot of weight 1: the higher score wins, equal scores tie (as `ScoreTable.pairs`)."""
         agent, task = np.nonzero(~np.isnan(self.scores))
         return ballot_pairs(agent.astype(np.int32), task.astype(np.int32), self.scores[agent, task])
 
     @property
     def margins(self) -> Floats:
-        """Tasks on which a scored higher than b minus those on which it scored lower (n, n)."""
+        """Number of tasks on which a scored higher than b, minus number of tasks on which it scored lower, float64 (n, n)."""
         return self.counts.margins(len(self.names))
 
     @property
     def profile(self) -> Profile:
-        """Every task as one ballot of weight 1 that lists the agents it measured. Raises `InputError` where nothing was measured."""
+        """Every task as a ballot of weight 1 that lists the measured agents. Raises `InputError` if nothing was measured."""
         return Profile.from_scores(self.scores, names=self.names)
 
     @property
     def unlisted(self) -> Unlisted:
-        """A task says nothing about agents that were not measured on it."""
+        """Meaning of agents that were not measured on a task: unknown."""
         return "unknown"
 
 
@@ -245,7 +275,7 @@ Problem: TypeAlias = GamesInput | FeaturesInput | PairsInput | MarginsInput | Pr
 
 
 def sparse_margins(problem: Problem) -> Any:
-    """Margins as CSR (n, n), without making dense what is not."""
+    """Margins as a sparse CSR array (n, n). Tallies are not made dense."""
     if isinstance(problem, MarginsInput):
         return sparse.csr_array(problem.margins)
     wins, _ = problem.counts.sparse(len(problem.names))
@@ -253,7 +283,7 @@ def sparse_margins(problem: Problem) -> Any:
 
 
 def wins(problem: Problem) -> Floats:
-    """How often a won against b (n, n), or how many voters prefer it; of margins alone their positive part."""
+    """Number of wins of a against b, or of ballots that prefer a to b, float64 (n, n). For a table of margins: its positive part."""
     if isinstance(problem, MarginsInput):
         return np.maximum(problem.margins, 0.0)
     return problem.counts.dense(len(problem.names))[0]
@@ -271,7 +301,7 @@ def _at(names: Sequence[str], order: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def _new_ids(ids: Ids, n: int) -> NDArray[np.int32]:
-    """New id of each of n old ones: where it stands in `ids`, -1 where it does not."""
+    """New id of each of n old ids: its position in `ids`, or -1 if it is not in `ids`."""
     new_id = np.full(n, -1, np.int32)
     new_id[ids] = np.arange(len(ids), dtype=np.int32)
     return new_id
@@ -296,6 +326,6 @@ def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
 
 def _renamed_places(places: PlaceCounts, new_id: NDArray[np.int32]) -> PlaceCounts:
     agent = new_id[places.agent]
-    rows = np.argsort(agent, kind="stable")  # within an agent rows stay as they were sorted
+    rows = np.argsort(agent, kind="stable")  # stable: the rows of each agent keep their order
     rows = rows[agent[rows] >= 0]
     return PlaceCounts(agent[rows], places.sides[rows], places.ahead[rows], places.tied[rows], places.weight[rows])

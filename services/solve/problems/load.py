@@ -1,6 +1,6 @@
-"""From a file to a problem that methods solve: what `equirank solve` reads.
+"""Problems from files, for `equirank solve`.
 
-Games are counted as they come, so a file of them may be larger than memory; tables and ballots are read whole.
+Games are counted while the file is read, so a file of games may be larger than memory. Tables and ballots are loaded completely.
 """
 
 from collections import Counter
@@ -32,16 +32,16 @@ from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
 _SHOWN_BAD: Final = 20
-"""Bad rows that an error names; it counts all."""
+"""Largest number of bad rows that an error lists. The error also gives the number of all bad rows."""
 
 
 class Counting(NamedTuple):
     """How games are counted.
 
     Attributes:
-        per_task: Also the games of each task apart.
-        clustered: Also whole games in groups at random.
-        bucket_seconds: Width of a time bucket; None: all games in one.
+        per_task: Whether games are also counted separately for each task.
+        clustered: Whether complete games are also counted in random groups, for intervals.
+        bucket_seconds: Width of a time bucket in seconds; None puts all games into one bucket.
     """
 
     per_task: bool = False
@@ -54,7 +54,13 @@ COUNTED_ONCE: Final = Counting()
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a file holds. left_out: rows that are whole but no outcome, by why."""
+    """The problem of a file or a slice.
+
+    Attributes:
+        kind: Kind of the file.
+        problem: The problem.
+        left_out: Reason -> number of rows that are not outcomes.
+    """
 
     kind: FileKind
     problem: Problem
@@ -70,23 +76,22 @@ def load_slices(
     unlisted: Unlisted | None = None,
     bad_rows: BadRows = "refuse",
 ) -> dict[str, Loaded]:
-    """The problem that a file holds, or one for each value of the column `options.rules.slice_by`, in one reading of the file.
+    """Load the problem of a file, or one problem for each value of the column `options.rules.slice_by`. The file is read once.
 
     Args:
-        path: The file; slices are of results and battles only.
-        options: How the file is read.
-        pool: Whose outcomes, where a file of outcomes names several.
+        path: The file. Only files of results or battles can have slices.
+        options: How the file is read; None for the defaults.
+        pool: Pool whose outcomes are read, if a file of outcomes names several pools.
         counting: How games are counted.
-        unlisted: What a ballot says about those it does not list; by default they are below the others, but nothing is known of those
-            who missed a contest.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
+        unlisted: Meaning of agents that a ballot does not list. None for the default: `last` for ballots, `unknown` for contests.
+        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
 
     Returns:
-        Value of the column, in order of the values, and its problem; a whole file has an empty value. `left_out` counts rows of the whole
-        file.
+        Value of the column -> its problem, in order of the values; the value is empty for a file without slices. `left_out` counts rows
+        of the complete file.
 
     Raises:
-        InputError: A row is bad, an option does not fit the kind of the file, or the column has more than 1,000 values.
+        InputError: A row is bad, an option does not fit the kind of the file, or the slice column has more than 1,000 values.
     """
     options = options or FileOptions()
     with Source(path) as source:
@@ -110,7 +115,7 @@ def load_slices(
 
 
 def _check_buckets(kind: FileKind, counting: Counting) -> None:
-    """Raise `InputError` for time buckets of a file that holds no games."""
+    """Raise `InputError` if time buckets are given for a file that does not hold games."""
     if counting.bucket_seconds is not None and kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE, FileKind.CONTESTS):
         raise InputError("bucket-seconds", counting.bucket_seconds, f"must be left out for {kind}: only games are counted by time")
 
@@ -127,7 +132,7 @@ def _outcomes(
     named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE
     slices = Slices(lambda: _collector(named.retractions, options, counting))
     if options.rules.slice_by is None:
-        slices.part("")  # also of a file without outcomes, which says then what it must hold
+        slices.part("")  # for a file without outcomes too: its error then states what the file must hold
     left_out = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, lambda part, rows: part.add_rows(rows))
     return {value: Loaded(kind, collector.problem(), left_out) for value, collector in slices.sorted()}
 
@@ -136,15 +141,21 @@ def read_rows(
     source: Source, options: FileOptions, named: "NamedPool", bad_rows: BadRows, slices: Slices[PartT],
     add: Callable[[PartT, Sequence[Row]], None],
 ) -> dict[str, int]:  # fmt: skip
-    """Add the outcomes of a file, in order, each to its slice. Returns the rows that are no outcome, by reason. Raises `InputError`.
+    """Add the outcomes of a file to their slices, in order.
 
     Args:
         source: The file.
-        options: How it is read; its kind is named.
+        options: How the file is read; `kind` must be set.
         named: The pool whose outcomes are read.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
-        slices: The parts; they are made as values of the column of slices come.
+        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
+        slices: The parts of the slices. A new value of the slice column makes a new part.
         add: Adds rows to a part.
+
+    Returns:
+        Reason -> number of rows that are not outcomes.
+
+    Raises:
+        InputError: A row is bad, or there are too many slices.
     """
     account = Account()
     file = OutcomeFile(source, named.pool, now=0.0, options=options, one_pool=False)
@@ -156,7 +167,7 @@ def read_rows(
 
 
 def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadRows) -> None:
-    """Refuse a file with bad rows, naming the first 20 and how many there are, or count them as left out. Raises `InputError`."""
+    """Raise `InputError` for a file with bad rows, with the first 20 of them; or, with `skip`, count them as left out."""
     total = account.refused.total()
     if not total:
         return
@@ -170,8 +181,14 @@ def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadR
 
 
 class Counted:
-    """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them. A game counts in the bucket of
-    its own time, whatever the order of the file. Memory grows with agents, pairs and tasks, and by 28 bytes an outcome for its id.
+    """Tallies of outcomes, counted as a fold does: once for each id, without retracted outcomes.
+
+    A game counts in the time bucket of its `time`, independent of the order of rows. Memory grows with agents, pairs and tasks, and by
+    28 bytes for the id of each outcome.
+
+    Args:
+        retractions: All retractions of the file.
+        counting: How games are counted.
     """
 
     def __init__(self, retractions: Sequence[RetractEvent], counting: Counting = COUNTED_ONCE) -> None:
@@ -183,7 +200,7 @@ class Counted:
         self._games = self._measured = 0
 
     def add(self, events: Sequence[Event]) -> None:
-        """Count `events`, in order."""
+        """Count outcomes, in order."""
         games = [event for event in events if isinstance(event, GameEvent)]
         scores = [event for event in events if isinstance(event, ScoreEvent)]
         if games:
@@ -192,7 +209,7 @@ class Counted:
             self.add_columns((measured := ScoreColumns.of(scores)).take(self._counts(measured)))
 
     def add_columns(self, columns: GameColumns | ScoreColumns) -> None:
-        """Count outcomes of which each counts: no id twice, none retracted."""
+        """Count outcomes without duplicates and retracted outcomes: the caller has removed these."""
         agents, tasks = self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks)
         if isinstance(columns, GameColumns):
             self._games += len(columns)
@@ -206,7 +223,7 @@ class Counted:
         self.add([row.event for row in rows])
 
     def problem(self) -> Problem:
-        """What was counted. Raises `InputError` where that is nothing, or of both kinds."""
+        """The problem of the counted outcomes. Raises `InputError` if there are none, or if there are both games and scores."""
         if bool(self._games) == bool(self._measured):
             raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
         agents, tasks, tallies = tuple(self._agents.names()), tuple(self._tasks.names()), self._tallies
@@ -219,13 +236,13 @@ class Counted:
         return np.floor(times / self._bucket_seconds).astype(np.int64) if self._bucket_seconds else np.zeros(len(times), np.int64)
 
     def _counts(self, columns: GameColumns | ScoreColumns) -> NDArray[np.bool_]:
-        """Which outcomes count: the first of each id, none that is retracted."""
+        """Mask of the outcomes that count: the first outcome of each id, unless it is retracted."""
         first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
         return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
 
 
 def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: Counting) -> "Counted | FeatureRows":
-    """What takes the rows of a file: tallies, or the games themselves where features are asked for."""
+    """The collector of a slice's rows: tallies, or a list of games if the options name features."""
     if options.rules.features:
         return FeatureRows([feature.text for feature in options.rules.features])
     return Counted(retractions, counting)
@@ -237,18 +254,18 @@ def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
 
 @dataclass(frozen=True, slots=True)
 class NamedPool:
-    """The pool whose outcomes are counted, and the retractions in it."""
+    """The pool whose outcomes are counted, and its retractions."""
 
     pool: str
     retractions: list[RetractEvent]
 
 
 OFFLINE: Final = NamedPool("offline", [])
-"""Of files whose rows name no pool."""
+"""The pool of files whose rows name no pool."""
 
 
 def named_pool(source: Source, pool: str | None) -> NamedPool:
-    """`pool`, or the only one that the file names. Raises `InputError` naming those there are."""
+    """`pool`, or the only pool that the file names, with its retractions. Raises `InputError` with the names of the file's pools."""
     named: set[str] = set()
     retractions: list[RetractEvent] = []
     for event in decoded_lines(source):
@@ -263,10 +280,10 @@ def named_pool(source: Source, pool: str | None) -> NamedPool:
 
 
 class FeatureRows:
-    """Rows of results or battles as comparisons with features. Memory grows with the games: 40 bytes each, and 8 for each feature.
+    """Rows of results or battles as games with features. A game takes 40 bytes of memory, and 8 bytes for each feature.
 
     Args:
-        names: Of the features.
+        names: Names of the features.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -288,7 +305,7 @@ class FeatureRows:
         self._features.append(np.array([values for _, values in games], np.float64).reshape(-1, len(self._names)))
 
     def problem(self) -> FeaturesInput:
-        """All rows so far. Raises `InputError` where there is no game."""
+        """The problem of all rows so far. Raises `InputError` if there is no game."""
         table = np.concatenate([np.zeros((0, 4)), *self._columns])
         if not len(table):
             raise InputError("file", 0, "must hold games that the options do not leave out")

@@ -1,4 +1,4 @@
-"""Rows of a file parted by the value of a column."""
+"""Slices of a file: its rows, grouped by the value of a column."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
@@ -7,19 +7,19 @@ from ratings_core.errors import InputError
 from services.imports.files import Row
 
 MOST_SLICES: Final = 1_000
-"""More values than this mean a column of ids or times; each slice has its own tallies."""
+"""Largest number of slices, because each slice has its own tallies. A column with more values probably holds ids or times."""
 PartT = TypeVar("PartT")
 
 
 class Slices(Generic[PartT]):
-    """What is made of each slice. make: builds the part of a new slice."""
+    """One part for each slice, such as the tallies of its rows. make: Makes the part of a new slice."""
 
     def __init__(self, make: Callable[[], PartT]) -> None:
         self._make = make
         self._parts: dict[str, PartT] = {}
 
     def parts(self, rows: Sequence[Row]) -> Iterator[tuple[PartT, list[Row]]]:
-        """The rows of each slice, in their order, and its part. Raises `InputError` beyond 1,000 slices."""
+        """Yield for each slice in `rows` its part and its rows, in order. Raises `InputError` beyond 1,000 slices."""
         by_value: dict[str, list[Row]] = {}
         for row in rows:
             by_value.setdefault(row.extras.slice, []).append(row)
@@ -27,7 +27,7 @@ class Slices(Generic[PartT]):
             yield self.part(value), own
 
     def part(self, value: str) -> PartT:
-        """The part of one slice. Raises `InputError` beyond 1,000 slices."""
+        """The part of one slice, which is made if the slice is new. Raises `InputError` beyond 1,000 slices."""
         if value not in self._parts:
             if len(self._parts) >= MOST_SLICES:
                 raise InputError("slice-by", value, f"must be a column of at most {MOST_SLICES} values")

@@ -1,4 +1,4 @@
-"""Which methods are solved for a pool: what applies to it, what was chosen, and what a choice must hold to."""
+"""The methods that are solved for a pool: which ones apply to it, which ones were chosen, and the checks of a choice."""
 
 from collections.abc import Mapping
 
@@ -27,12 +27,12 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def given_by(kind: Kind, fold: FoldSettings) -> frozenset[Takes]:
-    """What the tallies of a pool give to solve."""
+    """The kinds of input that the tallies of a pool provide to methods."""
     return GIVEN_BY_SCORES if kind is Kind.SCORES else given_by_games(per_task=fold.per_task, features=bool(fold.features))
 
 
 def chosen_for(plan: SolvePlan | None, kind: Kind) -> Chosen:
-    """The methods of a plan; those of the pool's kind where nobody chose."""
+    """The methods of a pool's plan with their parameters; the defaults of its kind if it has no plan."""
     return methods.defaults(kind) if plan is None else plan.methods
 
 
@@ -51,14 +51,21 @@ def choices(control: ControlState, pool: str) -> list[MethodChoice]:
 
 
 def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> SolvePlan:
-    """The record that makes `wanted` the methods of `pool`.
+    """Make the control record that chooses the methods of a pool.
 
-    Parameters are kept as they were given, in their own types; those left out follow the registry's defaults, of later versions too. A
-    method that is new to the pool, or gets other parameters, is rehearsed on a few agents.
+    The record holds only the given parameters, converted to their types. All others follow the registry's defaults, also when a later
+    version changes them. A method that is new to the pool, or whose parameters change, is rehearsed on a few agents.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        wanted: Method -> its given parameters.
+        now: Seconds since 1970.
 
     Raises:
-        InputError: A name or a value is not one that the registry knows, or no data of such a pool can be solved with the parameters.
-        NotApplicable: The pool lacks what a method takes.
+        InputError: The pool, a method or a parameter is unknown, a value is invalid, or no data of such a pool can be solved with the
+            parameters.
+        NotApplicable: The pool does not provide the input of a method.
     """
     kind, fold = _pool(control, pool)
     given, before = given_by(kind, fold), chosen_for(control.plans.get(pool), kind)

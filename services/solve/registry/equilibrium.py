@@ -1,4 +1,7 @@
-"""Ratings at one chosen equilibrium, correlated or of Nash's kind: which game is made of a problem, and what their boards add."""
+"""Ratings at one selected equilibrium: a coarse correlated equilibrium (`cce`) or a limiting logit equilibrium (`lle`).
+
+This module makes the game of a problem, and the fields that boards of these methods add.
+"""
 
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -30,7 +33,11 @@ _LISTED: Final = 1e-6
 
 
 def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
-    """King of the hill, or two agents on a task; of games the second is the first without its penalty, so one tensor is stored."""
+    """The game that the parameters choose: king of the hill, or agent against agent on a task.
+
+    For games, the second one is king of the hill without penalty, so both are stored as the same tensor.
+    Raises `InputError` if the game is too large, or if a parameter does not fit it.
+    """
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
     policy = {"missing": parameters["missing"], "merge": parameters["merge"]}
     hill = parameters["game"] == "king_of_the_hill"

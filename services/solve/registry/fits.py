@@ -1,4 +1,7 @@
-"""Fits of the registry: Bradley-Terry, Davidson's ties, soft Condorcet optimisation. Live boards of a loss lack the `_fit` in its name."""
+"""Methods that fit ratings: Bradley-Terry, Davidson, soft Condorcet optimisation and Fenchel-Young.
+
+A name ends in `_fit` if an online method with the same loss has the name without it.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,9 +31,9 @@ from services.solve.registry.starts import by_name, of_names
 
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
-"""Fits of posterior margins have a term for every pair."""
+"""Largest number of agents in fits of posterior margins, which have a term for every pair."""
 _CONTEXTUAL_AGENTS: Final = 2_000
-"""The fit with features solves dense systems."""
+"""Largest number of agents in the fit with features, which solves dense linear systems."""
 _NORMAL_95: Final = 1.959963984540054
 
 
@@ -42,7 +45,10 @@ def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters:
 
 
 def _next(problem: Problem, found: BradleyTerry) -> Start | None:
-    """Where the next solve may start; of more agents Newton's steps are rough, and a start saves none."""
+    """The start of the next solve; None if no agent is rated, or above `DENSE_UP_TO` agents.
+
+    Newton's steps are inexact for more agents than that, so a start would not save any step.
+    """
     rated = np.flatnonzero(np.isfinite(found.ratings)).tolist()
     if not rated or len(problem.names) > DENSE_UP_TO:
         return None
@@ -82,7 +88,7 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
 
 
 def _unrated(found: BradleyTerry) -> dict[str, object]:
-    """How many agents have no rating, and why."""
+    """Number of agents without a rating, and the reason."""
     unrated = int(np.isnan(found.ratings).sum())
     return {"unrated": unrated, **({"unrated_because": _UNLINKED} if unrated else {})}
 
@@ -125,15 +131,16 @@ def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, paramet
 
 
 def _one_game_each(margins: PosteriorMargins) -> MetPairs:
-    """Every pair met once, with the posterior's expected score."""
+    """Counts with one game for every pair. Its result is the expected score from the posterior margin."""
     first, second = np.triu_indices(len(margins), 1)
     won = (1 + margins.dense()[first, second]) / 2
     return MetPairs(len(margins), first, second, won, 1 - won, np.zeros_like(won))
 
 
 def _refitted(drawn: MetPairs, posterior: PosteriorMargins | None, parameters: dict[str, Any]) -> PosteriorMargins | None:
-    """Posterior margins of a replicate, which keeps the kappa of all data (an infinite one becomes the largest that the parameter takes);
-    None where margins are observed.
+    """Posterior margins of a replicate; None if margins are observed.
+
+    The replicate uses the kappa of the original data. An infinite kappa becomes 1e12, the largest value of the parameter.
     """
     return None if posterior is None else fitted(drawn, {**parameters, "margins_kappa": min(posterior.kappa, 1e12)})
 
@@ -154,7 +161,10 @@ def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict
 def _with_intervals(
     rated: Rated, problem: Problem, counts: MetPairs, parameters: dict[str, Any], fit: Callable[[MetPairs], Solution]
 ) -> Rated:
-    """Ratings' intervals, and ranks', over replicates of the pairs' results."""
+    """`rated` with intervals of ratings and ranks, from refits to resampled results of pairs. Unchanged for 0 replicates.
+
+    fit: Refits the method to resampled counts.
+    """
     if not parameters["replicates"]:
         return rated
     again = cell_replicates(counts, seed=parameters["seed"], replicates=parameters["replicates"])
@@ -167,7 +177,7 @@ def _with_intervals(
 
 
 _BY_COMPONENT: Final = {"unconnected": "components"}
-"""A service rates what it can; the library refuses what is not connected, unless told otherwise."""
+"""In a service, each connected component is rated by itself. The library's default is an error if agents are not connected."""
 _APPROXIMATE: Final = {"accept_approximate": True}
 _REPLICATES: Final = (
     Parameter("replicates", 0, "refits to resampled results, for intervals: two or more, 0 for none", 0, 10_000),

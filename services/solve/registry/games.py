@@ -1,4 +1,4 @@
-"""The game-theoretic methods of the registry: which game is made of a problem, and what their boards add."""
+"""The game-theoretic methods of the registry: the games that are made of problems, and the fields that boards of these methods add."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,11 +39,14 @@ Played: TypeAlias = NormalForm | AgentAgentTask
 _DENSE_AGENTS: Final = 5_000
 DEVIATION_AGENTS: Final = 500
 _STORED_CELLS: Final = 50_000_000
-"""Of agents x agents x tasks, where a game of results has to be stored."""
+"""Largest number of cells (agents x agents x tasks) of a game of results, which is stored as a tensor."""
 
 
 def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
-    """Agent against task (2 players), or agent against agent on a task (3); the last player is the task in both."""
+    """The game of agent against task (2 players), or of agent against agent on a task (3 players). The task is the last player.
+
+    Raises `InputError` if the game is too large, or if a parameter does not fit the problem.
+    """
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
     three, difference = parameters["players"] == 3, parameters.get("difference", "observed")
     if difference != "observed" and not (three and isinstance(problem, GamesInput)):
@@ -61,20 +64,20 @@ def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
 
 
 def most_cells(problem: OnTasks) -> None:
-    """Refuses what is too large to store. Raises `InputError`."""
+    """Raise `InputError` if the game of a problem is too large to store."""
     if (cells := len(problem.tasks) * len(problem.names) ** 2) > _STORED_CELLS:
         raise InputError("tasks x agents x agents", cells, f"must be at most {_STORED_CELLS}")
 
 
 def kappa_of(parameters: dict[str, Any]) -> Any:
-    """Its value or how to find it, None where the policy for what is missing has no use for it."""
+    """The value of kappa, or `held-out` if it is fitted; None unless the policy for missing results is `prior`."""
     if parameters["missing"] != "prior":
         return None
     return "held-out" if parameters["fit_kappa"] else parameters["kappa"]
 
 
 def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]:
-    """What of the problem is not in the game, by name, and how much of the game was filled in."""
+    """Fields of `extra`: names of dropped agents and tasks and of constant tasks, and how much of the game was imputed."""
     tasks = problem.tasks if isinstance(problem, ScoresInput | GamesInput) else ()
     return {
         "dropped_agents": [problem.names[i] for i in made.dropped_agents.tolist()],
@@ -111,7 +114,10 @@ def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
 
 
 def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> tuple[Gamified[NormalForm], dict[str, object]]:
-    """Agent against agent, from their results; and what `extra` says about the margins and about what was left out."""
+    """The game of agent against agent, and the fields of `extra` about its margins and about what was left out.
+
+    payoff: `win_rate` or `logit`.
+    """
     margins = chosen(problem, parameters).posterior
     made = _of_observed(problem, parameters, payoff) if margins is None else _of_posterior(problem, margins, payoff, parameters["merge"])
     return made, {**left_out(made, problem), "margins": report(margins)}
@@ -123,7 +129,7 @@ def _of_observed(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gam
 
 
 def _of_posterior(problem: Pairs, margins: PosteriorMargins, payoff: str, merge: bool) -> Gamified[NormalForm]:
-    """Agent against agent on posterior margins: every pair is known, and duplicates are equal to the last bit."""
+    """The game of agent against agent on posterior margins. Every pair has a margin, and duplicates are equal to the last bit."""
     ahead = margins.dense()
     classes = clone_classes(ahead) if merge else singletons(len(margins))
     ahead = ahead[np.ix_(classes.first, classes.first)]
@@ -168,7 +174,7 @@ def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None
 
 
 def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
-    """For each agent the tasks that add most to its rating or take most from it, largest sizes first."""
+    """Agent -> the `most` tasks with the largest absolute contributions to its rating, largest first, with the contributions."""
     parts = contributions(game, play)
     large = np.argsort(-np.abs(parts.values), axis=1, kind="stable")[:, :most]
     rows = zip(parts.strategies, large.tolist(), parts.values, strict=True)
@@ -184,18 +190,18 @@ def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 
 
 def support_by_name(names: Sequence[str], mix: Floats) -> dict[str, float]:
-    """Probabilities of the names that have any."""
+    """Name -> probability, for probabilities other than 0."""
     return {names[i]: float(mix[i]) for i in np.flatnonzero(mix).tolist()}
 
 
 def mixes_by_name(game: Played | KingOfTheHill, mixes: Sequence[Floats], least: float = 0.0) -> dict[str, dict[str, float]]:
-    """What each player plays by name, with a probability above 0 and at least `least`; exact duplicates are under the first one's."""
+    """Player -> strategy -> probability, for probabilities above 0 and at least `least`. Duplicates are listed as the first of them."""
     named = zip(game.players, game.strategies, mixes, strict=True)
     return {player: support_by_name(names, np.where(mix >= least, mix, 0.0)) for player, names, mix in named}
 
 
 def joints_by_name(game: Played, play: JointDistribution) -> list[dict[str, object]]:
-    """The joints of an equilibrium by name."""
+    """The joint strategies of an equilibrium, by name, with their probabilities."""
     return [
         {"joint": [names[i] for names, i in zip(game.strategies, joint, strict=True)], "probability": share}
         for joint, share in zip(play.joints.tolist(), play.probability.tolist(), strict=True)
@@ -203,12 +209,12 @@ def joints_by_name(game: Played, play: JointDistribution) -> list[dict[str, obje
 
 
 def on_all(found: Solution, made: Gamified[Any]) -> Solution:
-    """The solution with a rating for every agent of the problem, NaN where left out."""
+    """The solution with a rating for every agent of the problem: NaN for an agent that is not in the game."""
     return replace(found, ratings=made.of_agents(found.ratings))
 
 
 OF_THE_TASK: Final = ("max_seconds", "accept_approximate")
-"""Options that a service decides itself: a solve has its own deadline, and an approximate answer is an error."""
+"""Options that users of a service cannot set: each solve has the service's deadline, and an approximate answer is an error."""
 _POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
 SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
 _NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=SCALES)

@@ -1,4 +1,7 @@
-"""The lotteries of the registry, and how large pools get one: some certified lottery of margins that stay sparse."""
+"""The lotteries of the registry.
+
+By default, large pools get any certified maximal lottery of sparse margins; smaller pools get the one of largest entropy.
+"""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -19,7 +22,7 @@ from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.starts import by_name, of_names
 
 _MAXENT_AGENTS: Final = 5_000
-"""A larger pool's lottery of largest entropy takes minutes and hundreds of megabytes."""
+"""Most agents for a lottery of largest entropy with mode=auto. For more agents it takes minutes and hundreds of megabytes."""
 
 
 def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
@@ -32,7 +35,10 @@ def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start 
 
 
 def _posterior_lottery(problem: Problem, margins: PosteriorMargins, parameters: dict[str, Any], start: Start | None) -> Rated:
-    """Of any number of agents: only those who may be elected are dense, and `extra` says how many those were."""
+    """The maximal lottery of posterior margins, for any number of agents.
+
+    Dense margins are computed only for the agents that can be in the lottery; `extra.dense_agents` is their number.
+    """
     if parameters["mode"] == "any":
         raise InputError("mode", "any", "must be auto or maxent with posterior margins, or set margins=observed")
     options = LotteryOptions(**{**parameters, "mode": "maxent"})
@@ -64,12 +70,12 @@ def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], st
 
 
 def _before(start: Start | None, problem: Problem) -> Floats | None:
-    """Ratings of an answer before, 0 for who was not elected or is new."""
+    """Ratings of the previous answer, 0 for agents that were not elected or are new; None without a start."""
     return None if start is None else by_name(start, 0, "ratings", problem.names, 0.0)
 
 
 def _next(method: str, problem: Problem, found: Solution, options: LotteryOptions) -> Start | None:
-    """Where the next solve may start, except of lotteries that are any."""
+    """The start of the next solve; None unless the lottery is the one of largest entropy."""
     if options.mode != "maxent":
         return None
     elected = np.flatnonzero(found.ratings).tolist()
@@ -82,7 +88,9 @@ def _options(problem: Problem, parameters: dict[str, Any]) -> LotteryOptions:
 
 
 _POSTERIOR_AGENTS: Final = 1_000
-"""Posterior margins are never all 0, so an iterated lottery has about a level for each agent and solves a cycle at many of them."""
+"""Most agents for iterated lotteries of posterior margins. These margins are never all 0, so there is about one level for each agent, and
+many levels have a cycle to solve.
+"""
 LOTTERY: Final = parameters_of(ZeroSumOptions, leave_out=("close", "max_seconds", "accept_approximate"))
 _PARAMETERS: Final = (
     Parameter("mode", "auto", "largest entropy, any, or any above 5,000 agents", choices=("auto", "maxent", "any")),

@@ -1,7 +1,7 @@
-"""Which margins a pairwise method is solved on: posterior means, or those observed.
+"""The margins that a pairwise method is solved on: posterior means, or observed margins.
 
-Posterior margins are the default where results are of games, because most pairs of a platform never met and a single game says
-little. Observed margins are the default of ballots, scores and tables of margins. `extra.margins` of every result says which were used.
+Posterior margins are the default for games, because most pairs of a platform never met, and a single game is little evidence. Observed
+margins are the default for ballots, scores and tables of margins. `extra.margins` of every result names the margins used.
 """
 
 import math
@@ -17,7 +17,7 @@ from services.solve.problems.inputs import MarginsInput, PairsInput, Problem
 from services.solve.registry.method import Rated
 
 PESSIMISM: Final = 2.0
-"""Posterior standard deviations: a strength counts as its lower end of about 97.5 %."""
+"""Posterior standard deviations that are subtracted from a strength. The true strength is higher with a probability of about 97.5 %."""
 MARGINS: Final = (
     Parameter(
         "margins",
@@ -37,13 +37,18 @@ _NAMES: Final = frozenset(parameter.name for parameter in MARGINS)
 
 @dataclass(frozen=True, slots=True)
 class ChosenMargins:
-    """posterior: of the problem's agents, None where margins are observed. rest: the parameters of the method itself."""
+    """The margins that parameters choose.
+
+    Attributes:
+        posterior: Posterior margins of the problem's agents; None if margins are observed.
+        rest: The method's parameters without those of margins.
+    """
 
     posterior: PosteriorMargins | None
     rest: dict[str, Any]
 
     def reported(self, rated: Rated) -> Rated:
-        """`rated` with the margins that it was made of in `extra.margins`."""
+        """`rated` with a description of these margins in `extra.margins`."""
         return replace(rated, extra={**rated.extra, "margins": report(self.posterior)})
 
 
@@ -51,8 +56,8 @@ def is_posterior(problem: Problem, parameters: dict[str, Any]) -> bool:
     """Whether these parameters ask for posterior margins of this problem.
 
     Raises:
-        InputError: Posterior margins are asked for and the problem has no numbers of games behind its margins, or a policy for
-            observed margins is given, too.
+        InputError: Posterior margins are requested for a table of margins, which has no numbers of games; or together with a policy for
+            missing observed margins.
     """
     asked = parameters["margins"]
     policy = next((name for name in ("missing", "pseudo_count") if parameters.get(name) not in (None, "refuse", 0.0)), None)
@@ -72,13 +77,13 @@ def chosen(problem: Problem, parameters: dict[str, Any]) -> ChosenMargins:
 
 
 def fitted(counts: MetPairs, parameters: dict[str, Any]) -> PosteriorMargins:
-    """Posterior margins of pairs with the parameters of a method. Raises `InputError` and `SolverError`."""
+    """Compute posterior margins of pairs with a method's parameters. Raises `InputError` and `SolverError`."""
     kappa = parameters["margins_kappa"] or None
     return posterior_margins(counts, kappa=kappa, prior=parameters["margins_prior"], pessimism=parameters["pessimism"])
 
 
 def on_margins(run: Callable[..., Rated]) -> Callable[..., Rated]:
-    """A method that solves any problem's margins, on those that its parameters choose: posterior ones become a table of margins."""
+    """Wrap a method that works on margins only: if its parameters choose posterior margins, it gets a table of these margins."""
 
     def solve(problem: Problem, parameters: dict[str, Any], **warm: Any) -> Rated:
         margins = chosen(problem, parameters)
@@ -89,7 +94,7 @@ def on_margins(run: Callable[..., Rated]) -> Callable[..., Rated]:
 
 
 def report(margins: PosteriorMargins | None) -> dict[str, object]:
-    """What a result says about its margins; an infinite kappa is None, as JSON has no infinity."""
+    """Description of margins for `extra.margins`. Infinite numbers become None, because JSON has no infinity."""
     if margins is None:
         return {"kind": "observed"}
     found = margins.concentration

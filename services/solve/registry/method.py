@@ -1,4 +1,4 @@
-"""What a solved method is to the registry, and what its function returns."""
+"""The type of a registered method, and of what its function returns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,39 +12,49 @@ from ratings_core.solution import Floats, Solution
 
 
 class Takes(StrEnum):
-    """What a method needs to know."""
+    """The input that a method takes. Where scores provide ballots, each task is one ballot."""
 
     PAIRS = "pairs"
-    """Wins, losses and ties of pairs; games and ballots give them, and scores, each task as one ballot."""
+    """Wins, losses and ties of pairs. Games, ballots and scores provide them."""
     TASK_PAIRS = "pairs per task"
-    """How agents compare on each task; games give it where the pool counts tasks apart, and scores."""
+    """Results of agents on each task. Scores provide them, and games if tasks are counted separately."""
     PLACES = "places"
-    """Who came where, in fields of how many; games and ballots give it, and scores, each task as one ballot."""
+    """Places of agents in games or ballots, with the number of sides. Games, ballots and scores provide them."""
     MARGINS = "margins"
-    """Which agent is ahead of which, and by how much; pairs, ballots and scores give them."""
+    """By how much each agent beats each other one. Pairs, ballots, scores and tables of margins provide them."""
     PROFILE = "profile"
-    """Ballots, each an order of many agents; scores give them, each task as one."""
+    """Ballots, each an order of many agents. Ballots and scores provide them."""
     FEATURES = "comparisons with features"
-    """Games of two sides with covariates; files of results and battles give them, through columns that the caller names, and pools that
-    keep features."""
+    """Games of two sides with covariates. Pools that keep features provide them, and files of results or battles whose feature columns
+    the caller names."""
 
 
 def given_by_games(*, per_task: bool, features: bool = False) -> frozenset[Takes]:
-    """What games give to solve. per_task: whether those of each task were counted apart; features: whether games are kept with theirs."""
+    """The kinds of input that games provide.
+
+    per_task: Whether games are counted separately for each task. features: Whether games are kept with their features.
+    """
     given = {Takes.PAIRS, Takes.MARGINS, Takes.PLACES}
     asked = {Takes.TASK_PAIRS: per_task, Takes.FEATURES: features}
     return frozenset(given | {takes for takes, kept in asked.items() if kept})
 
 
 GIVEN_BY_SCORES: Final = frozenset(Takes) - {Takes.FEATURES}
-"""What a table of scores gives to solve: all but features."""
+"""The kinds of input that a table of scores provides: all except features."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
-    """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
-    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not determine it;
-    start: for the next solve.
+    """What a method's function returns for n agents.
+
+    Attributes:
+        solution: Ratings, certificate, status and statistics.
+        unit: Size of the ratings' unit. `Method.tie_tolerance` is a multiple of it.
+        task_ratings: Ratings of tasks; None if the method does not rate tasks.
+        low, high: float64 (n,), ends of the ratings' intervals; None without intervals.
+        extra: Further fields of the result.
+        ranking: The method's own ranking; None if ratings determine the ranks.
+        start: Start of the next solve; None if it starts from nothing.
     """
 
     solution: Solution
@@ -59,14 +69,20 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One solved method.
+    """A solved method.
 
-    run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
-    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
-    told otherwise; None: the method ranks by itself (`Rated.ranking`);
-    least_agents: of the input; most_agents: taken of it; dense_agents: taken of it with posterior margins, which the method needs dense;
-    starts: `run` also takes `start=`, of the answer before, which saves work and
-    changes no rating.
+    Attributes:
+        name: Its name.
+        takes: The input that it takes.
+        run: Computes ratings from a problem (agents in order of their names) and accepted parameters.
+        parameters: Its parameters, with defaults.
+        cost: Cost class. The work grows with the number of pairs that met (1), with the square of the agents (2), or faster (3).
+        tie_tolerance: Ratings that differ by at most this multiple of `Rated.unit` share a rank by default. None for a method that
+            ranks agents itself (`Rated.ranking`).
+        least_agents: Smallest number of agents.
+        most_agents: Largest number of agents that one solve takes; None for no limit.
+        dense_agents: The same with posterior margins, for methods that need these as a dense matrix.
+        starts: Whether `run` has the argument `start`: a start from the previous answer, which saves work and changes no rating.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The registry of solved methods: what each takes, its parameters, cost and limits, and how its answer becomes a board.
+"""The registry of solved methods: the table `METHODS`, and the solve of a problem with one of them.
 
-A method is one line of `METHODS` and one function from a problem to `Rated`. A method that does not apply says why.
+A method is a row of `METHODS` and a function from a problem to `Rated`. A method that does not apply to a problem gives the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,17 +61,21 @@ LACKING: Final[Mapping[Takes, str]] = {
     Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
     "games; of a file of results or battles: `equirank solve FILE --feature COLUMN`)",
 }
-"""What an input lacks that does not give what a method takes."""
+"""Kind of input -> what a problem or a pool lacks if it does not provide this input."""
 
 
 class NotApplicable(InputError):  # noqa: N818 - names the fact
-    """The method cannot solve this kind of input; the message says why."""
+    """The method cannot solve this kind of input. `rule` gives the reason."""
 
 
 class Taken(NamedTuple):
-    """What is to be solved: the part of a problem that the method takes, agents by name, with accepted parameters.
+    """A method with the problem and the parameters that it is run with.
 
-    about: what to say of agents that are not in it, and of how much old results count in it.
+    Attributes:
+        method: The method.
+        problem: The part of the problem that the method takes, agents in order of their names.
+        values: Accepted values of the method's own parameters.
+        about: Fields of `extra` about agents left out (`roster`) and about weights of old results (`recency`).
     """
 
     method: Method
@@ -80,7 +84,7 @@ class Taken(NamedTuple):
     about: dict[str, object]
 
     def rated(self, start: Start | None = None) -> Rated:
-        """What the method says. start: of an answer of the same method with the same parameters, on whatever data.
+        """Run the method. start: Start from an answer of the same method with the same parameters; its data may differ.
 
         Raises `InputError` and `SolverError`.
         """
@@ -89,7 +93,13 @@ class Taken(NamedTuple):
 
 
 class Solved(msgspec.Struct, frozen=True):
-    """A result, and where the next solve of the same may start. memory: bytes that the process which solved held at most."""
+    """A result of a solve.
+
+    Attributes:
+        result: The result.
+        start: Start of the next solve of the same job; None if the method has none.
+        memory: Peak memory of the solving process in bytes; 0 if not measured.
+    """
 
     result: SolveResult
     start: PackedStart | None = None
@@ -99,12 +109,23 @@ class Solved(msgspec.Struct, frozen=True):
 def solve(
     method: str, problem: Problem, parameters: Parameters | None = None, tie_tolerance: float | None = None, ties: Ties = "keep"
 ) -> SolveResult:
-    """What `method` says about `problem`, best agent first.
+    """Solve a problem.
 
-    tie_tolerance: ratings within it of a rank's best share that rank, in the ratings' own numbers (none: the method's own);
-    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last; of more agents than the method takes
-    the most active are rated, and `extra.roster` says how many were left out.
-    Raises `InputError` (`NotApplicable` among them) and `SolverError`.
+    Args:
+        method: Name of a solved method.
+        problem: The problem.
+        parameters: Given values of parameters; the others take their defaults.
+        tie_tolerance: Ratings that differ from a rank's best rating by at most this share that rank. None for the method's default.
+        ties: `keep` gives equal ratings the same rank; `order` ranks them by name.
+
+    Returns:
+        The result, best agent first; agents without a rating come last. If there are more agents than the method takes, the most active
+        (or best rated) ones are solved, and `extra.roster` counts the others.
+
+    Raises:
+        InputError: The method or a parameter is unknown or invalid.
+        NotApplicable: The method does not apply to the problem.
+        SolverError: The method did not reach its accuracy.
     """
     return solve_from(None, method, problem, parameters, tie_tolerance, ties).result
 
@@ -117,7 +138,10 @@ def solve_from(
     tie_tolerance: float | None = None,
     ties: Ties = "keep",
 ) -> Solved:
-    """As `solve`, beginning where an answer of the same method with the same parameters left off, on whatever data that was."""
+    """Solve as `solve` does, from the start of an earlier answer.
+
+    start: From an answer of the same method with the same parameters. Its data may differ. None for no start.
+    """
     found = taken(method, problem, parameters)
     chosen = found.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
@@ -140,7 +164,7 @@ def solve_from(
 
 
 def taken(method: str, problem: Problem, parameters: Parameters | None = None) -> Taken:
-    """What `solve` solves. Raises `InputError` (`NotApplicable` among them)."""
+    """The method, the part of the problem and the parameters that `solve` uses. Raises `InputError` and its subclass `NotApplicable`."""
     chosen = find(method)
     if (reason := why_not(chosen, problem)) is not None:
         raise NotApplicable("method", method, reason)
@@ -153,14 +177,17 @@ def taken(method: str, problem: Problem, parameters: Parameters | None = None) -
 
 
 def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None) -> Ranking:
-    """How ratings rank agents: the method's own ranking, or ties within the tolerance (none: the method's own)."""
+    """The ranking of agents: the method's own ranking if it has one, otherwise by ratings.
+
+    tie_tolerance: Ratings within it share a rank. None for the method's default.
+    """
     if rated.ranking is not None:
         return rated.ranking
     return Ranking.from_scores(rated.solution.ratings, _own_tolerance(method, rated) if tie_tolerance is None else tie_tolerance)
 
 
 def find(method: str) -> Method:
-    """The method of that name. Raises `InputError` naming those there are."""
+    """The method with a name. Raises `InputError` for an unknown name or an online method."""
     if method in RATERS:
         rule = f"must be a solved method; this one is live: `equirank pools settings POOL --method {method}` keeps it"
         raise InputError("method", method, rule)
@@ -170,7 +197,7 @@ def find(method: str) -> Method:
 
 
 def why_not(method: Method, problem: Problem) -> str | None:
-    """Why `method` does not apply to `problem`; None where it does."""
+    """Why `method` does not apply to `problem`; None if it applies."""
     n = len(problem.names)
     if method.takes not in _given(problem):
         return LACKING[method.takes]
@@ -180,7 +207,7 @@ def why_not(method: Method, problem: Problem) -> str | None:
 
 
 def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
-    """Methods solved for a pool of this kind where nobody chose, with their parameters."""
+    """Method -> parameters, for a pool of this kind without a plan."""
     pairwise: dict[str, dict[str, Value]] = {"copeland": {}, "maximal_lottery": {}, "iterated_maximal_lotteries": {}}
     match kind:
         case Kind.GAMES:
@@ -192,7 +219,7 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
 
 
 def problem_for(method: str, kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput | FeaturesInput:
-    """What a method solves of a checkpointed pool: its games with their features where the method takes them, else its tallies.
+    """The problem of a checkpointed pool for a method: games with features if the method takes features, otherwise tallies.
 
     Raises:
         InputError: The method takes features, and no game has had all of them yet.
@@ -201,7 +228,7 @@ def problem_for(method: str, kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> 
 
 
 def _given(problem: Problem) -> frozenset[Takes]:
-    """What methods may take of `problem`."""
+    """The kinds of input that `problem` provides."""
     match problem:
         case GamesInput():
             return given_by_games(per_task=bool(problem.tasks))
@@ -232,7 +259,7 @@ def _kind_of(problem: Problem) -> str:
 
 
 def _own_tolerance(method: Method, rated: Rated) -> float:
-    """In the ratings' numbers; no less than their rounding, where the method computes them in floating point at all."""
+    """The method's tie tolerance in units of the ratings, at least their rounding error; 0 if it is 0 or None for the method."""
     if not method.tie_tolerance:
         return 0.0
     largest = float(np.nanmax(np.abs(rated.solution.ratings), initial=0.0))
@@ -257,7 +284,7 @@ def _agent_rows(names: Sequence[str], rated: Rated, ranking: Ranking, ties: Ties
 
 
 def _own_intervals(values: Parameters, extra: Mapping[str, Any]) -> Intervals:
-    """What a method says of the intervals that its parameters asked it for."""
+    """Description of the intervals that the method computed itself."""
     kind, replicates = str(values.get("standard_errors", "cells")), int(values.get("replicates", 0))
     return Intervals(kind=kind, assumes=extra["assumes"], level=extra["interval"], replicates=replicates)
 
@@ -271,7 +298,7 @@ def _task_rows(problem: Problem, ratings: Floats | None, tolerance: float, ties:
 
 
 def _ranks(ranking: Ranking, ties: Ties) -> list[int]:
-    """Rank by id; ordered ties follow the order of ids, which is that of names."""
+    """Rank of each agent by id. With `order`, ties are ranked by id, which is the order of names."""
     ranks: list[int] = (ranking.rank if ties == "keep" else np.argsort(ranking.ids) + 1).tolist()
     return ranks
 

@@ -1,4 +1,4 @@
-"""Values of a solved method's parameters: those given, as text or JSON, and the defaults of the others."""
+"""Values of a solved method's parameters: given values, as text or JSON, and defaults."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -10,13 +10,13 @@ Chosen = TypeVar("Chosen", bound=Options)
 
 
 def chosen_options(record: type[Chosen], parameters: Mapping[str, Any]) -> Chosen:
-    """The options of a method among accepted parameters; those that a service does not offer keep the record's defaults."""
+    """Make a method's option record from accepted parameters. Options that are not among them keep the record's defaults."""
     names = [parameter.name for parameter in parameters_of(record)]
     return record(**{name: parameters[name] for name in names if name in parameters})
 
 
 def accepted(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dict[str, Value]:
-    """Every parameter's value, given or default. Raises `InputError` for an unknown name."""
+    """The value of every parameter, given or default. Raises `InputError` for an unknown name or an invalid value."""
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:

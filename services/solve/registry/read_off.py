@@ -1,4 +1,4 @@
-"""Methods that read ratings off what is played: payoff and mass ratings of some equilibrium, and alpha-Rank's masses."""
+"""Methods that take ratings from the play in an equilibrium or a chain: payoff and mass ratings, and alpha-Rank."""
 
 import math
 from dataclasses import replace
@@ -37,9 +37,9 @@ from services.solve.registry.parameters import chosen_options
 
 _CHAIN_AGENTS: Final = 1_000
 _LIKELIEST: Final = 20
-"""Profiles that are named."""
+"""Number of likeliest profiles that a result lists."""
 _SHARE: Final = 0.1
-"""Equilibria are solved to this share of the regret allowed, as those of all players are added up."""
+"""Equilibria are solved with this fraction of the allowed regret as tolerance, because the regrets of all players are added."""
 
 
 def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -58,8 +58,9 @@ def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 
 
 def _equilibrium(game: Played, parameters: dict[str, Any]) -> tuple[Any, dict[str, object]]:
-    """What is played in the equilibrium that the method of this name finds, and how it is shown; CCE and limiting logit equilibria near the
-    affinity target of equal payoffs.
+    """The play in the equilibrium that the parameter `equilibrium` names, and its description for `extra`.
+
+    `cce` and `lle` use the affinity target in which only equal payoffs are alike (their defaults).
     """
     merge, tolerance = parameters["merge"], parameters["tolerance"]
     match parameters["equilibrium"]:
@@ -84,7 +85,7 @@ def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibriu
 
 
 def _masses(made: Gamified[Any], found: FromEquilibrium | AlphaRank, extra: dict[str, object]) -> Rated:
-    """Shares of agents, and of tasks where those are played, those of exact duplicates split evenly."""
+    """Ratings that are probabilities of agents, and of tasks if tasks play. Exact duplicates share their probability equally."""
     agents = _shares(made.agent_side, made.agents, found.by_player[0])
     tasks = _shares(made.task_side, made.tasks, found.by_player[-1]) if len(found.by_player) > 1 else None
     return Rated(solution=replace(found, ratings=agents), task_ratings=tasks, extra=extra)
@@ -102,9 +103,9 @@ def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
 
 def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     if not parameters["merge"] and parameters["normalise"] == "none" and parameters["missing"] not in ("drop_tasks", "drop_agents"):
-        _few_profiles(len(problem.names) * len(problem.tasks))  # nothing leaves the game: refused before the game is built
+        _few_profiles(len(problem.names) * len(problem.tasks))  # the size is known before the game is built
     made = on_tasks(problem, {**parameters, "players": 2})
-    if not isinstance(made.game, NormalForm):  # never: two players
+    if not isinstance(made.game, NormalForm):  # cannot happen: a game of two players is stored
         raise TypeError(f"the game of agents and tasks is a {type(made.game).__name__}")
     _few_profiles(math.prod(made.game.shape))
     found = alpharank(made.game, options=_chain(parameters))
@@ -118,7 +119,7 @@ def _few_profiles(profiles: int) -> None:
 
 
 def _likeliest(game: NormalForm, play: JointDistribution) -> list[dict[str, object]]:
-    """The profiles where the populations are found most."""
+    """The profiles that the chain visits most often, with their probabilities."""
     first = np.argsort(-play.probability, kind="stable")[:_LIKELIEST]
     return joints_by_name(game, JointDistribution(play.joints[first], play.probability[first]))
 

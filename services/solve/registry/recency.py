@@ -1,4 +1,4 @@
-"""How much old results count: a half-life that every method of games has beside its own parameters."""
+"""Weights of old results: the parameter `half_life`, which every method has in addition to its own. It applies to games."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,7 +12,7 @@ from services.solve.problems.history import LEAST_WEIGHT, Choice, History
 from services.solve.problems.inputs import FeaturesInput, GamesInput, Ids, Problem
 
 RECENCY: Final = (Parameter("half_life", 0.0, "time buckets after which a result of a game counts half; 0: all count alike", 0.0, 1e9),)
-"""Parameters that every method has beside its own; only games have results of different ages."""
+"""Parameters that every method has in addition to its own. Only games have results of different ages."""
 _NO_GAMES: Final = "must be 0: only results of games have ages (those of files with features count alike)"
 _UNTIMED: Final = (
     "must be 0 where games are not counted by time: give the time buckets a width "
@@ -21,7 +21,10 @@ _UNTIMED: Final = (
 
 
 def check_half_life(half_life: float, *, games: bool, timed: bool) -> None:
-    """Raise `InputError` where results of different ages are not told apart. games: whether results are of games."""
+    """Raise `InputError` for a half-life other than 0 if results have no ages.
+
+    games: Whether the results are of games. timed: Whether games are counted by time.
+    """
     if half_life and not games:
         raise InputError("half_life", half_life, _NO_GAMES)
     if half_life and not timed:
@@ -29,7 +32,9 @@ def check_half_life(half_life: float, *, games: bool, timed: bool) -> None:
 
 
 def recent(problem: Problem, values: dict[str, Value]) -> tuple[Problem, dict[str, object]]:
-    """The problem in which old results count less, as the half-life among `values` says, and what to say of it.
+    """The problem with results weighted by age, and the field of `extra` about it; unchanged for half-life 0.
+
+    values: Values of parameters, with `half_life` in buckets.
 
     Raises:
         InputError: Results of the problem have no ages.
@@ -53,10 +58,10 @@ def _recent_features(problem: FeaturesInput, buckets: Ids, half_life: float) -> 
 
 
 def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> Choice:
-    """The half-life of least held-out log loss.
+    """Choose the half-life of least held-out log loss.
 
     Raises:
-        InputError: One is given already, results of the problem have no ages, or they are too few to hold some out.
+        InputError: A half-life is given already, results of the problem have no ages, or there are too few of them to hold some out.
     """
     if "half_life" in parameters:
         raise InputError("half_life", parameters["half_life"], "must be given, or chosen by --choose-half-life, but not both")

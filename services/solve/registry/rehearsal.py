@@ -1,8 +1,8 @@
-"""Rehearse a method on a few agents, so that a choice that no data can solve is refused at once and not by every later solve.
+"""Rehearsal of a method on a few agents, so that parameters that cannot work on any data are refused when they are chosen.
 
 Two small problems of the pool's kind are solved with the given parameters. In the first problem every agent met every other agent on every
-task: an error there is an error on all data. In the second problem cells are missing, as in every pool that gets a new agent: an error
-there asks for a policy, unless the caller chose one.
+task, so an error there would occur on all data. In the second problem cells are missing, as in every pool that gets a new agent. An error
+there means that the caller must choose a policy for missing cells.
 """
 
 from collections.abc import Mapping
@@ -29,15 +29,15 @@ from services.wire.pools import Kind
 _AGENTS: Final = ("a", "b", "c", "d")
 _TASKS: Final = ("x", "y", "z")
 _SCORES: Final = np.array([[1.0, 4.0, 3.0], [2.0, 1.0, 4.0], [3.0, 2.0, 1.0], [4.0, 3.0, 2.0]])
-"""Each agent scores higher than each other one on some task."""
+"""Scores such that each agent beats each other agent on at least one task."""
 _LACKED: Final = ((0, 1), (0, 2), (1, 0), (2, 2), (3, 0))
 """Cells of agent and task that the second problem lacks: no task has all agents, and agents a and b never meet."""
 _MOST: Final = {"replicates": 2, "max_steps": 100}
-"""Most work that a rehearsal does, by the parameter that limits it: nobody can cancel it. What takes more is a matter of data."""
+"""Parameter -> largest value in a rehearsal, which bounds its work, because a rehearsal cannot be cancelled."""
 _POLICIES: Final = {Takes.FEATURES: "prior"}
-"""Parameter that says what to do about an agent of few games, where that is not `missing`."""
+"""Input -> the parameter with the policy for agents with few games, if it is not `missing`."""
 _OF_DATA: Final = frozenset({"winners"})
-"""Arguments whose bound is the number of agents: a pool may have more of them than a rehearsal."""
+"""Parameters whose upper bound is the number of agents. A pool may have more agents than a rehearsal, so their errors are ignored."""
 
 
 def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
@@ -46,11 +46,11 @@ def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
     Args:
         method: The method; it applies to pools of this kind.
         kind: Kind of the pool.
-        given: Accepted values of parameters, those of the roster among them.
+        given: Accepted values of parameters, including those of the roster.
 
     Raises:
-        InputError: No data of such a pool can be solved with these parameters, or cells are missing in every such pool and no
-            parameter gives a policy for them.
+        InputError: The parameters fail on the complete problem; or they fail on the problem with missing cells, and no policy for missing
+            cells is given.
     """
     _check_roster(method, given)
     own = {parameter.name for parameter in method.parameters}
@@ -89,7 +89,7 @@ def _policy_rule(policy: Parameter) -> str:
 
 
 def _error(method: Method, problem: Problem, values: dict[str, Value]) -> InputError | None:
-    """The error of an argument that the method refuses. Limits of work and accuracy depend on data, so they are passed over."""
+    """The error that the method raises for its parameters, if any. Errors that depend on the data, such as `SolverError`, are ignored."""
     try:
         method.run(problem, values, **({"start": None} if method.starts else {}))
     except SolverError:
@@ -109,7 +109,7 @@ def _problem(kind: Kind, takes: Takes, *, complete: bool) -> Problem:
 
 
 def _games(scores: Floats) -> GamesInput:
-    """On every task each agent beats those with lower scores in two games and loses one; agents without a score do not play."""
+    """Games in which, on every task, the agent of higher score beats the other twice and loses once. Agents without a score do not play."""
     outcomes = [
         Outcome((Side((_AGENTS[a],), 1), Side((_AGENTS[b],), 2)), task=task)
         for t, task in enumerate(_TASKS)
@@ -126,7 +126,10 @@ def _games(scores: Floats) -> GamesInput:
 
 
 def _featured(*, complete: bool) -> FeaturesInput:
-    """Each agent beat and lost to each other one, at values of a feature that tell no result; else the last agent only lost."""
+    """Games with one feature that does not determine results. Complete: each agent beats each other agent and loses to it.
+
+    Otherwise the last agent loses all of its games.
+    """
     first, second = map(np.array, zip(*permutations(range(len(_AGENTS)), 2), strict=True))
     both = np.repeat(np.arange(len(first)), 2)
     result, value = np.tile([1.0, 0.0], len(first)), np.arange(2.0 * len(first)) % 3

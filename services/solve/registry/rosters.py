@@ -1,5 +1,6 @@
-"""Which agents of a large input a solve takes: all, those named, the most active or the best rated. What was left out is part of the
-result.
+"""The roster of a solve: which agents of a large input it takes (all, named ones, the most active or the best rated).
+
+The result states how many agents were left out.
 """
 
 import json
@@ -21,17 +22,24 @@ ROSTER: Final = (
     Parameter("roster_by", "activity", "which agents come first, where there are more", choices=("activity", "rating")),
     Parameter("only_agents", "", "solve these only: a JSON list of names", free=True),
 )
-"""Parameters that every method has beside its own."""
+"""Parameters that every method has in addition to its own."""
 _PRIOR_GAMES: Final = 1.0
 
 
 def roster(problem: Problem, method: Method, values: dict[str, Value]) -> tuple[Problem, dict[str, object]]:
-    """The part of `problem`, sorted by name, that a solve takes, and what to say of the other agents (nothing where there are none). Raises
-    `InputError` for an invalid list of names.
+    """The part of a problem that a solve takes, and the field of `extra` about the agents left out (empty if there are none).
 
-    Activity is what the input counts: pairs met, ballots, tasks measured. Ratings are of Bradley-Terry's model with a prior game each,
-    of the pairs that the input gives, so that they need nothing else and agree live and offline; of margins, their sums. Equal ones go
-    by name.
+    Activity is what the input counts for an agent: results of pairs, ballots or measured tasks. For `roster_by=rating`, ratings are a
+    Bradley-Terry fit of the input's pairs with one prior game for each agent, so the choice is the same live and offline. For a table of
+    margins they are the agents' sums of margins. Ties are broken by name.
+
+    Args:
+        problem: The problem, agents in order of their names.
+        method: The method; its limits on agents apply.
+        values: Accepted values of parameters, with those of the roster.
+
+    Raises:
+        InputError: The list of names is invalid.
     """
     n, named = len(problem.names), _named(problem, str(values["only_agents"]))
     if named is not None:
@@ -57,7 +65,7 @@ def _rating(problem: Problem) -> Floats:
 
 
 def names_of(text: str) -> list[str]:
-    """The names in a value of `only_agents`, none for the empty text. Raises `InputError` for anything but a list of distinct names."""
+    """The names in a value of `only_agents`; empty for the empty text. Raises `InputError` unless it is a JSON list of distinct names."""
     if not text:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Where the next solve of a method may start, as text: what its answer knew, kept in the result's file."""
+"""Starts of solves in the form that result files hold. A start comes from an answer and saves work in the next solve of the method."""
 
 import zlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from services.boards.result import PackedArray, PackedStart
 
 
 def packed(start: Start) -> PackedStart:
-    """`start` as text can hold it."""
+    """`start` in the form that result files hold: names as strings, arrays compressed."""
     strategies = tuple(tuple(map(str, own)) for own in start.strategies)
     arrays = {}
     for name, values in start.arrays.items():
@@ -21,7 +21,7 @@ def packed(start: Start) -> PackedStart:
 
 
 def unpacked(start: PackedStart) -> Start | None:
-    """What was packed; None where the file was damaged: solving goes on without, as a start only helps."""
+    """The start that was packed; None if the stored arrays are damaged. The solve then runs without a start."""
     try:
         arrays = {
             name: np.frombuffer(zlib.decompress(one.data), np.dtype(one.dtype)).reshape(one.shape) for name, one in start.arrays.items()
@@ -32,12 +32,20 @@ def unpacked(start: PackedStart) -> Start | None:
 
 
 def of_names(method: str, values: dict[str, tuple[Sequence[str], Floats]]) -> Start:
-    """A start that is a number for each of some names, under the name of each array."""
+    """Make a start from named arrays. values: Name of an array -> (names of its entries, its numbers)."""
     return Start(method, tuple(tuple(names) for names, _ in values.values()), {name: numbers for name, (_, numbers) in values.items()})
 
 
 def by_name(start: Start, side: int, name: str, names: Sequence[str], missing: float) -> Floats:
-    """One of its arrays for these names, `missing` for those that it does not know. side: whose names its entries are."""
+    """An array of a start, in the order of `names`.
+
+    Args:
+        start: The start.
+        side: Index into `start.strategies` of the names of the array's entries.
+        name: Name of the array.
+        names: Names to look up.
+        missing: Value for names that the start does not contain.
+    """
     known = start.strategies[side]
     before = dict(zip(known, array(start, name, (len(known),)).tolist(), strict=True))
     return np.array([before.get(one, missing) for one in names], np.float64)

@@ -1,4 +1,4 @@
-"""The voting methods of the registry: from problems to what `ratings_core.voting` solves, and what their boards add."""
+"""The voting methods of the registry: the inputs of `ratings_core.voting`, and the fields that boards of these methods add."""
 
 from typing import Any, Final, TypeAlias
 
@@ -35,7 +35,7 @@ def _borda(problem: Placed, parameters: dict[str, Any]) -> Rated:
 
 
 def _votes(problem: Placed) -> Votes:
-    """Ballots, or the places of games: each game is one ballot of those who played."""
+    """The ballots of a problem. For games: their places, where each game is one ballot of its players."""
     return problem.places if isinstance(problem, GamesInput) else problem.profile
 
 

@@ -1,5 +1,5 @@
-"""Which solves are due, running them as Ray tasks, and keeping their results.
+"""The scheduler of solves: it runs due solves as Ray tasks, keeps their results, and publishes them.
 
 May import: the other folders of `services.solve`, `services.boards`, `services.checkpoints`.
-Read first: `plan.py` (what is due), `runner.py` (running it), `tasks.py` (inside the task's process).
+Read first: `scheduler.py` (the loop), `flights.py` (running tries), `newest.py` (their results).
 """

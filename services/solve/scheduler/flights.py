@@ -20,7 +20,15 @@ _SOLVE: Final = TaskType(solve_pool, restarts=1)
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """One try under way. need: bytes that it is expected to take; deadline: when it is cancelled, on the scheduler's timer."""
+    """A running try.
+
+    Attributes:
+        job: Its job.
+        entry: The checkpoint that it reads.
+        parameters: Parameters of the solve.
+        deadline: When it is cancelled, in seconds of the scheduler's timer.
+        need: Bytes of memory that it is expected to take.
+    """
 
     job: Job
     entry: PoolEntry
@@ -43,7 +51,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What solves may take together.
+    """Limits for all running solves together.
 
     Attributes:
         workers: Number of solves at once.
@@ -68,7 +76,7 @@ class Limits:
 
 
 class Flights:
-    """The tries under way. limits: what they may take together."""
+    """The running tries. limits: Limits for all of them together."""
 
     def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, limits: Limits) -> None:
         self._tasks, self._url = tasks, checkpoints_url
@@ -76,21 +84,21 @@ class Flights:
         self._flights: dict[Task, Flight] = {}
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of running tries."""
         return len(self._flights)
 
     @property
     def jobs(self) -> list[Job]:
-        """Their jobs."""
+        """The jobs of the running tries."""
         return [flight.job for flight in self._flights.values()]
 
     @property
     def has_idle_worker(self) -> bool:
-        """Whether fewer tries are under way than may be."""
+        """Whether another try may run at the same time."""
         return len(self) < self.limits.workers
 
     def fits(self, need: int) -> bool:
-        """Whether a try that is expected to take `need` bytes may start beside those under way."""
+        """Whether a try that is expected to take `need` bytes may start in addition to the running tries."""
         return self.limits.admit(need, [flight.need for flight in self._flights.values()])
 
     def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, need: int, now: float) -> None:
@@ -100,7 +108,7 @@ class Flights:
         self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
 
     def wait(self, seconds: float) -> None:
-        """Wait up to `seconds` for one to end."""
+        """Wait up to `seconds` for a try to end."""
         self._tasks.wait(self._flights, seconds)
 
     def ended(self, now: float) -> list[Ended]:
@@ -112,14 +120,14 @@ class Flights:
         return ended
 
     def cancel(self) -> None:
-        """Cancel all of them."""
+        """Cancel all running tries."""
         for task in self._flights:
             self._tasks.cancel(task)
 
     def _result(self, task: Task, flight: Flight, now: float) -> Ended:
         try:
             return Ended(flight, JobEvent.SUCCEEDED, solved=msgspec.json.decode(self._tasks.result(task), type=Solved))
-        except Exception as error:  # noqa: BLE001 - whatever a task died of, the other jobs go on and readers see the reason
+        except Exception as error:  # noqa: BLE001 - after any failure of a task, other jobs continue and readers see the reason
             return self._failure(flight, error, overdue=now > flight.deadline)
 
     def _failure(self, flight: Flight, error: Exception, *, overdue: bool) -> Ended:
@@ -131,5 +139,5 @@ class Flights:
             return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)
         if overdue:
             return Ended(flight, JobEvent.FAILED, why=f"it did not end within {self._deadline_seconds:g} s and was cancelled")
-        passing = isinstance(error, TaskLost | OSError)  # of a file system or an object store, which the same data may pass later
+        passing = isinstance(error, TaskLost | OSError)  # OSError: of a file system or an object store; the same solve may succeed later
         return Ended(flight, JobEvent.LOST if passing else JobEvent.FAILED, why=failure_text(error))

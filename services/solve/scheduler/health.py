@@ -9,7 +9,7 @@ from services.solve.planning.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class SolveHealth:
-    """A copy, safe to read while solves go on.
+    """The state of solves at one moment. It is a copy, so it can be read while solves run.
 
     Attributes:
         running: Solves under way.
@@ -17,9 +17,9 @@ class SolveHealth:
         ended: Tries by (method, status).
         seconds: Seconds spent solving, by method.
         waiting: Due solves without a worker, by method.
-        longest_wait: Seconds that the due solve waits that waits longest, by method.
-        outdated: Seconds since the oldest board was solved whose next try waits, runs or failed, or that readers see because the store has
-            not taken the newer one; by method.
+        longest_wait: Longest wait of a due solve in seconds, by method.
+        outdated: Age in seconds of the oldest outdated board, by method. A board is outdated if its next try waits, runs or failed, or if
+            the store has not taken the newer board yet.
         unpublished: Boards that the store has not taken yet, by method.
         unwritten: Boards whose file could not be written yet, by method.
         certificates: Largest certificate on the boards, by method.
@@ -52,7 +52,7 @@ def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def ages(boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
-    """Seconds since the oldest of `boards` was solved, by method. None is solved in the future, whatever a clock that was put back says."""
+    """Seconds since the oldest of `boards` was solved, by method. The age is 0 if the clock was set back."""
     return largest((job.method, max(0.0, now - board.solved_at)) for job, board in boards.items())
 
 

@@ -32,11 +32,11 @@ class JobResult:
         board: The board with its best rows only.
         rows: All rows, packed.
         history: Earlier results and this one, oldest first, in the compact form that readers get.
-        file: Name of the newest result's file; None where no try has given a result.
-        published: The board that the store took last.
-        awaits_store: Whether the store has to be given this result.
+        file: Name of the newest result's file; None if no try has given a result.
+        published: The board that was published last.
+        awaits_store: Whether the result must be published.
         awaits_file: Whether the file could not be written yet.
-        history_changed: Whether earlier results changed since the store was given the history.
+        history_changed: Whether earlier results changed since the history was published.
     """
 
     board: SolvedBoard
@@ -65,7 +65,7 @@ class NewestResults(Mapping[Job, JobResult]):
         self._troubles = LogThrottle()
 
     def load(self, log_identity: str) -> None:
-        """Read the results that an earlier run left, of this log only."""
+        """Read the results of earlier runs that were computed from this log."""
         for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
             history: deque[Kept] = deque(maxlen=self._most_kept)
             for result in results:
@@ -79,11 +79,11 @@ class NewestResults(Mapping[Job, JobResult]):
         return self._results[job]
 
     def __iter__(self) -> Iterator[Job]:
-        """All jobs. The one that was given may be removed before the next."""
+        """All jobs. The current job may be removed during the iteration."""
         return iter(list(self._results))
 
     def __len__(self) -> int:
-        """How many jobs there are."""
+        """Number of jobs."""
         return len(self._results)
 
     def boards(self) -> dict[Job, SolvedBoard]:
@@ -91,7 +91,7 @@ class NewestResults(Mapping[Job, JobResult]):
         return {job: result.board for job, result in self._results.items()}
 
     def solved(self, job: Job, board: SolvedBoard, start: PackedStart | None) -> None:
-        """Take a new result. start: where the next solve may start, for its file only."""
+        """Take a new result. start: Start of the next solve; it is written to the file only."""
         written = msgspec.structs.replace(board, start=start)
         if job.pool in self._erased:
             written = without_names(written, self._erased[job.pool])
@@ -103,7 +103,7 @@ class NewestResults(Mapping[Job, JobResult]):
             result.history.append(kept(self._intervals.shown(job, board)))
 
     def erase(self, pool: str, names: NameMatcher) -> None:
-        """Replace erased names in all results of a pool, and in those that come later. Raises `OSError`; then a later call goes on."""
+        """Replace erased names in all results of a pool, and in later ones. Raises `OSError`; a later call then does the rest."""
         self._erased[pool] = names
         for job, result in self.items():
             if job.pool != pool:
@@ -116,17 +116,17 @@ class NewestResults(Mapping[Job, JobResult]):
                 result.history_changed = True
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
-        """Show a board that is not a result: one without rows that says why. It gets neither a file nor a place in the history."""
+        """Replace the board by one without rows that gives a reason. It has no file and is not part of the history."""
         self._hold(job, board, None).awaits_file = False
 
     def failed(self, job: Job, why: str) -> None:
-        """Keep the newest board, and let it say why there is no newer one."""
+        """Keep the newest board and set its `error`: why there is no newer one."""
         result = self._results[job]
         result.board = msgspec.structs.replace(result.board, error=why)
         result.awaits_store = True
 
     def intervals_changed(self, job: Job) -> None:
-        """Let the history show the newest result with the intervals that it has now."""
+        """Update the newest entry of the history with the present intervals of its result."""
         result = self._results[job]
         if result.history:
             result.history[-1] = kept(self._intervals.shown(job, result.complete()))

@@ -1,6 +1,6 @@
-"""The newest boards as the engine holds them: the best rows as they are, and all of them packed until the store has to be given them.
+"""Compact form of the newest boards in the engine: the best rows as objects, and all rows compressed until they are published.
 
-A row as an object takes many times what it takes packed, and a board may have a million.
+A row object takes many times the memory of a compressed row, and a board may have a million rows.
 """
 
 import zlib
@@ -16,13 +16,13 @@ _decode = msgspec.json.Decoder(list[AgentRow]).decode
 
 
 def packed(board: SolvedBoard) -> tuple[SolvedBoard, bytes]:
-    """The board with its best rows only, and all of its rows."""
+    """The board with its best rows only, and all of its rows compressed."""
     rows = board.result.agents
     return _with(board, rows[:TOP]), zlib.compress(msgspec.json.encode(rows), _FAST)
 
 
 def whole(board: SolvedBoard, rows: bytes) -> SolvedBoard:
-    """The board with all of its rows."""
+    """The board with all of its rows. rows: Compressed rows, as `packed` returns them."""
     return _with(board, _decode(zlib.decompress(rows)))
 
 

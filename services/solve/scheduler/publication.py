@@ -1,4 +1,4 @@
-"""Publication of results to the store: newest boards, their history, and whatever the store lost."""
+"""Publication of results to the store: newest boards, their history, and boards that the store lost."""
 
 import logging
 from typing import Final
@@ -21,7 +21,7 @@ _AWAITS_STORE: Final = "solved boards wait for the store: %s"
 
 
 class ResultPublisher:
-    """Keeps the store equal to the newest results. A store that does not answer is left alone for a while."""
+    """Keeps the store equal to the newest results. After a failure of the store, publication pauses (`Backoff`)."""
 
     def __init__(
         self, boards: SolvedBoards, results: NewestResults, intervals: IntervalRunner, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
@@ -33,7 +33,7 @@ class ResultPublisher:
         self._troubles = LogThrottle()
 
     def publish(self) -> None:
-        """Publish the results that the store has to be given, until it fails."""
+        """Publish all results that the store lacks. Stops at the first failure of the store."""
         for job, result in self._results.items():
             if not self._backoff.over:
                 return
@@ -41,7 +41,7 @@ class ResultPublisher:
                 return
 
     def look(self, now: float) -> None:
-        """Every two seconds find lost boards, and write the files that are late. now: seconds of a timer that never goes back."""
+        """Every two seconds find lost boards, and write delayed files. now: seconds of a timer that never goes back."""
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self.find_lost()
@@ -58,13 +58,13 @@ class ResultPublisher:
                 held = self._boards.complete(pools)
         except StoreError:
             return
-        self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, the first ones again
+        self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, begin again with the first
         for job, result in self._results.items():
             if job.pool in held and self._lacks(held[job.pool].get(job.method), job, result):
                 result.awaits_store = True
 
     def drop(self, job: Job) -> bool:
-        """Remove a board from the store. False where the store does not answer now."""
+        """Remove a board from the store. Returns False if the store does not answer now."""
         if not self._backoff.over:
             return False
         try:
@@ -76,7 +76,7 @@ class ResultPublisher:
         return True
 
     def _publish(self, job: Job, result: JobResult) -> bool:
-        """Publish one result. False where the store fails, so that the others would fail too."""
+        """Publish one result. Returns False if the store fails; other results would then fail too."""
         try:
             with self._backoff.asking():
                 published = self._boards.publish(self._intervals.shown(job, result.complete()))
@@ -91,7 +91,7 @@ class ResultPublisher:
         return True
 
     def _lacks(self, held: StoredBoard | None, job: Job, result: JobResult) -> bool:
-        """Whether the store has to be given a result. It does not where a newer one of another writer stands."""
+        """Whether a result must be published. It must not be if the store has a newer result of another writer."""
         board = result.board
         if held is None:
             return True

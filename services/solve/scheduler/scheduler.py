@@ -51,11 +51,11 @@ _COST: Final = {name: method.cost for name, method in methods.METHODS.items()} |
 
 @dataclass(slots=True)
 class _Plan:
-    """What the newest step found: the pools that can be solved, and the due jobs that have not started yet.
+    """Plan of the newest step: the pools that can be solved, and the due jobs that have not started yet.
 
     Attributes:
         entries: Pool -> its newest checkpoint.
-        views: Kind of job -> pool -> what the planner saw.
+        views: Kind of job -> pool -> the planner's view of it.
         queue: Due jobs, first to start first.
         changed: Pools for which a solve ended since the plan was made.
     """
@@ -103,10 +103,10 @@ class _Counters:
 
 
 class SolveScheduler:
-    """Driven by the engine's loop: `step` makes a plan, `go_on` starts its next jobs while others end.
+    """Runs solves. The engine's loop calls `step`, which makes a plan, and `go_on`, which starts further jobs of the plan as others end.
 
-    Neither call waits longer than the store takes, and a store that hangs is left alone for longer than it hung. Arguments named `now`
-    are seconds of a timer that never goes back.
+    Apart from the time given to `go_on`, calls wait only for files and the store. After a store timeout, the store is not used for a
+    period that is longer than the timeout. Arguments named `now` are seconds of a timer that never goes back.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class SolveScheduler:
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
-        self._ledger = Ledger(  # the tries of an earlier run were long ago
+        self._ledger = Ledger(  # -inf: the tries of an earlier run do not delay new ones
             {
                 job: Try(data_of(board.generation, board.data), board.outcomes, board.parameters, float("-inf"))
                 for job, board in results.boards().items()
@@ -126,7 +126,7 @@ class SolveScheduler:
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
-        """Take in what ended, plan and start what is due, and publish what the store lacks.
+        """Take in ended tries, plan and start due jobs, and publish results that the store lacks.
 
         Args:
             now: Seconds of the timer.
@@ -149,7 +149,7 @@ class SolveScheduler:
         self._publisher.publish()
 
     def go_on(self, now: float, seconds: float) -> bool:
-        """Wait up to `seconds` for a solve to end, then start the next jobs of the newest plan. False where no solve runs."""
+        """Wait up to `seconds` for a solve to end, then start the next jobs of the newest plan. Returns False if no solve runs."""
         if not len(self._flights):
             return False
         self._flights.wait(seconds)
@@ -158,12 +158,15 @@ class SolveScheduler:
         return True
 
     def has_erased(self, pool: str) -> Collection[ErasedName]:
-        """The names that neither the results of a pool hold any more, nor what the store was given of them."""
+        """The erased names that a pool's results no longer contain, neither in files nor in the store.
+
+        Empty while a result still waits for its file or for the store.
+        """
         waiting = any(result.awaits_store or result.awaits_file for job, result in self._results.items() if job.pool == pool)
         return () if waiting else self._erased.get(pool, ())
 
     def cancel(self) -> None:
-        """Cancel what runs. Nothing is lost: it is due again at the next start."""
+        """Cancel all running tasks. No work is lost for good: the jobs are due again at the next start."""
         self._flights.cancel()
         self._intervals.cancel()
 
@@ -217,7 +220,7 @@ class SolveScheduler:
         while plan.queue:
             job = plan.queue[0]
             if job.kind.reads_boards and self._boards_are_changing(job, now):
-                plan.queue.popleft()  # it is planned again when the boards of its pool are there
+                plan.queue.popleft()  # a later step plans it again, after the boards of its pool
                 continue
             if not self._flights.fits(self._need(job)):
                 return
@@ -228,18 +231,18 @@ class SolveScheduler:
             self._flights.start(job, entry, view.methods[job.method], previous, self._need(job), now)
 
     def _boards_are_changing(self, job: Job, now: float) -> bool:
-        """Whether a board of the job's pool came since the plan was made, or is being solved; the latter delays it for a minute at most."""
+        """Whether a board of the job's pool changed since the plan was made, or is being solved. The latter counts for one minute only."""
         solving = any(other.pool == job.pool for other in self._flights.jobs)
         waited = now - self._ledger.waiting().get(job, now)
         return job.pool in self._plan.changed or (solving and waited < _PATIENCE_SECONDS)
 
     def _need(self, job: Job) -> int:
-        """Bytes that a solve is expected to take: one and a half times what the last one took, and its limit where none has ended yet."""
+        """Bytes that a solve is expected to take: 1.5 times the peak of the last solve, at most the limit; the limit before the first."""
         newest, most = self._results.get(job), self._flights.limits.solve_memory_bytes
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
 
     def _redraw(self, now: float, *, idle: bool) -> None:
-        """Go on with intervals. idle: whether a worker is free that no solve needs."""
+        """Do the next step of intervals. idle: Whether a worker is free that no solve needs."""
         job = self._intervals.step(now, idle, self._results.boards(), self._plan.entries)
         if job is not None and job in self._results:
             self._results.intervals_changed(job)
@@ -277,7 +280,7 @@ class SolveScheduler:
         return outdated
 
     def _retire(self, views: Mapping[str, PoolView]) -> None:
-        """Remove the boards of methods that a pool is not solved by any more."""
+        """Remove the boards of methods that are no longer chosen for their pool."""
         wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
         for job in self._results:
             if job.pool in wanted and job.method not in wanted[job.pool]:
@@ -288,9 +291,9 @@ class SolveScheduler:
                 self._ledger.forget(job)
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
-        """Remove an earlier generation's ratings where the new generation has no outcomes yet, as at the start of a season.
+        """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.
 
-        Nothing is solved until the first game is played, so the old boards, with banned agents among them, would stay.
+        No solve runs before the first outcome, so the old boards would stay, perhaps with banned agents on them.
         """
         for job, result in self._results.items():
             entry = entries.get(job.pool)
@@ -313,7 +316,7 @@ def open_scheduler(
         limits: What solves may take together.
         log_identity: Identity of the log; results of another one are ignored.
         clock: Seconds since 1970, as boards show.
-        backoff: How long a failing store is left alone; None for the default.
+        backoff: Pauses after a failure of the store; None for the default.
     """
     intervals = IntervalRunner(settings, checkpoints, log_identity, tasks)
     results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, settings.solves_kept)
@@ -329,7 +332,7 @@ def open_scheduler(
 
 
 def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:
-    """Whether a newer checkpoint took the place of the flight's one while it waited, so that its object is gone for a good reason."""
+    """Whether a newer checkpoint replaced the flight's checkpoint. The object that it could not read was then deleted on purpose."""
     newest = entries.get(flight.job.pool)
     return newest is None or newest.object != flight.entry.object
 

@@ -26,9 +26,9 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
 
     Args:
         method: The solved method.
-        problem: What was solved, with groups of games where the pool keeps them.
-        parameters: What the method was given.
-        result: Its result.
+        problem: The problem that was solved, with groups of games if the pool keeps them.
+        parameters: Parameters of the solve.
+        result: Result of the solve.
 
     Returns:
         The same result with intervals; None if the method, the size of the pool or the kind of data has no such intervals, or the
@@ -43,7 +43,7 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
     groups = tuple(of_tally(group, len(pairs.names)) for group in pairs.groups) if isinstance(pairs, GamesInput) else ()
     counts = of_tally(pairs.counts, len(pairs.names))
     whole = all((column == np.floor(column)).all() for column in (counts.won, counts.tied, counts.lost))
-    if not groups and not whole:  # as far as counts tell, games do not all weigh 1
+    if not groups and not whole:  # fractional counts: games do not all weigh 1
         return None
     return _with_rows(result, taken, counts, groups)
 
@@ -74,6 +74,6 @@ def _ends(ends: tuple[Floats, Floats], i: int) -> dict[str, float | None]:
 
 
 def _nu(result: SolveResult) -> float | None:
-    """Davidson's tie parameter; None for Bradley-Terry and where everything or nothing was tied."""
+    """Davidson's tie parameter; None for Bradley-Terry, and if all games or no games are tied."""
     nu = result.extra.get("nu")
     return float(nu) if isinstance(nu, float) and not isinf(nu) and nu > 0 else None

@@ -1,4 +1,4 @@
-"""How the data of a solve can be redrawn, and what that takes for granted: what its intervals are made of."""
+"""Resampling of a solve's data for intervals, and the assumptions behind each kind of it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,16 +25,20 @@ from services.solve.registry.margins import fitted, is_posterior
 from services.solve.registry.method import Method, Takes
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
-"""Methods whose ratings move a little when the data do."""
+"""Methods whose ratings change a little when the data change a little."""
 _UPPER: Final = 0.975
 """Quantile at the upper end of a 95 % interval."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
 
 
 class Resampling(NamedTuple):
-    """kind, assumes: as `result.Intervals` says; draw: one replicate of the data, with the generator given; values: parameters with
-    which replicates are solved, in place of the solve's own; units: how many independent things are drawn with replacement, 0 where they
-    are not so few that it matters.
+    """How the data of a solve are resampled.
+
+    Attributes:
+        kind, assumes: As in `result.Intervals`.
+        draw: Draws one replicate of the data with a random generator.
+        values: Parameters that replace the solve's own ones when replicates are solved.
+        units: Number of independent units that are drawn with replacement; 0 if there are so many that no correction is needed.
     """
 
     kind: str
@@ -45,16 +49,16 @@ class Resampling(NamedTuple):
 
     @property
     def about(self) -> Intervals:
-        """What intervals made so say of themselves before there are any."""
+        """Description of the intervals from this resampling, without level and numbers of replicates."""
         return Intervals(kind=self.kind, assumes=self.assumes)
 
 
 def normal_reach(method: Method, source: Resampling) -> float:
-    """By how much a deviation of refits counts in the normal interval of a method, over what it counts with many units; 0 for no such
-    interval, where small changes of the data can make ratings of the method jump.
+    """Factor by which the deviation of refits is multiplied in a method's normal interval; 1 for many units.
 
-    The deviation of a mean over n drawn units is too small by the root of (n - 1)/n, and its error has Student's distribution with n - 1
-    degrees of freedom.
+    The factor is 0, which means no normal interval, for methods whose ratings can jump when the data change a little. With n drawn units,
+    the deviation of a mean is too small by the factor sqrt((n - 1)/n), and its error has Student's distribution with n - 1 degrees of
+    freedom.
     """
     if method.name not in _SMOOTH:
         return 0.0
@@ -63,20 +67,20 @@ def normal_reach(method: Method, source: Resampling) -> float:
 
 
 def assumed(problem: Problem, method: Method) -> str:
-    """What intervals of a problem's games, ballots or tasks take for granted. Raises `InputError` where it has none."""
+    """The assumptions of intervals from resampled games, ballots or tasks. Raises `InputError` if the problem cannot be resampled."""
     return _resampling(problem, method.takes).assumes
 
 
 def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | None = None) -> Resampling:
-    """How `problem` is redrawn for `method`: draws of the true margins where it is solved on posterior margins, else of the data.
+    """Choose how a problem is resampled: draws of the true margins if it is solved on posterior margins, otherwise draws of the data.
 
     Args:
-        problem: What is solved.
-        method: By which method.
-        values: With which parameters; None: without posterior margins.
+        problem: The problem that is solved.
+        method: The method.
+        values: Accepted values of its parameters; None for no posterior margins.
 
     Raises:
-        InputError: Too little is known of the outcomes of the problem.
+        InputError: The problem cannot be resampled: it is a table of margins, or has fewer than two distinct tasks.
     """
     if (
         values
@@ -109,7 +113,7 @@ def _resampling(problem: Problem, takes: Takes) -> Resampling:
 
 
 def _of_posterior(problem: PairsInput, method: Method, values: Mapping[str, Value]) -> Resampling:
-    """Draws of the margins from their posterior, solved as observed margins."""
+    """Resampling by draws of the margins from their posterior. A draw is solved as observed margins."""
     counts = of_tally(problem.counts, len(problem.names))
     margins = fitted(counts, dict(values))
     draws = MarginDraws.of(counts, margins, float(values["margins_prior"]))
@@ -124,7 +128,7 @@ def _of_posterior(problem: PairsInput, method: Method, values: Mapping[str, Valu
 
 
 def _one_game_each(names: tuple[str, ...], margins: Floats) -> PairsInput:
-    """Every pair met once, with the expected score that its margin says."""
+    """Results with one game for every pair, whose result is the expected score that follows from the margin."""
     first, second = np.triu_indices(len(names), 1)
     won = (1 + margins[first, second]) / 2
     return PairsInput(names, PairCounts(first.astype(np.int32), second.astype(np.int32), won, 1 - won, np.zeros_like(won)))
@@ -155,7 +159,7 @@ def _redrawn_pairs(problem: PairsInput, rng: Generator) -> PairsInput:
 
 
 def _redrawn_games(problem: FeaturesInput, rng: Generator) -> FeaturesInput:
-    """Each game with a Poisson number of copies of mean 1."""
+    """Multiply the weight of each game by a Poisson number of mean 1."""
     weights = problem.comparisons.weights
     return problem.weighted(weights * rng.poisson(1.0, len(weights)))
 
@@ -166,7 +170,7 @@ def _redrawn_ballots(problem: ProfileInput, rng: Generator) -> ProfileInput:
 
 
 def _of_tasks(problem: ScoresInput) -> Resampling:
-    """A task and its exact copies are drawn as one: apart they would pass for that many observations."""
+    """Resampling of tasks. A task and its exact copies are drawn together, because copies are not independent observations."""
     classes = clone_classes(problem.scores.T)
     if len(classes) < 2:
         raise InputError("intervals", len(classes), "must be of two tasks at least that are no copies of each other: one does not scatter")
@@ -177,9 +181,9 @@ def _of_tasks(problem: ScoresInput) -> Resampling:
 
 
 def _of_merged_tasks(problem: ScoresInput, assumes: str) -> Resampling:
-    """Means over tasks whose copies count once: one task of each class is drawn, and a task that is drawn twice counts twice.
+    """Resampling for means over tasks in which copies of a task count once. A task that is drawn twice counts twice.
 
-    Merged with itself, as copies of the data are, it would make the scatter of means a quarter too small.
+    Replicates are therefore solved with merge=False. Merging the two draws of a task would make the scatter of means a quarter too small.
     """
     first = np.unique(clone_classes(problem.scores.T).member, return_index=True)[1]
     own = replace(problem, tasks=tuple(problem.tasks[i] for i in first.tolist()), scores=problem.scores[:, first])
@@ -188,6 +192,6 @@ def _of_merged_tasks(problem: ScoresInput, assumes: str) -> Resampling:
 
 
 def _redrawn_tasks(problem: ScoresInput, member: NDArray[np.int64], rng: Generator) -> ScoresInput:
-    """The same task may come twice, so tasks are named by their place. member: the class of copies that each is in."""
+    """Draw tasks with replacement. Tasks are named by position, because a task may be drawn twice. member: Clone class of each task."""
     columns = drawn_columns(member, rng)
     return replace(problem, tasks=tuple(map(str, range(len(columns)))), scores=problem.scores[:, columns])

@@ -1,4 +1,4 @@
-"""A limit on the memory of one solve, inside its own process, and what it took."""
+"""Memory limit of one solve in its own process, and measurement of its peak memory."""
 
 import re
 import resource
@@ -13,14 +13,14 @@ _SELF: Final = Path("/proc/self")
 
 
 class OutOfMemory(Exception):  # noqa: N818 - names the fact
-    """A solve asked for more than its limit."""
+    """A solve needed more memory than its limit."""
 
 
 @contextmanager
 def memory_limit(more: int) -> Iterator[None]:
-    """Let this process take up to `more` bytes beyond what it has. Raises `OutOfMemory` where the block asked for more.
+    """Limit the memory that the block may allocate in this process to `more` bytes. Raises `OutOfMemory` if it needs more.
 
-    The limit is on private writable memory (RLIMIT_DATA): the object store and code that Ray maps do not count.
+    The limit is on private writable memory (RLIMIT_DATA). The object store and code that Ray maps do not count.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = _bytes(_DATA) + more
@@ -34,13 +34,13 @@ def memory_limit(more: int) -> Iterator[None]:
 
 
 def forget_peak() -> None:
-    """Let `peak` count from now on; where the kernel does not allow it, it counts from the start of the process."""
+    """Restart the measurement of `peak`. If the kernel does not allow it, `peak` counts from the start of the process."""
     with suppress(OSError):
         (_SELF / "clear_refs").write_text("5")
 
 
 def peak() -> int:
-    """Bytes of memory that this process held at most, of all kinds."""
+    """Peak resident memory of this process in bytes, shared memory included."""
     return _bytes(_PEAK)
 
 

@@ -16,7 +16,7 @@ Task: TypeAlias = Any
 
 
 class TaskLost(Exception):  # noqa: N818 - names the fact
-    """The process that ran a task is gone, so the task gave no answer; the same task may succeed when it is run again."""
+    """The process of a task died, or the task was cancelled, so there is no result. The same task may succeed in another try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class TaskType:
         function: The function. Arguments and results travel between processes.
         restarts: How often the pool itself runs a task again whose process died.
         results: Number of results. With more than one, `start` returns one name for each of them.
-        processors: Number of processors that it takes. A task that takes none starts at once, beside those that take all.
+        processors: Number of processors that it takes. A task that takes 0 starts at once, even if no processor is free.
     """
 
     function: Callable[..., Any]
@@ -43,14 +43,14 @@ class TaskPool(Protocol):
         """Start a task. It waits in the pool until its processors are free. Results of other tasks may be arguments."""
 
     def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
-        """The tasks that ended. Returns at once where one has; otherwise waits up to `seconds` for the first one."""
+        """The tasks that ended. Returns at once if a task has ended; otherwise waits up to `seconds` for the first one."""
 
     def result(self, task: Task) -> Any:
         """What an ended task returned.
 
         Raises:
             TaskLost: Its process died, or the task was cancelled.
-            Exception: Whatever the function raised.
+            Exception: The exception that the function raised.
         """
 
     def cancel(self, task: Task) -> None:
@@ -67,7 +67,7 @@ class RayTaskPool:
 
     def __init__(self) -> None:
         self._functions: dict[TaskType, Any] = {}
-        # The scheduler asks for one result of a task and reports what failed. Ray would write a traceback for each other result besides.
+        # The scheduler reads one result of a failed task and reports the error. Ray would also write a traceback for each other result.
         os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
 
     def start(self, task_type: TaskType, *arguments: Any) -> Task:
@@ -103,19 +103,19 @@ class RayTaskPool:
 
 
 NICE: Final = 15
-"""Of a process that solves; Ray gives it to all its workers, unless RAY_worker_niceness says otherwise, as it does for shards."""
+"""Unix niceness of processes that solve, so that shards come first. Ray also gives it to workers, unless RAY_worker_niceness is set."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def giving_way(task: Callable[P, R]) -> Callable[P, R]:
-    """The task, run at priority `NICE` or below, with private files. Its process, which runs nothing but tasks, stays so."""
+    """Wrap a task so that its process has niceness `NICE` or more and writes private files. The process keeps both after the task."""
 
     @wraps(task)
     def given_way(*args: P.args, **kwargs: P.kwargs) -> R:
         os.nice(max(0, NICE - os.nice(0)))
-        make_files_private()  # the nodes of a cluster that somebody else started have a umask of their own
+        make_files_private()  # nodes of a cluster that was started elsewhere may have another umask
         return task(*args, **kwargs)
 
     return given_way

@@ -1,4 +1,4 @@
-"""What a solve does in its own process: read one pool's checkpointed arrays, solve, return the answer as JSON bytes."""
+"""The task of a solve in its own process: read a pool's checkpointed arrays, solve, and return the answer as JSON bytes."""
 
 import time
 from collections.abc import Mapping
@@ -26,11 +26,25 @@ from services.wire.pools import Kind
 def solve_pool(
     url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None
 ) -> bytes:
-    """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`.
+    """Solve a method, or compute insight, on a pool's data object.
 
-    memory: bytes it may take; previous: file of the result before this one, for the ranks that agents had there and, where it was solved
-    in the same way, as a start.
-    Returns a `methods.Solved` as JSON. Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
+    Args:
+        url: Address of the checkpoints.
+        entry: `PoolEntry` of the pool, as JSON.
+        method: Name of the method, or `insight`.
+        parameters: Parameters of the solve.
+        memory: Memory limit in bytes.
+        previous: File of the previous result, for the ranks of its agents. If its parameters and version are the same, the solve also
+            uses its start.
+
+    Returns:
+        A `methods.Solved` as JSON.
+
+    Raises:
+        OutOfMemory: The solve needs more than its memory limit.
+        BadObject: The data object cannot be read.
+        InputError: As `methods.solve` raises it.
+        SolverError: As `methods.solve` raises it.
     """
     forget_peak()
     found = _solved(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
@@ -54,13 +68,13 @@ def _solved(
 
 
 def _with_intervals(found: Solved, given: Problem, parameters: Mapping[str, float | str | bool]) -> Solved:
-    """With the intervals that need no refits, which are therefore of this very solve."""
+    """`found` with intervals that need no refits, if the method and the data have such intervals."""
     result = with_normal_intervals(found.result.method, given, parameters, found.result)
     return found if result is None else msgspec.structs.replace(found, result=result)
 
 
 def _after(found: Solved, before: SolveResult) -> Solved:
-    """With the ranks that its agents had before."""
+    """`found` with each agent's rank in the previous result (`rank_before`)."""
     ranks = {row.agent: row.rank for row in before.agents}
     agents = [msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.result.agents]
     return Solved(msgspec.structs.replace(found.result, agents=agents), found.start)
@@ -69,7 +83,7 @@ def _after(found: Solved, before: SolveResult) -> Solved:
 def _insight(
     pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
 ) -> SolveResult:
-    """Of the checkpoint and the pool's newest boards. parameters: as `insight.views` makes them."""
+    """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.views` makes them."""
     begun = time.perf_counter()
     kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
     names = Roster.from_arrays(part(arrays, "agents")).names()

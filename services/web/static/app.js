@@ -29,8 +29,8 @@ function title(method) {
   return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-// One number of decimals for a column, by its largest rating; what that would show as nought is written out, unless it is what a solver
-// leaves over: below a millionth of the largest, or as close to nought as ratings that share a rank.
+// All ratings of a column have the same number of decimals, by the largest rating. A rating that would be rounded to 0 is written with
+// an exponent, unless it is a rounding error of a solver: below a millionth of the largest rating, or within the tie tolerance.
 function shower(ratings, tied) {
   const most = Math.max(0, ...ratings.map(Math.abs));
   const decimals = ratings.every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
@@ -53,7 +53,7 @@ function ago(seconds) {
   return `${Math.round(seconds / 3600)} h ago`;
 }
 
-// Ages grow between answers: the server's clock is asked once, ours only counts on.
+// Reads an address repeatedly. `since` gives the seconds since the newest answer by the browser's clock; they are added to ages in it.
 class Poll {
   constructor(url) {
     this.url = url;
@@ -78,7 +78,7 @@ class Poll {
   }
 }
 
-// Whether a pool's folding goes on, asked every few seconds: boards that nobody writes any more look like boards of a quiet pool.
+// Reads every few seconds whether the pool is being folded. Boards that are no longer updated would otherwise look like a quiet pool.
 class Folding {
   constructor() {
     this.trouble = null;
@@ -91,7 +91,7 @@ class Folding {
   }
 }
 
-// The state in the page's head: "live", or what keeps the page from being of now.
+// Shows the state in the page's head: "live", or the reason why the page may be outdated.
 function tellState(polled, trouble) {
   const stale = polled?.stale_seconds;
   if (stale !== undefined) tell(`The store does not answer, or lost its data: this is what was known ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
@@ -100,7 +100,7 @@ function tellState(polled, trouble) {
   mark(stale !== undefined || trouble);
 }
 
-// Boards that nothing writes at the moment are not called live.
+// Marks live boards as "not updated" while they are not written.
 function mark(troubled) {
   for (const kind of document.querySelectorAll(".kind.live")) {
     kind.textContent = troubled ? "not updated" : "live";
@@ -128,7 +128,7 @@ function facts(head) {
   return make("ul", { class: "facts" }, ...items);
 }
 
-// A solved board against the live ones, by outcomes: positions also move for other pools of the partition.
+// How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition.
 function counted(board, head) {
   const newer = head && head.generation === board.generation ? head.outcomes - board.outcomes : null;
   if (newer === null) return `counts ${count(board.outcomes, "outcome")} of generation ${board.generation}`;
@@ -153,7 +153,7 @@ function proof(board, head) {
   return line;
 }
 
-// Places won or lost since the solve before this one.
+// The change of rank since the previous solve.
 function arrow(row) {
   const up = (row.rank_before ?? row.rank) - row.rank;
   if (up === 0) return [];
@@ -161,13 +161,13 @@ function arrow(row) {
   return [make("span", { class: up > 0 ? "up" : "down", title: told, "aria-label": told, role: "img" }, up > 0 ? "▲" : "▼")];
 }
 
-// What became of the newest try, where the board does not show it.
+// A line about the newest try, if it failed.
 function troubled(board) {
   if (board.status === "not_applicable") return "Not applicable";
   return board.rows.length ? "The newest solve failed, this is the one before" : "The solve failed";
 }
 
-// Columns of deviations and intervals, of a board that has them: heading and cell.
+// Heading and cell of the columns of deviations and intervals, for those that the rows have.
 function intervalColumns(rows, shown) {
   const found = [];
   if (rows.some((row) => row.deviation !== undefined)) found.push(["deviation", (row) => shown(row.deviation)]);
@@ -186,13 +186,13 @@ function intervalLine(board) {
   return make("p", { class: "proof short", title: `They assume ${told.assumes}` }, text);
 }
 
-// Why a rank has a question mark.
+// The reason for the question mark at the rank of a provisional agent.
 function unsettled(row) {
   if (row.rank_low !== undefined) return "its interval of ranks is wide";
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 
-// The tasks that add most to a rating or take most from it, where the method told.
+// The tasks with the largest contributions to a rating, if the method reported them.
 function parts(row, board) {
   const told = Object.entries(board.extra?.contributions?.[row.agent] ?? {}).filter(([, share]) => share !== 0);
   return told.length ? { title: `made of: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` } : {};
@@ -265,7 +265,7 @@ function heading(view) {
   return top;
 }
 
-// What has focus or was scrolled to survives a refresh, because the chart's card stays and only boards are replaced.
+// A refresh keeps focus and scroll position, because the card of the chart stays and only boards are replaced.
 class PoolPage {
   constructor() {
     this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/boards?count=${ROWS}`);
@@ -277,7 +277,7 @@ class PoolPage {
     main.replaceChildren(this.top, this.boards);
   }
 
-  // What came is to be drawn, also where what is asked for next does not come.
+  // `fresh` stays set if the second request fails, so that the answer to the first one is drawn.
   async next() {
     this.fresh = (await this.poll.next()) || this.fresh;
     if (this.poll.value.stale_seconds === undefined) this.fresh = (await this.insight.poll.next()) || this.fresh;
@@ -302,7 +302,7 @@ class PoolPage {
   }
 }
 
-// What ratings do not say. Each part says for itself where it does not apply.
+// The card with the insight report. A part that does not apply to the pool gives its reason.
 class InsightCard {
   constructor() {
     this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/insight`);
@@ -311,13 +311,13 @@ class InsightCard {
     this.card = make("section", { class: "card wide", id: "insight" }, make("header", {}, make("h2", {}, "What ratings do not say")), this.about, this.list);
   }
 
-  // Who among the first of a method's board is hardly linked to the others; nothing where nobody is.
+  // The weakly connected agents among the first of a method's board; undefined if there are none.
   thin(method) {
     const links = this.poll.value?.findings?.connectivity;
     return links?.leaders.find((board) => board.method === method);
   }
 
-  // since: seconds since the page's boards came, from which all ages count on.
+  // since: seconds since the boards arrived, which are added to all ages.
   draw(where, since) {
     const told = this.poll.value;
     if (!told || (!told.findings && !told.error)) {
@@ -429,7 +429,7 @@ function forecasts(part) {
   });
 }
 
-// One method against another: where they disagree, cycles and clones show.
+// A chart of the ratings of one method against those of another. Agents on which the methods disagree, such as clones, stand out.
 class Chart {
   constructor() {
     this.across = make("select", { "aria-label": "Across" });
@@ -470,7 +470,7 @@ class Chart {
     });
   }
 
-  // The cards hold the first rows only: the two boards chosen are asked for as far as the API gives them, every few seconds.
+  // Cards hold only the first rows. The chart reads the two selected boards with as many rows as the API gives, every few seconds.
   async show() {
     await Promise.all([this.across.value, this.up.value].map((name) => this.fill(name))).catch(() => {});
     this.plotNow();
@@ -522,7 +522,7 @@ class Chart {
   }
 }
 
-// Plotly reads a few tags in its texts: shortened names are shown as they are.
+// Shortens a name and escapes it, because Plotly interprets some HTML tags in its texts.
 function escaped(text) {
   const short = text.length > 24 ? `${text.slice(0, 23)}…` : text;
   return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -546,7 +546,7 @@ class ListPage {
     main.append(this.boards);
   }
 
-  // The list was asked for already, and is drawn each time.
+  // The caller reads the list; this page only draws it.
   async next() {}
 
   draw() {

@@ -123,21 +123,22 @@ def test_a_failure_in_the_middle_is_no_complete_answer(client: httpx.Client, log
     assert client.get(PATH, params={"format": form}).status_code == 200, "its place is free again"
 
 
-def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Exports wait, after their first part, until the event is set."""
-    goes_on, of_topic = threading.Event(), export._of_topic
+def slow(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Semaphore]:
+    """Exports wait, after their first part, until the event is set. The semaphore counts those that do."""
+    goes_on, waits, of_topic = threading.Event(), threading.Semaphore(0), export._of_topic
 
     def waiting(*arguments: Any) -> Iterator[Any]:
+        waits.release()
         assert goes_on.wait(30.0)
         yield from of_topic(*arguments)
 
     monkeypatch.setattr(export, "_of_topic", waiting)
-    return goes_on
+    return goes_on, waits
 
 
 @pytest.mark.usefixtures("half")
 def test_exports_at_once_are_limited_and_nothing_else_waits_for_them(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    goes_on = slow(monkeypatch)
+    goes_on, _ = slow(monkeypatch)
     with client.stream("GET", PATH) as first, client.stream("GET", PATH) as second:
         assert (first.status_code, second.status_code) == (200, 200)
         refused = client.get(PATH)
@@ -152,10 +153,11 @@ def test_exports_at_once_are_limited_and_nothing_else_waits_for_them(client: htt
 
 @pytest.mark.usefixtures("half")
 def test_the_place_of_a_client_that_leaves_is_free_again(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    goes_on = slow(monkeypatch)
+    goes_on, waits = slow(monkeypatch)
     for _ in range(2):
         with client.stream("GET", PATH) as answer:
             assert answer.status_code == 200
+            assert waits.acquire(timeout=30.0)
     assert client.get(PATH).status_code == 503
     goes_on.set()
     until(lambda: client.get(PATH).status_code == 200, "its places are free again")
