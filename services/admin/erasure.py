@@ -62,12 +62,11 @@ def request_erasure(
         raise NoPool(pool)
     if (found := state.erasures.find(pool, name)) is not None:
         return found
-    standing = control.standing(pool)
-    if not unknown and not _names(standing, name):
+    if not unknown and not _names(control.standing(pool), name):
         _check_agent(boards, pool, name)
     request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
     control.append(request)
-    if _names(standing, name):
+    if _names(standing := control.standing(pool), name):
         _replace_wish(control, standing)
     return control.refresh().erasures.find(pool, name) or request
 

@@ -85,7 +85,7 @@ def read(settings: Settings) -> Attack | None:
     """Progress of the attack; None before the first report, or if its file is damaged. The attack then begins again without harm."""
     try:
         return msgspec.json.decode(_file(settings).read_bytes(), type=Attack)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 

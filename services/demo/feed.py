@@ -1,6 +1,5 @@
 """Feeds the demo: sends the Atari table once, then simulated games at a constant rate up to a fixed number."""
 
-import json
 import logging
 import threading
 import time
@@ -10,12 +9,15 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
 from services.imports.replay import replay_file
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
+from services.runtime.atomic_write import write_whole
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
 from services.solve.registry.methods import defaults
@@ -31,6 +33,13 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
 }
 """Pool -> methods by which it is solved at first, with their parameters."""
 _JOURNAL: Final = "demo.json"
+
+
+class _Played(msgspec.Struct, frozen=True):
+    """The journal. log: identity of the log. played: number of games that the log took."""
+
+    log: str
+    played: int
 
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
@@ -58,12 +67,12 @@ def _play(journal: Path, log_: Log, stop: threading.Event) -> None:
             log.warning("game %d waits: %s", played, error)
             continue
         played += 1
-        journal.write_text(json.dumps({"log": log_.outcomes.identity, "played": played}))
+        write_whole(journal, msgspec.json.encode(_Played(log_.outcomes.identity, played)))
 
 
 def _read(journal: Path, identity: str) -> int:
     try:
-        noted = json.loads(journal.read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
+        noted = msgspec.json.decode(journal.read_bytes(), type=_Played)
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return 0
-    return int(noted["played"]) if noted.get("log") == identity else 0
+    return noted.played if noted.log == identity else 0

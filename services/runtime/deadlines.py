@@ -4,6 +4,7 @@ A hanging call cannot be canceled. Its thread remains until the call returns. Th
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import TypeVar
@@ -58,8 +59,9 @@ class Calls:
         Args:
             what: Subject of the call, such as a path, for the error.
             work: The call.
-            seconds: Deadline for the wait to start, and again for the call itself.
+            seconds: Deadline for the wait to start and the call together.
         """
+        end = time.monotonic() + seconds
         if not self._places.acquire(timeout=seconds):
             raise TimeoutError(f"{what}: {self._most} earlier calls have not returned within {seconds:.3g} s")
 
@@ -75,7 +77,7 @@ class Calls:
             self._places.release()
             raise
         try:
-            return future.result(seconds)
+            return future.result(max(0.0, end - time.monotonic()))
         except TimeoutError:
             if future.done():
                 return future.result()

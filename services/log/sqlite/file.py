@@ -146,6 +146,7 @@ def _connect(path: Path, mode: str, busy_timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, timeout=busy_timeout, isolation_level=None, check_same_thread=False, uri=True)
     try:
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")  # dropped records may hold a name that is erased later
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
     except sqlite3.Error:

@@ -36,7 +36,6 @@ def rewrite(transact: Callable[[Work[int]], int], topic: str, partition: int, ch
 
     def step(connection: sqlite3.Connection) -> int:
         nonlocal following
-        connection.execute("PRAGMA secure_delete = ON")
         table = table_of(topic, partition)
         query = f'SELECT "offset", value, time, key FROM {table} WHERE "offset" > ? ORDER BY "offset" LIMIT ?'  # noqa: S608 - a name of ours
         records = [Record(*row) for row in connection.execute(query, (following, STEP_RECORDS)).fetchall()]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from services.archive import chain, reader, writer
+from services.archive import chain, erasure, reader, writer
 
 
 @pytest.fixture
@@ -15,5 +15,5 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 64 rows and segments of 256, so that few rows fill several."""
     for module in (chain, reader):
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    for module in (reader, writer):
+    for module in (erasure, reader, writer):
         monkeypatch.setattr(module, "SEGMENT_ROWS", 256)

@@ -7,17 +7,29 @@ import msgspec
 import pytest
 
 from services.boards.result import SolvedBoard
-from services.demo import attack, clones
+from services.demo import attack, clones, feed
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.support.boards import solved_of
 
 
-@pytest.mark.parametrize("note", [None, b"", b'{"log": "x", "rep', b"[]"])
+@pytest.mark.parametrize("note", [None, b"", b'{"log": "x", "rep', b"[]", b'{"log": "\xff"}'])
 def test_a_note_that_is_missing_or_damaged_begins_the_attack_again(tmp_path: Path, note: bytes | None) -> None:
     if note is not None:
         (tmp_path / f"{clones.POOL}.json").write_bytes(note)
     assert attack.read(Settings(data=tmp_path)) is None
+
+
+@pytest.mark.parametrize("note", [None, b"", b"[]", b'{"log": "x"}', b'{"log": "\xff"}', b'{"log": "y", "played": 3}'])
+def test_a_journal_that_is_missing_damaged_or_of_another_log_begins_the_games_again(tmp_path: Path, note: bytes | None) -> None:
+    if note is not None:
+        (tmp_path / "demo.json").write_bytes(note)
+    assert feed._read(tmp_path / "demo.json", "x") == 0
+
+
+def test_a_journal_counts_the_games_that_were_played(tmp_path: Path) -> None:
+    (tmp_path / "demo.json").write_bytes(b'{"log": "x", "played": 3}')
+    assert feed._read(tmp_path / "demo.json", "x") == 3
 
 
 def test_a_whole_note_is_read(tmp_path: Path) -> None:

@@ -93,8 +93,10 @@ def test_an_empty_file_becomes_a_log(path: Path) -> None:
 
 def test_wal_full_sync_and_pages_are_as_promised(path: Path, log: Log) -> None:
     connection = log.outcomes._shared.process()._writer.get()
-    answers = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "page_size")}
-    assert answers == {"journal_mode": "wal", "synchronous": 2, "page_size": PAGE_BYTES}
+    answers = {
+        name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "page_size", "secure_delete")
+    }
+    assert answers == {"journal_mode": "wal", "synchronous": 2, "page_size": PAGE_BYTES, "secure_delete": 1}
 
 
 def test_offsets_are_dense_from_zero(log: Log) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from services.log.protocol import Log, LogError, Record, Rewrites
+from services.log.protocol import LogError, Record, Rewrites
 from services.log.reading import read_range
 from services.log.sqlite import rewriting
 from services.log.sqlite.log import open_sqlite_log
@@ -22,9 +22,8 @@ def held(path: Path) -> bool:
     return any(NAME in file.read_bytes() for file in path.parent.glob("log.sqlite*"))
 
 
-def leave_traces(log: Log, path: Path) -> None:
+def leave_traces(path: Path) -> None:
     """Drop records as SQLite does by default: their pages stay as they are. Some builds of it overwrite them."""
-    log.outcomes._shared.process().transact(lambda connection: connection.execute("PRAGMA secure_delete = OFF").fetchall())
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA secure_delete = OFF").fetchall()
         other.execute("DELETE FROM outcomes_1")
@@ -38,7 +37,7 @@ def test_nothing_of_a_replaced_value_is_left(tmp_path: Path, monkeypatch: pytest
         for size in (10, 3000, 40_000):  # within a page, most of one, several
             log.dead_letters.append(0, [(b"key %d" % i, b"x" * size + (NAME if i % 3 else b"bob")) for i in range(20)])
         log.outcomes.append(1, [(None, NAME * 5000) for _ in range(50)])
-        leave_traces(log, path)
+        leave_traces(path)
         before = list(read_range(log.dead_letters, 0, 0, 60))
         assert held(path)
         assert isinstance(log.dead_letters, Rewrites)
