@@ -91,11 +91,10 @@ def test_an_empty_file_becomes_a_log(path: Path) -> None:
     log.close()
 
 
-def test_wal_full_sync_and_pages_are_as_promised(path: Path, log: Log) -> None:
+def test_wal_full_sync_pages_and_overwriting_are_as_promised(path: Path, log: Log) -> None:
     connection = log.outcomes._shared.process()._writer.get()
-    answers = {
-        name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "page_size", "secure_delete")
-    }
+    names = ("journal_mode", "synchronous", "page_size", "secure_delete")
+    answers = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
     assert answers == {"journal_mode": "wal", "synchronous": 2, "page_size": PAGE_BYTES, "secure_delete": 1}
 
 
