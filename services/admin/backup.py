@@ -1,8 +1,8 @@
 """Back up the data folder of an embedded installation while it runs, and restore such backups.
 
 Checkpoints are copied before the log, so every checkpoint in a backup ends within the log's copy. The log is copied in one SQLite
-snapshot. A checkpoint or result that is removed during the copy is left out, because a fold of the log makes it again. Before a restore
-writes anything, it compares the backup with its inventory and refuses a damaged one.
+snapshot. A checkpoint or result that is removed during the copy is left out, because both can be computed again from the log. Before a
+restore writes any file, it compares the backup with its inventory, and refuses a damaged backup.
 
 A local archive is copied after the log. An archive on an object store is not copied: use the backups of that store. Checkpoints and
 results are read from, and restored to, the URL in EQUIRANK_CHECKPOINTS.

@@ -84,7 +84,10 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
 
 
 def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, remedy: str) -> None:
-    """Raise `InputError` if a table has an erasure that the log lacks: without its request, the name would not be recognized again."""
+    """Raise `InputError` if a table has an erasure that the log lacks.
+
+    Without the request in the control log, folds would use the erased name again, next to the token in these rows.
+    """
     own = log.erasures.get(number, 0)
     found, known = (erasures_of(table), elsewhere_of(table)), (own, sum(log.erasures.values()) - own)
     if found[0] > known[0] or found[1] > known[1]:

@@ -56,7 +56,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     Args:
         log: The log, with its archive.
         control: State of the control log.
-        wanted: Rows to read. Tables have all `COLUMNS`, whatever it selects.
+        wanted: Rows to read. Its columns have no effect: tables have all `COLUMNS`.
 
     Returns:
         Pairs of an Arrow table and the offset up to which the log was read.

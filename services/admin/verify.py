@@ -150,7 +150,10 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 def _start(
     partition: Partition, chosen: Mapping[str, Generation], beside: Sequence[Generation], log: Log, control: ControlState
 ) -> Partition:
-    """Add the generations to fold to `partition`, except those without applied retractions: a fold creates these itself."""
+    """Add the generations to fold to `partition`, and return it.
+
+    A chosen generation without applied retractions is left out, because the fold creates its state at its first record.
+    """
     for made in chosen.values():
         if made.retraction_horizon:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
@@ -174,7 +177,7 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
 
 
 class _Refolded:
-    """A partition that is folded again, from the position of `start`. Positions only rise."""
+    """A partition that is folded again, from the position of `start` to higher positions."""
 
     def __init__(self, start: Partition, log: Log, control: ControlState, directory: FixedDirectory) -> None:
         self.partition, self.log, self._number = start, log, start.number
