@@ -28,7 +28,7 @@ def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: tim
         url: URL of the archive.
         partition: Number of the partition.
         open_files: Number of files at which the newest segment is merged.
-        keep: Time from the replacement of a file to its deletion, in full hours.
+        keep: Time from the replacement of a file to its deletion, rounded down to hours.
 
     Returns:
         Number of merged segments, without those that another process merged first.

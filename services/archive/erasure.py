@@ -1,7 +1,7 @@
 """Replace erased names in a partition's table, in one commit that conflicts with every concurrent append and compaction.
 
 The first segment with an erased name and all later segments are rewritten, because the hash chain after a changed row changes. The stored
-chain of these rows is checked first. Otherwise an erasure would give rows that somebody tampered with a valid chain.
+chain of these rows is checked first. Without this check, the rewrite would give tampered rows a valid chain.
 
 The commit uses the archive's application id, so a writer with an older snapshot fails in its own commit. The table stores the number of
 erasures applied to its rows, and `writer.py` refuses to append if its own list of erasures is shorter. A killed erasure leaves the table
