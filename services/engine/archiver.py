@@ -131,7 +131,8 @@ class ArchiveHealth:
     Attributes:
         positions: Partition -> first offset that is not archived; only partitions with a completed task.
         lag_records: Partition -> number of offsets below its newest checkpoint that are not archived; the same partitions.
-        lag_seconds: Partition -> seconds since its archive last reached a checkpoint; 0 if it covers the newest one.
+        lag_seconds: Partition -> seconds since the start of the last task that reached its checkpoint; 0 if the newest checkpoint is
+            archived.
         rows: Number of rows appended since the engine's start.
         failures: Number of tasks that failed since the engine's start.
     """
