@@ -1,9 +1,11 @@
-"""Backups of an embedded data folder, taken while it runs, and folders made from them.
+"""Back up the data folder of an embedded installation while it runs, and restore such backups.
 
-A backup holds checkpoints that the log reaches beyond: they are copied first, the log last, in one snapshot of SQLite's. What
-cannot be read whole any more is left out: everything but the log can be made again from it. What is not as it was copied is refused
-before anything is restored. A local archive is copied with the log; one on an object store has the backups of that store. Checkpoints
-and results are copied from and to where EQUIRANK_CHECKPOINTS says.
+Checkpoints are copied before the log, so every checkpoint in a backup ends within the log's copy. The log is copied in one SQLite
+snapshot. A checkpoint or result that is removed during the copy is left out, because both can be computed again from the log. Before a
+restore writes any file, it compares the backup with its inventory, and refuses a damaged backup.
+
+A local archive is copied after the log. An archive on an object store is not copied: use the backups of that store. Checkpoints and
+results are read from, and restored to, the URL in EQUIRANK_CHECKPOINTS.
 """
 
 import os
@@ -30,12 +32,18 @@ _PART: Final = ".part"
 _LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
 _OF_STATE: Final = ("checkpoints", "objects", "results")
 _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
-"""What must not be there before: SQLite would replay another log's journal, and newer checkpoints would take the place of restored ones."""
+"""Names that a restore refuses in the data folder. SQLite would replay another log's journal, and shards would start from checkpoints
+that are newer than the restored ones."""
 
 
 class BackedUp(NamedTuple):
-    """What a backup holds. outcomes: records of the outcome log; checkpoints: partitions that have one; size: bytes of all; archived:
-    rows of the archive.
+    """Contents of a backup.
+
+    Attributes:
+        outcomes: Records of the outcome log.
+        checkpoints: Partitions with a checkpoint.
+        size: Size of all files in bytes.
+        archived: Rows of the archive; 0 in the result of a restore.
     """
 
     outcomes: int
@@ -45,10 +53,23 @@ class BackedUp(NamedTuple):
 
 
 def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
-    """Copy the data folder to `target`, a new folder that is there only once it is whole.
+    """Copy a data folder to the new folder `target`.
 
-    archive: URL of the archive. checkpoints: URL of checkpoints and results; None: they are in the data folder. Raises `InputError`,
-    `LogError`, `OSError`.
+    The copy is made under a temporary name and renamed when it is complete. A failed backup removes its files.
+
+    Args:
+        data: Data folder of `equirank up`.
+        target: Folder of the backup; it must not exist.
+        archive: URL of the archive; None without an archive.
+        checkpoints: URL of checkpoints and results; None if they are in the data folder.
+
+    Returns:
+        Contents of the backup.
+
+    Raises:
+        InputError: `data` is no data folder, `target` exists, or checkpoints or archive do not fit the log.
+        LogError: The log cannot be read.
+        OSError: A file cannot be read or written.
     """
     if not (data / LOG_FILE).exists():
         raise InputError("data", str(data), f"must be a data folder of `equirank up` ({LOG_FILE} is missing)")
@@ -76,24 +97,26 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
 
 
 def restore(source: Path, data: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
-    """Make a data folder from a backup; one that cannot be made is left empty.
+    """Make a data folder from a backup. A failed restore removes what it wrote.
 
     Args:
         source: Folder of the backup.
         data: Data folder to make.
-        archive: URL of the archive: a folder that does not exist or is empty, if the backup holds an archive.
-        checkpoints: URL to restore checkpoints and results to, where none may be; None: into the data folder.
+        archive: URL of the archive. If the backup holds an archive, it must name a folder that is new or empty.
+        checkpoints: URL to restore checkpoints and results to, without any at present; None restores them into the data folder.
 
     Returns:
-        What the backup holds.
+        Contents of the restored folder, with `archived` 0.
 
     Raises:
-        InputError: There is no backup, it is damaged or of a later release, or `data`, the archive or `checkpoints` was used.
-        InUse, LogError, OSError: `data` is in use, or cannot be written.
+        InputError: `source` is no backup, is damaged or was made by a later release, or `data`, the archive or `checkpoints` holds
+            files of an installation.
+        InUse: Another process uses `data`.
+        LogError, OSError: The log or a file cannot be read or written.
     """
     if not (source / LOG_FILE).exists():
         raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")
-    part = data / (LOG_FILE + _PART)  # made first and renamed last: a restore that was cut off can be done again
+    part = data / (LOG_FILE + _PART)  # made first, renamed last: while it exists, a restore may be repeated
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
         raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
@@ -107,7 +130,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
         _copy_files(source, data, held)
         part.write_bytes(b"")
         copy_log(source / LOG_FILE, part)
-        for made in (part, data / _STATE, data / _REPLAY):  # and nothing that lay here before, as `lost+found` of a disk
+        for made in (part, data / _STATE, data / _REPLAY):  # only what the restore made: `data` may hold `lost+found`
             _make_durable(made)
         size, manifests = _size(data), {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
         if elsewhere is not None:
@@ -122,7 +145,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
             _clear_state(elsewhere)
         if tables is not None:
             shutil.rmtree(tables, ignore_errors=True)
-        part.unlink(missing_ok=True)  # last: what is cut off before can be done again
+        part.unlink(missing_ok=True)  # last: while it exists, a restore may be repeated
         raise
     finally:
         folder.unlock()
@@ -130,7 +153,10 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
 
 
 def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
-    """Copy a local archive into a backup that holds its log already; how many rows it has. Raises `InputError`."""
+    """Copy a local archive into a backup, after the log. Returns its number of rows; 0 without a local archive.
+
+    Raises `InputError` if the archive does not fit the log, or if it is not set and the log dropped outcomes.
+    """
     if archive is None:
         if dropped := [number for number, (begin, _) in log.heads.items() if begin]:
             rule = f"must be set: the log dropped outcomes of the partitions {dropped}, which only its archive holds"
@@ -144,7 +170,10 @@ def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
 
 
 def _archive_to_make(source: Path, archive: str | None) -> Path | None:
-    """The folder that the archive of a backup is restored to; None where the backup has none. Raises `InputError`."""
+    """Folder to restore the archive of a backup to; None if the backup holds no archive.
+
+    Raises `InputError` if the folder is in use, or if the backup holds no archive and the existing one reaches beyond the restored log.
+    """
     if not (source / _ARCHIVE).exists():
         if archive is not None:
             extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
@@ -159,14 +188,14 @@ def _archive_to_make(source: Path, archive: str | None) -> Path | None:
 
 
 def _restore_archive(source: Path, folder: Path) -> None:
-    """Copy the tables of a backup, which were checked, and wait until they are on disk."""
+    """Copy the verified tables of a backup, and wait until they are on disk."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
     _make_durable(folder)
     _sync(folder.absolute().parent)
 
 
 def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
-    """Where checkpoints and results are restored to; None where that is in the data folder. Raises `InputError` for a place in use."""
+    """Store to restore checkpoints and results to; None for the data folder. Raises `InputError` if it holds such files already."""
     if checkpoints is None or folder_of(checkpoints) == data / _STATE:
         return None
     files = BlobFiles(checkpoints)
@@ -177,27 +206,27 @@ def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
 
 
 def _move_state(source: Path, target: BlobFiles) -> None:
-    """Move checkpoints and results: objects before the checkpoints that name them, as their names sort."""
+    """Move checkpoints and results. In descending order of paths, objects come before the manifests that name them."""
     for path in sorted((path for path in source.rglob("*") if path.is_file()), reverse=True):
         target.write(path.relative_to(source).as_posix(), [path.read_bytes()])
     shutil.rmtree(source, ignore_errors=True)
 
 
 def _clear_state(files: BlobFiles) -> None:
-    """Remove what a restore wrote that failed, as far as the store answers."""
+    """Remove the files of a failed restore. If the store fails, the rest of them stays."""
     with suppress(OSError):
         for name in [name for folder in _OF_STATE for name in files.tree(folder)]:
             files.remove(name)
 
 
 def _clear(data: Path) -> None:
-    """Remove what a restore makes beside the log."""
+    """Remove the state and the replay journals that a restore made."""
     for name in (_STATE, _REPLAY):
         shutil.rmtree(data / name, ignore_errors=True)
 
 
 def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> None:
-    """All but the log. held: what was checked; a backup of an earlier release has everything that lies there."""
+    """Copy state and replay journals of a backup. held: copy only the files of this inventory; None copies all files."""
     here = [path.relative_to(source).as_posix() for name in (_STATE, _REPLAY) for path in (source / name).rglob("*") if path.is_file()]
     for name in here if held is None else [name for name in here if name in held.files]:
         (data / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -205,7 +234,7 @@ def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> N
 
 
 def _make_durable(made: Path) -> None:
-    """Wait until a file, or a folder's files and names, are on disk; no effect if it does not exist."""
+    """Wait until a file, or a folder with its files and their names, is on disk. A missing path has no effect."""
     for path in (*made.rglob("*"), made) if made.exists() else ():
         _sync(path)
 
@@ -223,7 +252,7 @@ def _size(folder: Path) -> int:
 
 
 def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
-    """Copy the newest whole checkpoint of each partition, and the results of solves. Returns the manifests."""
+    """Copy the newest complete checkpoint of each partition, and the results of solves. Returns the copied manifests."""
     source, copies = CheckpointStore(checkpoints), CheckpointStore((part / _STATE).absolute().as_uri())
     copied: list[Manifest] = []
     for number in range(partitions_of(data / LOG_FILE)):
@@ -232,7 +261,7 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
             continue
         manifest, _ = found
         names = dict.fromkeys(entry.object for entry in manifest.entries)
-        if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer checkpoint took its place: the log is enough
+        if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer one replaced it; the log is enough
             copies.write_manifest(manifest)
             copied.append(manifest)
     for name in source.blobs.tree("results"):
@@ -241,14 +270,14 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
 
 
 def _check_own(found: Sequence[Manifest], log: LogCopy, checkpoints: str | None) -> None:
-    """Raise `InputError` for checkpoints of another log: an installation that is restored from them would stop."""
+    """Raise `InputError` for checkpoints of another log, because shards refuse to start from them."""
     if others := {one.log_identity for one in found} - {log.identity}:
         rule = f"must hold checkpoints of this log ({log.identity}), not of {', '.join(others)}: set it as the engine has it"
         raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
 
 
 def _copy(name: str, source: BlobFiles, target: BlobFiles) -> bool:
-    """Copy a file. Returns False if it was removed since it was listed, because a newer file took its place."""
+    """Copy a file. Returns False if the file no longer exists: newer checkpoints and results replace older ones."""
     try:
         data = source.read(name)
     except FileNotFoundError:
@@ -258,6 +287,6 @@ def _copy(name: str, source: BlobFiles, target: BlobFiles) -> bool:
 
 
 def _copy_journals(source: Path, target: Path) -> None:
-    """What `equirank replay` noted, before the log: it never says more than the log holds."""
+    """Copy the journals of `equirank replay`. They are copied before the log, so the log's copy holds every record that they note."""
     if source.exists():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.tmp"))

@@ -1,8 +1,10 @@
-"""The archive's part of a backup: each table as of one version, which fits the log that is in the same backup.
+"""Copy the archive into a backup: each table at a version that fits the log's copy.
 
-The log is copied in one snapshot, and the archive goes on meanwhile. The tables are therefore copied afterwards, each at the newest
-version that does not reach beyond the log's copy. The log drops only what a version before its copy holds, so the two always meet.
-A table that underwent an erasure meanwhile fits no log without its request, and its earlier versions are gone: there is no backup then.
+The archive grows while the log is copied. Each table is therefore copied after the log, at its newest version that ends within the log's
+copy. The log drops only records that the archive holds already, so that version leaves no gap before the log's first record.
+
+An erasure may change a table after the log's copy was made. That copy lacks the erasure's request, and the erasure deletes the files of
+earlier versions. The backup is then refused and has to be repeated.
 """
 
 import json
@@ -35,17 +37,20 @@ def copy_archive(archive: Path, target: Path, log: LogCopy) -> int:
         log: The log's copy in the same backup.
 
     Returns:
-        How many rows the copied tables have.
+        Number of rows of the copied tables.
 
     Raises:
-        InputError: The archive does not fit the log: it is of another log, or lacks what the log dropped.
+        InputError: The archive is of another log, lacks outcomes that the log dropped, or has an erasure that the log lacks.
         DeltaError, OSError: The archive cannot be read, or the backup cannot be written.
     """
     return sum(_copy_table(str(archive), target, number, log) for number in log.heads)
 
 
 def check_not_ahead(url: str, log: LogCopy) -> None:
-    """Raise `InputError` where an archive holds what a log does not have: outcomes, whose offsets new ones would get, or erasures."""
+    """Raise `InputError` if the archive of a log has outcomes or erasures that the log lacks.
+
+    New outcomes would get the offsets of the outcomes that only the archive has.
+    """
     for number, (_, end) in log.heads.items():
         table = find_table(url, number)
         if table is None or log_of(table) != log.identity:
@@ -79,7 +84,10 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
 
 
 def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, remedy: str) -> None:
-    """Raise `InputError` where a table's rows have undergone an erasure that the log does not know: nobody could tell its token."""
+    """Raise `InputError` if a table has an erasure that the log lacks.
+
+    Without the request in the control log, folds would use the erased name again, next to the token in these rows.
+    """
     own = log.erasures.get(number, 0)
     found, known = (erasures_of(table), elsewhere_of(table)), (own, sum(log.erasures.values()) - own)
     if found[0] > known[0] or found[1] > known[1]:
@@ -89,7 +97,10 @@ def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, reme
 
 
 def _fitting(table: DeltaTable, begin: int, end: int) -> DeltaTable | None:
-    """The newest version of a table from which the log's copy goes on; None if no version does."""
+    """Newest version of a table whose position is from `begin` to `end`; None if there is no such version.
+
+    begin, end: first offset of the log's copy, and the offset after its last record.
+    """
     for version in range(table.version(), -1, -1):
         older = DeltaTable(table.table_uri, version=version)
         if position_of(older) < begin:
@@ -100,12 +111,12 @@ def _fitting(table: DeltaTable, begin: int, end: int) -> DeltaTable | None:
 
 
 def _files(folder: Path, table: DeltaTable) -> Iterator[str]:
-    """The files of one version of a table, by their paths in its folder: rows first, then its log up to that version."""
+    """Paths of the files of one version of a table, relative to its folder: data files, then the table's log up to that version."""
     yield from (unquote(path) for path in pa.table(table.get_add_actions(flatten=True))["path"].to_pylist())
     for path in sorted((folder / _LOG).iterdir()):
         version = _VERSION.fullmatch(path.name)
         if version is not None and int(version[1]) <= table.version():
             yield f"{_LOG}/{path.name}"
-    last = folder / _LOG / _LAST  # only speeds up opening: where it names a later version, the copy goes without
+    last = folder / _LOG / _LAST  # optional, it speeds up opening; one of a later version is left out
     if last.exists() and json.loads(last.read_text(encoding="utf-8"))["version"] <= table.version():
         yield f"{_LOG}/{_LAST}"

@@ -1,4 +1,4 @@
-"""Changes of a pool's bans that are easily made by mistake, found before anything is written."""
+"""Check changes of a pool's bans for likely mistakes before they are written."""
 
 from collections.abc import Collection, Iterable
 
@@ -10,7 +10,10 @@ _SHOWN = 10
 
 
 def changed(standing: Iterable[str], ban: Collection[str], unban: Collection[str]) -> list[str]:
-    """The bans after some more and some fewer, in order. Raises `InputError` for an unban of somebody who is not banned."""
+    """Bans after adding `ban` and removing `unban`, in order: existing ones first.
+
+    Raises `InputError` for a name in `unban` that is not banned, or that is also in `ban`.
+    """
     bans = dict.fromkeys(standing)
     for name in unban:
         if name not in bans:
@@ -22,14 +25,17 @@ def changed(standing: Iterable[str], ban: Collection[str], unban: Collection[str
 
 
 def doubts(boards: LiveBoards | None, pool: str, standing: Collection[str], wanted: Collection[str], unban: Collection[str]) -> list[str]:
-    """What a change of bans may not be meant to do, as sentences: end bans that nobody named, or ban names that no agent has.
+    """Describe likely mistakes in a change of bans: bans that end without being in `unban`, and banned names without an agent.
 
     Args:
-        boards: Know the pool's agents; None, or one that does not answer, leaves out what only it knows.
-        pool: The pool.
-        standing: Bans as they are.
-        wanted: Bans as they would be.
-        unban: Names whose ban is meant to end.
+        boards: Live boards, which list the pool's agents. If None, or if the store fails, names are not compared with agents.
+        pool: Name of the pool.
+        standing: Present bans.
+        wanted: Bans after the change.
+        unban: Names whose ban ends on purpose.
+
+    Returns:
+        One clause for each kind of mistake; an empty list without one.
 
     """
     found = []

@@ -1,8 +1,10 @@
-"""Dead letters as people ask for them: read once each, and sent to the log again where that can help.
+"""List dead letters, and send refused outcomes to the log again.
 
-A letter is an index entry: what was refused stands whole in the outcome log, at the letter's place. What was sent again is noted in the
-control log, by the letter's key, and stays where it is the next time. Sent again it has the ids that it had, so that a run which was cut
-off before its note counts nothing twice, as long as the pool remembers them.
+A dead letter is an index entry: it names the offset and item of the refused outcome, and the outcome log holds the complete text. A run
+notes the keys of the letters it sent in the control log, and later runs skip these letters.
+
+An outcome that is sent again keeps its id. If a run is killed before its note, the next run sends the same outcomes once more, and the
+pool counts each of them once as long as the id is in its dedupe window.
 """
 
 import hashlib
@@ -27,7 +29,7 @@ _NOTE: Final = b'"letters_sent"'
 
 
 class Outcome(StrEnum):
-    """What became of a letter that was to be sent again."""
+    """Result of sending a letter again."""
 
     SENT = "sent"
     STILL_REFUSED = "still refused"
@@ -39,7 +41,7 @@ class Outcome(StrEnum):
 
 
 class Sent(NamedTuple):
-    """A letter and what became of it; rule: what it still breaks."""
+    """A letter and the result of sending it. rule: the rule that it still breaks, or the damage; empty for other results."""
 
     letter: DeadLetter
     outcome: Outcome
@@ -49,9 +51,16 @@ class Sent(NamedTuple):
 def read(
     topic: Topic, reason: Reason | None = None, pool: str | None = None, tell: Callable[[InputError], object] = lambda _: None
 ) -> Iterator[DeadLetter]:
-    """Every dead letter once, oldest first, however often it was delivered; of one reason or one pool only. Raises `LogError`.
+    """Read the dead letters, oldest first. Repeated deliveries of a letter are skipped.
 
-    tell: called with what is wrong with each damaged record of the topic, which is passed over.
+    Args:
+        topic: Topic of dead letters.
+        reason: Only letters with this reason; None for all.
+        pool: Only letters of this pool; None for all.
+        tell: Called with the error of each damaged record. Damaged records are skipped.
+
+    Raises:
+        LogError: The topic cannot be read.
     """
     seen: set[str] = set()
     for record in read_range(topic, 0, topic.begin(0), topic.end(0)):
@@ -67,11 +76,12 @@ def read(
 
 
 def original(log: Log, letter: DeadLetter) -> bytes:
-    """What was refused, whole: the item, or the record.
+    """Complete bytes of a refused item, or of the record if all of it was refused.
 
     Raises:
         OffsetLost: Neither the log nor the archive holds the record.
-        InputError: There is no such partition or item: the letter is damaged.
+        InputError: The letter is damaged: its partition or item does not exist.
+        LogError: The log cannot be read.
     """
     topic, partition = log.history, letter.partition
     if partition >= topic.partitions:
@@ -97,10 +107,23 @@ def sent_before(control: Topic) -> set[str]:
 
 
 def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], now: float, *, all_: bool = False) -> Iterator[Sent]:
-    """Append to its pool's partition what each letter refused, where it would be taken now, and each text once. Raises `LogError`.
+    """Append the refused outcome of each letter to its pool's partition, if it breaks no rule now. Equal texts are sent once.
 
-    What is refused again becomes a letter again: sent once for every letter, it would double with each time. now: seconds since 1970, for
-    the note of what was sent; all_: send also what an earlier run noted.
+    An outcome can be refused again, and then becomes a new letter. If equal texts were sent once for each letter, every run would double
+    these letters.
+
+    Args:
+        log: The log.
+        control: State of the control log.
+        letters: Letters to send.
+        now: Time of the note, seconds since 1970.
+        all_: Also send letters that an earlier run noted as sent.
+
+    Returns:
+        Each letter with its result. Letters are sent while the iterator is consumed.
+
+    Raises:
+        LogError: The log cannot be read or written.
     """
     before = set() if all_ else sent_before(log.control)
     texts: set[bytes] = set()
@@ -118,10 +141,10 @@ def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], n
 
 
 def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]) -> Sent:
-    """Send one letter, if it would be accepted and its text is not in `texts`; adds the text."""
+    """Send one letter, if it breaks no rule and `texts` lacks its hash. Adds the hash (SHA-256) to `texts`."""
     try:
         value = original(log, letter)
-    except (OffsetLost, BatchDamaged):  # the others can be sent
+    except (OffsetLost, BatchDamaged):  # other letters can still be sent
         return Sent(letter, Outcome.GONE)
     except InputError as error:
         return Sent(letter, Outcome.DAMAGED, str(error))
@@ -143,7 +166,7 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
 
 
 def _note(log: Log, keys: list[str], now: float) -> None:
-    """Write down what was sent, and empty the list."""
+    """Note `keys` as sent in the control log, and empty the list."""
     if keys:
         log.control.append(0, [pools.encode(LettersSent(letters=list(keys), time=now))])
         keys.clear()

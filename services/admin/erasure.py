@@ -1,7 +1,7 @@
-"""Erasure of an agent's name: the request, and its replacement in everything that is kept beside boards and results.
+"""Request the erasure of an agent's name, and replace the name in the control log, dead letters and the archive.
 
-The shard makes a generation without the name, and deletes checkpoints that hold it; the engine replaces it in results. What is left is
-done here, for one partition at a time. Every step may be repeated, so a crash at any moment costs no more than doing it again.
+Two other programs do the rest. The shard makes a generation without the name, and deletes checkpoints that hold it. The engine replaces
+the name in results. Every step may be repeated: after a crash, the erasure starts again.
 """
 
 import logging
@@ -30,29 +30,29 @@ _logger = logging.getLogger("equirank.erasure")
 
 
 class StillKeptError(Exception):
-    """A checkpoint of an earlier generation still holds the name: its owner deletes it with the next checkpoint."""
+    """A checkpoint of an earlier generation still holds the name. The shard deletes it when it writes the next checkpoint."""
 
 
 def request_erasure(
     control: ControlLog, boards: LiveBoards | None, pool: str, name: str, by: str, *, unknown: bool = False
 ) -> ErasureRequest:
-    """Ask for the erasure of an agent's name, if nobody did yet.
+    """Request the erasure of an agent's name. An existing request is returned unchanged.
 
     Args:
         control: The control log.
-        boards: Know the pool's agents; None where the store does not answer.
-        pool: The pool.
-        name: The agent's name.
-        by: Who asks. It is kept in the control log for ever.
-        unknown: Ask also where the pool has no such agent.
+        boards: Live boards, which list the pool's agents; None if the store is not available.
+        pool: Name of the pool.
+        name: Name of the agent.
+        by: Person who requests the erasure. The control log keeps this text for ever.
+        unknown: Accept a name that no agent of the pool has.
 
     Returns:
-        The request that counts.
+        The first request for this name in the control log.
 
     Raises:
-        NoPool: There is no such pool.
-        InputError: The pool has no agent of that name, or `by` is empty.
-        LogError, StoreError: The log or the store fails.
+        NoPool: The pool does not exist.
+        InputError: The pool has no agent of this name, the store is not available to check it, or `by` is empty.
+        LogError, StoreError: The log or the store failed.
     """
     check_name(name, "agent")
     if not by.strip():
@@ -80,23 +80,25 @@ def erase_kept(
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
 ) -> ArchiveRewrite | None:
-    """Replace erased names in what is kept of a partition: control records, dead letters and the archive.
+    """Replace erased names in control records, dead letters and one partition's archive.
 
     Args:
         settings: The service's settings.
         partition: Number of the partition.
-        requests: Erasures of its pools, in the order of the control log; all, or the first ones.
-        first: Pool -> number of the first generation that erases all of them.
-        settled: How many of them the control log notes as done. Where all are, only an archive from before that is looked for.
-        elsewhere: All erasures of other pools, whose outcomes the archive may hold where a producer sent them to a wrong partition.
-        settled_elsewhere: How many of these are noted as done.
+        requests: Erasures in the partition's pools, in the order of the control log: all, or the first ones.
+        first: Pool -> number of its first generation without any of these names.
+        settled: Number of `requests` that the control log notes as done. If all are done, only an archive that lacks some of them is
+            rewritten, such as one from a backup.
+        elsewhere: All erasures in pools of other partitions. The archive holds outcomes of such a pool if a producer used a wrong
+            partition.
+        settled_elsewhere: Number of `elsewhere` that the control log notes as done.
 
     Returns:
-        What the newest erasure changed in the archive.
+        Change of the archive by the newest erasure; None if no archive is set, or if it did not change.
 
     Raises:
-        StillKeptError: A checkpoint of an earlier generation is still there. A later call goes on.
-        LogError, OSError: The log, the checkpoints or the archive fail. What was replaced stays replaced, and a later call goes on.
+        StillKeptError: A checkpoint of an earlier generation exists. Call again after the next checkpoint.
+        LogError, OSError: The log, the checkpoints or the archive failed. Replaced names stay replaced; call again for the others.
         Others: See `services.archive.erasure.erase_rows`.
     """
     _check_checkpoints(CheckpointStore(settings.checkpoint_url), partition, first)
@@ -115,7 +117,7 @@ def erase_kept(
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:
-    """Whether edits or initial ratings name an agent."""
+    """Whether aliases, bans or initial ratings contain a name."""
     rated = (agent for ratings in standing.initial.values() for agent in ratings)
     return name in {*standing.aliases, *standing.aliases.values(), *standing.bans, *rated}
 
@@ -129,7 +131,10 @@ def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
 
 
 def _replace_wish(control: ControlLog, standing: Generation | GenerationRequest) -> None:
-    """Ask for the same settings without the name: the newest request of a pool is all that a compacted control log keeps of them."""
+    """Request a generation with the same settings without the name.
+
+    A compacted control log keeps only the newest request of a pool, so the earlier request with the name is removed.
+    """
     control.want(generations.wish(standing, time=time.time()))
 
 
@@ -141,7 +146,11 @@ def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapp
 
 
 def _erase_control(topic: Topic, names: Mapping[str, NameMatcher]) -> None:
-    """Replace names in generations and requests for them, in place or, on a compacted topic, by records that take the place of these."""
+    """Replace names in generations, and in requests for generations.
+
+    A topic with `Rewrites` changes the records in place. On a compacted topic, new records of generations with the same keys are appended,
+    and compaction removes the old ones. Requests are replaced there by `request_erasure`.
+    """
     if isinstance(topic, Rewrites):
         topic.rewrite(0, partial(_erased_control, names))
         return
@@ -161,7 +170,7 @@ def _erased_control(names: Mapping[str, NameMatcher], record: Record) -> bytes:
 
 
 def _erased_letter(names: Mapping[str, NameMatcher], record: Record) -> bytes:
-    """A letter without the names. A damaged one is emptied, because nothing can be searched in it, and nothing reads it."""
+    """Value of a dead letter without the names; empty for a damaged letter, because its names cannot be recognized."""
     try:
         letter = erased = dead_letters.decode(record)
     except InputError as error:

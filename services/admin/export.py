@@ -1,4 +1,4 @@
-"""Export: a pool's outcomes and retractions as a table, from the archive and, beyond it, from the topic."""
+"""Export a pool's outcomes and retractions as tables: from the archive up to its end, then from the topic."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -22,20 +22,20 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Columns that an export may have; docs/guides/archive.md describes them."""
 _ROWS: Final = 1 << 17
-"""Rows of the archive that are read at once: some 20 MB."""
+"""Rows read from the archive at once, about 20 MB."""
 _RECORDS: Final = 20_000
 _POLL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to export.
+    """Selection of rows and columns to export.
 
     Attributes:
         range: The pool, positions and times.
-        agents: Outcomes that one of these agents took part in; empty for all.
-        columns: Columns, in this order.
-        kind: Rows of this kind only; None for all.
+        agents: Only outcomes with one of these agents; empty for all outcomes.
+        columns: Names of columns, in the order of the export.
+        kind: Only rows of this kind; None for all rows.
     """
 
     range: PoolRange
@@ -51,10 +51,18 @@ class Wanted:
 
 
 def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[Any, int]]:
-    """Arrow tables of what is wanted, in the order of the log, each with the offset up to which the log was read.
+    """Read the selected rows, in the order of the log.
+
+    Args:
+        log: The log, with its archive.
+        control: State of the control log.
+        wanted: Rows to read. Its columns have no effect: tables have all `COLUMNS`.
+
+    Returns:
+        Pairs of an Arrow table and the offset up to which the log was read.
 
     Raises:
-        InputError: There is no such pool, or nothing holds the beginning of the range.
+        InputError: The pool does not exist, or neither log nor archive holds the beginning of the range.
         MissingExtraError: The extra `archive` is not installed.
         LogError: The log or the archive cannot be read.
     """
@@ -96,7 +104,7 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
 
 
 def _filtered(table: Any, wanted: Wanted, control: ControlState) -> Any:
-    """The rows within the times and of the agents that are wanted, without erased names."""
+    """Rows of the selected times and agents. Tokens replace erased names first, so rows are selected by token."""
     from services.archive.erased_rows import erased  # noqa: PLC0415 - needs the extra `archive`
 
     if names := control.erasures.names(wanted.range.pool):

@@ -1,4 +1,4 @@
-"""Formats of exports: tables become the bytes of a file or of a response, a bounded part at a time."""
+"""Encode exported tables as Parquet, CSV or JSON lines, in parts of bounded size."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from ratings_core.errors import InputError
 from services.admin.export import COLUMNS
 
 _ROWS: Final = 500
-"""Rows of a part: pyarrow holds the interpreter while it makes Python objects of them, some 10 ms."""
+"""Rows of a part. The interpreter lock is held while pyarrow converts these rows to Python objects, about 10 ms."""
 _GROUP_ROWS: Final = 1 << 16
 """Rows of a row group of Parquet, except the last one."""
 
@@ -37,15 +37,15 @@ class Part(NamedTuple):
 
 
 def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[str]) -> Iterator[Part]:
-    """The bytes of an export. They are complete only if the iterator ends; after an error, Parquet lacks its index.
+    """Encode an export. The file is complete only when the iterator ends: after an error, a Parquet file lacks its footer.
 
     Args:
-        tables: What `services.admin.export.tables` gives.
+        tables: Tables from `services.admin.export.tables`.
         form: The format.
-        columns: Columns of Parquet and CSV.
+        columns: Columns of Parquet and CSV; `COLUMNS` for JSON lines.
 
     Raises:
-        InputError: The format does not have these columns. Raised before the first part.
+        InputError: Columns were selected for JSON lines. Raised before the first part.
     """
     if form is Format.JSONL and tuple(columns) != COLUMNS:
         raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
@@ -63,17 +63,17 @@ def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer") -> Iterator[Par
 
 
 class _Writer(ABC):
-    """Makes one file of tables: the bytes of each, and what was held back of them."""
+    """Encodes tables as one file. A writer may hold back bytes until later calls."""
 
     def __init__(self, columns: list[str]) -> None:
         self._columns = columns
 
     @abstractmethod
     def bytes_of(self, table: Any) -> bytes:
-        """What the file has of a table so far."""
+        """Add a table. Returns the next bytes of the file."""
 
     def rest(self) -> bytes:
-        """What the file still lacks at its end."""
+        """Last bytes of the file."""
         return b""
 
 
@@ -102,7 +102,7 @@ class _Parquet(_Writer):
         return self._written()
 
     def _written(self) -> bytes:
-        """What was written since the last call. Arrow counts by itself how far the file goes."""
+        """Bytes written since the last call. Emptying the buffer is safe, because Arrow counts file offsets itself."""
         written = self._file.getvalue()
         self._file.seek(0)
         self._file.truncate()
@@ -110,7 +110,7 @@ class _Parquet(_Writer):
 
 
 class _Csv(_Writer):
-    """Lists are JSON; a cell without a value is empty."""
+    """Encodes lists as JSON, and null as an empty cell."""
 
     _header = True
 
@@ -124,14 +124,14 @@ class _Csv(_Writer):
         return file.getvalue()
 
     def rest(self) -> bytes:
-        """The header, where no row brought it."""
+        """The header if no table was added; otherwise empty."""
         from services.archive.schema import SCHEMA  # noqa: PLC0415 - needs the extra `archive`
 
         return self.bytes_of(SCHEMA.empty_table()) if self._header else b""
 
 
 class _JsonLines(_Writer):
-    """A line may be longer than a record: streams hold measurements in fewer bytes than JSON."""
+    """Encodes a row as a line. A line may exceed the size limit of a record: a stream holds scores in fewer bytes than JSON."""
 
     def bytes_of(self, table: Any) -> bytes:
         from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
@@ -140,7 +140,7 @@ class _JsonLines(_Writer):
 
 
 def _as_text(name: str, column: Any) -> Any:
-    """A column as CSV holds it."""
+    """Column with CSV cells: lists as JSON, `meta` as text, other columns unchanged."""
     arrow = extras.load("pyarrow", "archive", "exporting outcomes")
     if name in ("agents", "sides", "places", "scores"):
         return arrow.array([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in column.to_pylist()], arrow.string())
@@ -153,7 +153,7 @@ _WRITERS: Final[dict[Format, type[_Writer]]] = {Format.PARQUET: _Parquet, Format
 
 
 def format_of(path: Path) -> Format:
-    """The format that a file's name says. Raises `InputError` for another ending."""
+    """Format for a file name's extension. Raises `InputError` for an unknown extension."""
     ending = path.suffix.removeprefix(".")
     if ending not in set(Format):
         raise InputError("output", path.name, f"must end with one of {', '.join(f'.{form}' for form in Format)}")

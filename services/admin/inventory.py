@@ -1,4 +1,7 @@
-"""Inventory of a backup, a file in its folder: names, sizes and checksums. SQLite has no checksums and would not notice a flipped bit."""
+"""Write and check the inventory of a backup: a file in its folder with paths, sizes and checksums of all other files.
+
+SQLite files have no checksums, so SQLite does not detect a flipped bit.
+"""
 
 import hashlib
 from importlib.metadata import version
@@ -14,34 +17,41 @@ _FORMAT: Final = 1
 
 
 class FileEntry(msgspec.Struct, frozen=True):
-    """One file."""
+    """Size in bytes and SHA-256 (hexadecimal) of a file."""
 
     bytes: int
     sha256: str
 
 
 class _Lead(msgspec.Struct, frozen=True, kw_only=True):
-    """What every format has. version: of Equirank, that made it."""
+    """Fields of every format. version: release of Equirank that made the backup."""
 
     format: int
     version: str
 
 
 class Inventory(_Lead, frozen=True, kw_only=True):
-    """Of one backup. files: by their paths in the folder, with slashes."""
+    """Inventory of one backup. files: path in the folder, with slashes -> file."""
 
     files: dict[str, FileEntry]
 
 
 def write(folder: Path) -> None:
-    """Take stock of a folder. Raises `OSError`."""
+    """Write the inventory of all files of a folder. Raises `OSError`."""
     files = {path.relative_to(folder).as_posix(): _held(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     body = msgspec.json.encode(Inventory(format=_FORMAT, version=version("equirank"), files=files))
     (folder / FILE).write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
 
 
 def check(folder: Path) -> Inventory | None:
-    """The inventory of a folder that holds all that it names, as it was; None where an earlier release took none. Raises `InputError`."""
+    """Read the inventory of a folder, and compare all files that it lists.
+
+    Returns:
+        The inventory; None for a backup of an early release without one.
+
+    Raises:
+        InputError: A file is missing or changed, or a later release made the backup.
+    """
     if not (folder / FILE).exists():
         return None
     checksum, _, body = (folder / FILE).read_bytes().partition(b"\n")

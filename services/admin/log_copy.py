@@ -1,4 +1,4 @@
-"""Copies of the SQLite log: made in one snapshot while others write, checked, and asked what they hold."""
+"""Copy the SQLite log in one snapshot, check a copy, and read its contents."""
 
 import sqlite3
 from collections import Counter
@@ -17,7 +17,13 @@ from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_erro
 
 
 class LogCopy(NamedTuple):
-    """The outcome log in a copy. identity: of the log; heads: begin and end of each partition; erasures: how many each one has."""
+    """Outcome log of a copy.
+
+    Attributes:
+        identity: Log identity.
+        heads: Partition -> its first offset, and the offset after its last record.
+        erasures: Partition -> number of erasure requests for its pools.
+    """
 
     identity: str
     heads: Mapping[int, tuple[int, int]]
@@ -25,14 +31,14 @@ class LogCopy(NamedTuple):
 
 
 def copy_log(source: Path, target: Path) -> None:
-    """One snapshot, while others write."""
+    """Copy a log file to `target` in one snapshot. Other processes may write during the copy. Raises `LogError`."""
     with _reading(source) as reading, closing(sqlite3.connect(target)) as writing:
         reading.backup(writing)
-        writing.execute("PRAGMA journal_mode = DELETE")  # one file; whoever opens it makes it WAL again
+        writing.execute("PRAGMA journal_mode = DELETE")  # a single file; opening it as a log enables WAL again
 
 
 def copied(path: Path) -> LogCopy:
-    """Which log a copy is of, and what it holds of each partition. Raises `InputError` for control records of a later release."""
+    """Read identity, offsets and erasures of a copy. Raises `InputError` for control records of another release, and `LogError`."""
     with _reading(path) as connection:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]
         heads = connection.execute('SELECT "partition", "begin", "end" FROM heads WHERE topic = \'outcomes\'').fetchall()
@@ -52,13 +58,16 @@ def _control(path: Path, records: Sequence[tuple[int, bytes]]) -> ControlState:
 
 
 def partitions_of(path: Path) -> int:
-    """Of the outcomes, as the log itself has it."""
+    """Number of partitions of the outcome log, as stored in the file. Raises `LogError`."""
     with _reading(path) as connection:
         return int(connection.execute("SELECT partitions FROM log").fetchone()[0])
 
 
 def outcomes_of(path: Path) -> int:
-    """Records in the outcome log of a whole copy. Raises `InputError` for a damaged one, or none of ours."""
+    """Check a copy, and count the records of its outcome log.
+
+    Raises `InputError` for a damaged file, a file of another program or another schema version, and `LogError`.
+    """
     with _reading(path) as connection:
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise InputError("source", str(path), "must be a log of Equirank's")

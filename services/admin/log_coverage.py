@@ -1,8 +1,8 @@
-"""What log, archive and checkpoints hold of a partition, and operators' decisions to continue without lost records.
+"""Report which offsets of a partition the log, the archive and checkpoints hold, and accept the loss of records.
 
-A partition whose checkpoints all end before the log begins stops: to skip what nobody folded would be silently wrong. Where it is lost for
-good, a record of the control log says so, and the partition continues at the beginning of the log. The same record lets an archive continue
-that fell behind its topic.
+A partition stops if its newest checkpoint ends before the log begins: without the records between them, its ratings would be wrong. If
+these records are lost, an operator accepts the loss. The decision is a record of the control log, and the partition then continues at the
+log's first offset. The same record lets an archive continue if the topic dropped records before they were archived.
 """
 
 from collections.abc import Iterator
@@ -21,17 +21,19 @@ from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 
 
 class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """A partition.
+    """Coverage of one partition.
 
     Attributes:
-        begin, end: What topic and archive hold together; 0 where the partition does not answer.
-        checkpoint: Position of the newest that is whole.
-        lost: From where on records are gone, up to `begin`, that no checkpoint holds and no operator gave up.
-        wrong: Why this is not the log that was folded, or not all of it.
-        archived: First offset that is not archived, None where nothing is.
-        unarchived: From where on the topic forgot records before they were archived, where no operator gave them up.
-        unreadable: Why the archive cannot be read, where the topic lacks records that are still to be folded.
-        offline: Why the partition does not answer; then no more is known than its checkpoint.
+        begin: First offset that topic or archive hold; 0 for an offline partition.
+        end: Offset after the topic's last record; 0 for an offline partition.
+        checkpoint: Position of the newest complete checkpoint; None without one.
+        lost: First lost offset. Records from here to before `begin` are in no checkpoint, and their loss is not accepted. None if no
+            record is lost.
+        wrong: Reason why this is not the log that was folded, or why its end is missing; None for the right log.
+        archived: First offset that is not archived; None without an archive or before its first row.
+        unarchived: First offset that the topic dropped before it was archived, and whose loss is not accepted; None without one.
+        unreadable: Reason why the archive cannot be read, given if the topic alone lacks records that have to be folded; otherwise None.
+        offline: Reason why the partition does not answer; only `checkpoint` is then known. None for a partition that answers.
     """
 
     partition: int
@@ -47,7 +49,7 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
-    """Of each partition. Raises `LogError`, but for a partition that does not answer."""
+    """Coverage of each partition. A retriable `LogError` marks its partition as offline; any other one is raised."""
     for number in range(log.outcomes.partitions):
         newest = checkpoints.newest(number)
         try:
@@ -77,7 +79,10 @@ def _covered(number: int, newest: Manifest | None, log: Log, control: ControlSta
 
 
 def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:
-    """Where the log begins, up to where it is archived, and why its archive cannot be read: then it begins where the topic does."""
+    """First offset of the log, first offset that is not archived, and the reason why the archive cannot be read.
+
+    If the archive cannot be read, the first offset is the topic's.
+    """
     try:
         return log.history.begin(number), archived_to(number, log), None
     except ArchiveFails as error:
@@ -85,7 +90,7 @@ def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:
 
 
 def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic) -> None:
-    """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`."""
+    """Raise `InputError` for a requested generation that needs records from before the log's first offset. Raises `LogError`."""
     if control.serving(wanted.pool) is None or wanted.start == "now":
         return
     number = partition_of(wanted.pool, history.partitions)
@@ -96,9 +101,11 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
-    """Record that a partition and its archive continue where the log begins.
+    """Record an operator's decision that a partition and its archive continue at the log's first offset.
 
-    Raises `InputError` if they lost nothing, or something else; `LogError`.
+    Raises:
+        InputError: No record is lost, or the partition stops for another reason: it is another log, or the log's end is missing.
+        LogError: The log failed.
     """
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = log.history.begin(number)
@@ -117,7 +124,10 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
 
 
 def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, control: ControlState) -> str | None:
-    """Why a partition stops that no loss explains: what is known of it is of another log, or the log lost its end."""
+    """Reason why a partition stops that an accepted loss cannot remove: it is another log, or the log's end is missing. None without one.
+
+    stands: position from which the partition reads.
+    """
     try:
         check_bound(number, topic, control)
         if newest is not None:
@@ -129,17 +139,17 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
 
 
 def archived_to(number: int, log: Log) -> int | None:
-    """First offset of a partition that is not archived; None where nothing is. Raises `LogError`."""
+    """First offset of a partition that is not archived; None without an archive or before its first row. Raises `LogError`."""
     return log.archived.archived_to(number) if isinstance(log.archived, History) else None
 
 
 def _unarchived(number: int, log: Log, control: ControlState) -> int | None:
-    """Where the archive stands, if the topic forgot what follows there and no operator gave that up."""
+    """First offset that is not archived, if the topic dropped its record and the loss is not accepted; otherwise None."""
     position = archived_to(number, log)
     forgot = position is not None and control.partitions.beyond_losses(number, position) < log.outcomes.begin(number)
     return position if forgot else None
 
 
 def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:
-    """Where a partition would go on that is started now, if the log held everything."""
+    """Position from which a shard would fold the partition now: the newest checkpoint's, or the first one of its generations."""
     return beginning(number, topic, control) if newest is None else newest.position

@@ -1,4 +1,4 @@
-"""An operator's decisions on a partition that stopped at records that cannot be folded: go on without them, or try once more."""
+"""Record an operator's decision on a partition that stopped at certain records: skip these records, or try them again."""
 
 from ratings_core.errors import InputError
 from services.admin.log_coverage import archived_to
@@ -13,14 +13,25 @@ from services.shard.recovery import beginning
 
 
 def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
-    """Go on without the damaged batch that holds `offset`, or without the record there at which shards died; nothing else can be skipped.
+    """Record that a partition is folded without the damaged batch at `offset`, or without the record at which it is isolated.
 
-    Of a batch, those records are skipped that cannot be read and that no checkpoint holds. Where checkpoints hold all of it, generations
-    that are still to be folded go on without what the archive does not hold of it. now: seconds since 1970.
+    Of a damaged batch, only unreadable records above the newest checkpoint are skipped. If the checkpoint includes the batch, its
+    unreadable records above the archive's position are skipped instead: only new generations read these.
+
+    Args:
+        partition: Number of the partition.
+        offset: Offset of a record that stops the partition.
+        log: The log, with its archive.
+        control: The control log.
+        checkpoints: Checkpoints of the partition.
+        now: Time of the decision, seconds since 1970.
+
+    Returns:
+        The decision: the skipped range of offsets.
 
     Raises:
-        InputError: nothing at `offset` stops the partition, or it was skipped before.
-        LogError: the log does not answer.
+        InputError: The partition does not exist, the record at `offset` stops no fold, or it is skipped or archived already.
+        LogError: The log does not answer.
 
     """
     state = control.refresh()
@@ -35,11 +46,20 @@ def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints
 
 
 def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
-    """Let a partition try the record again at which shards died, for example with more memory. Its offset.
+    """Record that an isolated partition tries its record again, for example after an increase of memory.
+
+    Args:
+        partition: Number of the partition.
+        log: The log.
+        control: The control log.
+        now: Time of the decision, seconds since 1970.
+
+    Returns:
+        Offset of the record.
 
     Raises:
-        InputError: the partition is not isolated.
-        LogError: the log does not answer.
+        InputError: The partition does not exist, or it is not isolated.
+        LogError: The log does not answer.
 
     """
     state = control.refresh()
@@ -57,7 +77,10 @@ def _check_partition(partition: int, topic: Topic) -> None:
 
 
 def _stopping(partition: int, offset: int, log: Log, control: ControlState, checkpoints: CheckpointStore) -> tuple[int, int]:
-    """The records that stop the partition or its new generations, from the first to before the second offset, `offset` among them."""
+    """Range of records that stop the partition or its new generations: its first offset, and the offset after its last one.
+
+    Raises `InputError` if the range does not include `offset`.
+    """
     if isolated_at(partition, control) == offset:
         return offset, offset + 1
     topic, newest = log.outcomes, checkpoints.newest(partition)
@@ -76,10 +99,10 @@ def _stopping(partition: int, offset: int, log: Log, control: ControlState, chec
 
 
 def _damaged(partition: int, start: int, until: int, topic: Topic, control: ControlState) -> BatchDamaged | None:
-    """The batch that ends a reading from `start`, where it begins before `until`; None where all before can be read. Raises `LogError`."""
+    """First damaged batch at or after `start` that begins before `until`; otherwise None. Raises `LogError`."""
     try:
         for _ in read_parts(topic, partition, start, min(until, topic.end(partition)), control.partitions.skipped):
-            pass  # what can be read
+            pass  # only the error of a damaged batch matters
     except BatchDamaged as error:
         return error if error.base < until else None
     return None

@@ -1,4 +1,4 @@
-"""A range of a pool's outcomes, by position and by time: which exports and offline ratings read."""
+"""Ranges of a pool's outcomes, by position and by time, for exports and offline ratings."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from ratings_core.formats.times import seconds
 
 @dataclass(frozen=True, slots=True)
 class PoolRange:
-    """Which outcomes of a pool are read.
+    """Range of outcomes of a pool.
 
     Attributes:
         pool: Name of the pool.
-        begin: First offset of the log.
-        end: Offset to end before; None for all there is.
-        since: Outcomes of this time or later, seconds since 1970; None for all.
-        until: Outcomes of before this time; None for all.
+        begin: First offset.
+        end: Offset after the last one; None for the end of the log.
+        since: Earliest time of an outcome, seconds since 1970; None for no limit.
+        until: Outcomes are before this time, seconds since 1970; None for no limit.
     """
 
     pool: str
@@ -32,7 +32,7 @@ class PoolRange:
             raise InputError("to", self.end, f"must be {self.begin} or more, where the range begins")
 
     def in_time(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of `times` (n,) are within the range."""
+        """Select the `times` within the range: bool (n,) for float64 (n,), seconds since 1970."""
         inside = np.ones(len(times), np.bool_)
         if self.since is not None:
             inside &= times >= self.since
@@ -42,6 +42,17 @@ class PoolRange:
 
 
 def pool_range(pool: str, positions: tuple[int, int | None], since: str | None, until: str | None, option: str = "") -> PoolRange:
-    """A range as people write it. since, until: a date, an ISO time or seconds; option: prefix of names in errors. Raises `InputError`."""
+    """Make a range from a command's or request's text.
+
+    Args:
+        pool: Name of the pool.
+        positions: First offset, and the offset after the last one or None.
+        since: Date, ISO time, or seconds since 1970; None for no limit.
+        until: The same.
+        option: Prefix of argument names in errors, such as `--`.
+
+    Raises:
+        InputError: A time cannot be read, or the range ends before it begins.
+    """
     first, last = (None if text is None else seconds(text, 1, option + name) for text, name in ((since, "since"), (until, "until")))
     return PoolRange(pool, *positions, first, last)

@@ -1,8 +1,8 @@
-"""Offline ratings of any slice of a pool: `equirank solve --pool`, from the archive and, beyond it, from the log.
+"""Rate slices of a pool offline: `equirank solve --pool`, from the archive up to its end, then from the topic.
 
-What counts is decided as the pool decides it, before the slice is cut out: the generation that serves says where the pool begins, which
-names are aliases, banned or erased, and how many ids are remembered, so a repeated id never counts in another slice. All retractions of
-the log count, also those that the pool has not folded yet. Limits of agents and tasks do not apply.
+The settings of the serving generation apply to the pool before it is divided into slices: its start, aliases, bans, erased names and
+dedupe window. So a repeated id counts once in the pool, not once in each slice. All retractions in the log are applied, also those above
+the generation's retraction horizon. Limits on the number of agents and tasks do not apply.
 """
 
 import time
@@ -38,7 +38,7 @@ from services.wire.events import RetractEvent
 from services.wire.pools import Kind
 
 COLUMNS: Final = ("id", "time", "weight", "task", "offset")
-"""Columns that `--where` and `--slice-by` know, besides `meta.FIELD`."""
+"""Columns for `--where` and `--slice-by`, besides `meta.FIELD`."""
 _META: Final = "meta."
 _NOT_IN_RANGE: Final = "not in the range of positions and times"
 
@@ -47,12 +47,12 @@ Columns: TypeAlias = GameColumns | ScoreColumns
 
 @dataclass(frozen=True, slots=True)
 class PoolSlice:
-    """Which outcomes of a pool are rated.
+    """Selection of outcomes to rate.
 
     Attributes:
         range: The pool, positions and times.
-        where: (column, value) pairs that an outcome must have.
-        slice_by: Column whose values part the outcomes; None for one answer.
+        where: (column, value) pairs. An outcome is selected if it has all of them.
+        slice_by: Column whose values divide the outcomes into slices; None for a single slice.
     """
 
     range: PoolRange
@@ -66,17 +66,27 @@ class PoolSlice:
 
 
 class _Pool(NamedTuple):
-    """A pool and the generation that readers see, with all erasures of the pool, as what is read for it has them."""
+    """A pool and its serving generation, with all erasures of the pool, because exported rows already have the tokens."""
 
     created: PoolCreated
     made: Generation
 
 
 def pool_answers(asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, bucket_seconds: float | None) -> Iterator[Answer]:
-    """Rate a slice of a pool by any method, or each of its slices.
+    """Rate a selection of a pool's outcomes, or each of its slices, by any method.
+
+    Args:
+        asked: Method and options.
+        log: The log, with its archive.
+        control: State of the control log.
+        wanted: Outcomes to rate, and how to slice them.
+        bucket_seconds: Width of a time bucket in seconds; None puts all outcomes into one bucket. Online methods refuse it.
+
+    Returns:
+        One answer for each slice, in the order of the slices' values.
 
     Raises:
-        InputError: There is no such pool, its beginning is lost, an option does not fit the method, or nothing is left to rate.
+        InputError: The pool has no outcomes, its beginning is lost, an option does not fit the method, or no outcome is left to rate.
         SolverError: Without `slice_by`: the method did not reach its accuracy.
         MissingExtraError: The extra `archive` is not installed.
         LogError: The log or the archive cannot be read.
@@ -110,7 +120,7 @@ def _solved(
 def _folded(
     asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, bucket_seconds: float | None
 ) -> Iterator[Answer]:
-    """Online methods begin with the ratings that the pool's generation gives agents."""
+    """Rate by an online method. Agents start with the initial ratings of the pool's generation."""
     check_online(asked, bucket_seconds)
     if pool.created.kind is not Kind.GAMES:
         raise InputError("method", asked.method, f"must be a solved method for a pool of {pool.created.kind}: online methods rate games")
@@ -128,7 +138,7 @@ def _folded(
 
 
 def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]) -> Iterator[tuple[str, Columns]]:
-    """The outcomes that count and are wanted, in the order of the log, parted by the values of their slices; counts the others."""
+    """Yield (slice value, selected outcomes that count), in the order of the log. Adds the number of other outcomes to `left_out`."""
     from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
     from services.archive.schema import GAME, RETRACTION, SCORES  # noqa: PLC0415 - as above
 
@@ -155,7 +165,7 @@ def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, l
 
 
 def _chosen(rows: Any, wanted: PoolSlice, left_out: Counter[str]) -> NDArray[np.bool_]:
-    """Which rows are in the ranges and have all wanted values."""
+    """Select rows within the range and with all values of `where`: bool (n,). Adds the number of other rows to `left_out`."""
     offset, moment = rows["offset"].to_numpy(), rows["time"].to_numpy()
     within = (offset >= wanted.range.begin) & wanted.range.in_time(moment)
     chosen = within.copy()
@@ -167,7 +177,7 @@ def _chosen(rows: Any, wanted: PoolSlice, left_out: Counter[str]) -> NDArray[np.
 
 
 def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
-    """The texts of a column, or of a field of meta; empty where a row has no value."""
+    """Text of each row's value of a column or `meta` field: object (n,). Rows without a value, and all rows without `column`, have ""."""
     values = np.full(len(rows), "", object)
     if column is None:
         return values

@@ -1,10 +1,11 @@
-"""Verification: the log folded again must give what checkpoints hold and what readers see. Talks to no shard.
+"""Verify checkpoints and live boards: fold the log again and compare the results. No shard takes part.
 
-For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
-reported as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
-shows, and compared with every value on the live boards. Each pool is folded by the generation that the checkpoint holds, and beside it
-by the one under construction and the one that readers see, where those are others. A log that does not hold the beginning of one of
-these generations is a difference.
+For each partition, the log is folded from its beginning to the position of the newest complete checkpoint, and digests are compared.
+Newer incomplete checkpoints are reported as differences. The log is then folded to the position of each pool in the store, and every value
+on its live boards is compared.
+
+Each pool is folded by the checkpoint's generation. A generation under construction, or another serving generation, is folded in parallel.
+If the log lacks the beginning of one of these generations, that is reported as a difference.
 """
 
 import time
@@ -33,7 +34,7 @@ from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
 _SILENT_POLLS: Final = 6
-"""After so many in which neither a record came nor a mark was passed, the log is taken for silent."""
+"""Consecutive polls without progress after which a read fails. A poll without records makes progress if it passes a gap of offsets."""
 _RECORDS: Final = 5000
 _PAGE: Final = 1000
 _TRIES: Final = 5
@@ -42,7 +43,7 @@ _LOOK_SECONDS: Final = 0.1
 
 
 class _Value(NamedTuple):
-    """What a live board shows of an agent."""
+    """An agent's values on a live board."""
 
     rating: float
     deviation: float | None = None
@@ -52,10 +53,15 @@ _Seen: TypeAlias = "dict[str, _Value]"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One comparison.
+    """Result of one comparison.
 
-    partition: None where all are meant. difference: what differs, None where nothing does. made: False where the comparison could not be
-    made; `difference` then says why, and what to do.
+    Attributes:
+        partition: Number of the partition; None for all partitions.
+        pool: Name of the pool; None for a comparison of the partition.
+        what: Compared object, such as `checkpoint`.
+        position: Position of the comparison.
+        difference: Description of the difference; None if there is no difference.
+        made: False if the comparison was not possible; `difference` then has the reason and the remedy.
     """
 
     partition: int | None
@@ -66,7 +72,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     made: bool = True
 
     def __str__(self) -> str:
-        """What was to be compared, and where."""
+        """Name of the comparison and its position, without its result."""
         pool = "" if self.pool is None else f" {self.pool}"
         where = "" if self.partition is None else f"partition {self.partition}{pool} "
         at = f" at {self.position}" if self.made else ""
@@ -74,7 +80,21 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBoards | None) -> Iterator[Finding]:
-    """Findings of one partition. store: None compares checkpoints only."""
+    """Verify checkpoints and live boards of one partition.
+
+    Args:
+        number: Number of the partition.
+        log: The log, with its archive.
+        checkpoints: Checkpoints to compare.
+        store: Live boards to compare; None compares checkpoints only.
+
+    Returns:
+        A finding for each comparison, also those without a difference.
+
+    Raises:
+        LogError: The log cannot be read.
+        StoreError: The store failed.
+    """
     state = control_state(log.control)
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
@@ -100,8 +120,10 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
 def _generations(
     number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None
 ) -> tuple[dict[str, Generation], list[Generation]]:
-    """Generations of a partition to fold: those that checkpoint and store hold, as far as the control log knows them. One a pool, by pool,
-    and further ones of the same pools.
+    """Generations to fold: those of checkpoint and store that the control log contains.
+
+    Returns:
+        Pool -> first generation, and a list of further generations of these pools.
     """
     shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
     held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
@@ -128,7 +150,10 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 def _start(
     partition: Partition, chosen: Mapping[str, Generation], beside: Sequence[Generation], log: Log, control: ControlState
 ) -> Partition:
-    """The partition with the generations to fold, but for plain ones, which begin by themselves."""
+    """Add the generations to fold to `partition`, and return it.
+
+    A chosen generation without applied retractions is left out, because the fold creates its state at its first record.
+    """
     for made in chosen.values():
         if made.retraction_horizon:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
@@ -139,12 +164,12 @@ def _start(
 
 
 def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
-    """A generation before its first record."""
+    """State of a pool before the first record of a generation. Raises `LogError`."""
     return PoolState(control.pools[made.pool], made, retracted(made, log.history, number, control))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
-    """The newest checkpoint that is whole with all its objects, and those newer ones that are not (and were not just removed)."""
+    """Newer incomplete checkpoints, and the newest complete one. Checkpoints that were removed during the read are left out."""
     skipped: list[SkippedCheckpoint] = []
     found = checkpoints.recover(number, skipped)
     standing = checkpoints.manifests(number) if skipped else []
@@ -152,7 +177,7 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
 
 
 class _Refolded:
-    """A partition folded again, forwards only, from where it starts."""
+    """A partition that is folded again, from the position of `start` to higher positions."""
 
     def __init__(self, start: Partition, log: Log, control: ControlState, directory: FixedDirectory) -> None:
         self.partition, self.log, self._number = start, log, start.number
@@ -161,10 +186,10 @@ class _Refolded:
         self._reader = open_reader(log.history, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
-        """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""
+        """Fold every record below `position`. Raises `LogError`; it is retriable if the log gives no records."""
         while self.partition.position < position:
             if not self._ahead and not self._read_on(position):
-                return  # the log ends here: positions beyond the last record mean the same state
+                return  # no record follows below `position`, so the state is the same there
             cut = count_below(self._ahead, position)
             if not cut:
                 return
@@ -172,7 +197,10 @@ class _Refolded:
             self._ahead = self._ahead[cut:]
 
     def _read_on(self, position: int) -> bool:
-        """Read records ahead, if any follow below `position`: a broker that is away gives nothing either."""
+        """Read the next records. Returns False if none follow below `position`.
+
+        A broker that does not answer gives no records either, so the end is confirmed by the reader's position.
+        """
         tries = 0
         while tries < _SILENT_POLLS:
             begin = self._reader.position(self._number)
@@ -184,7 +212,7 @@ class _Refolded:
         raise silent(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
 
     def state(self, pool: str, generation: int) -> PoolState | None:
-        """A pool's state by one of the generations that are folded."""
+        """State of a pool in a generation; None if this generation is not folded."""
         state = self.partition.pools.get(pool)
         if state is not None and state.generation.number == generation:
             return state
@@ -192,7 +220,7 @@ class _Refolded:
         return build.state if build is not None else None
 
     def close(self) -> None:
-        """Give the reader's connection back."""
+        """Close the reader."""
         self._reader.close()
 
 
@@ -227,7 +255,10 @@ def _against_boards(folded: _Refolded, store: LiveBoards) -> Iterator[Finding]:
 
 
 def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
-    """Compare the live boards with the state at the position shown. A pool on the move is read again: positions only rise."""
+    """Compare a pool's live boards with the state at their position.
+
+    A shard may publish while the boards are read. A difference is therefore checked up to `_TRIES` times, at the newest position.
+    """
     difference: str | None = "the store forgot the pool while it was read"
     position = folded.partition.position
     for _ in range(_TRIES):
@@ -247,7 +278,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
 
 
 def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Finding:
-    """Compare with a generation that began to serve after the others were chosen: the log is folded for it alone."""
+    """Compare with a generation that started to serve after the verification began. The log is folded again for this pool alone."""
     number, log = folded.partition.number, folded.log
     state = control_state(log.control)
     made = state.generations.get(head.pool, {}).get(head.generation)
@@ -262,7 +293,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
 
 
 def _catch_up(store: LiveBoards, pool: str, position: int) -> None:
-    """Give the store a while to reach `position`: a shard whose store was away publishes after its checkpoint."""
+    """Wait up to `_CATCH_UP_SECONDS` until the store reaches `position`: after an outage, boards may be older than the checkpoint."""
     deadline = time.monotonic() + _CATCH_UP_SECONDS
     while (head := store.head(pool)) is not None and head.position < position and head.stopped is None and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)
@@ -278,7 +309,13 @@ def _whole(store: LiveBoards, pool: str, method: str) -> _Seen:
 
 
 def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believed: Collection[str] = ()) -> str | None:
-    """What is wrong with the boards `seen`, by method. believed: methods of which the store holds beliefs (earlier releases wrote none)."""
+    """Description of the difference between boards and a state; None if they are equal.
+
+    Args:
+        state: Expected state; None if the log has no such pool.
+        seen: Method -> board in the store.
+        believed: Methods with beliefs in the store; only their deviations are compared. Early releases wrote no beliefs.
+    """
     if state is None:
         return "the store shows a pool that the log does not give"
     names = state.content.agents.names()
@@ -293,7 +330,7 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
 
 
 def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
-    """Of every agent, in their order; deviations as readers of the store evaluate them."""
+    """Expected board values of all agents, in roster order. Deviations are evaluated at the pool time, as readers of the store do."""
     ids = np.arange(len(state.content.agents), dtype=np.int32)
     if method == ACTIVITY:
         return [_Value(float(count)) for count in state.content.ratings.activity[ids].tolist()]

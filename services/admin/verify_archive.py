@@ -1,4 +1,4 @@
-"""Verification of the archive: its rows are those that were appended, by the hash chained over them."""
+"""Verify the archive: the hash chain shows whether its rows are those that were appended."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,15 +18,19 @@ _NONE: Final = "holds nothing of it: set EQUIRANK_ARCHIVE as the engine has it; 
 
 
 def verify_archive(url: str, log: Log) -> Iterator[Finding]:
-    """One finding for each partition that has an archive, or outcomes that none holds. Reads every row.
+    """Verify the archive of each partition. Every row is read.
 
     Args:
         url: URL of the archive.
-        log: The log whose outcomes it holds.
+        log: The log of the archived outcomes.
+
+    Returns:
+        A finding for each partition, except empty partitions without an archive. A damaged archive is a difference.
 
     Raises:
         MissingExtraError: The extra `archive` is not installed.
-        OSError: The archive does not answer. One that is damaged is a difference.
+        OSError: The archive does not answer.
+        LogError: The control log cannot be read.
     """
     exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
     from services.archive.reader import open_reader  # noqa: PLC0415 - needs the extra `archive`
@@ -50,7 +54,7 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
 
 
 def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | None:
-    """Why the rows are not those that were appended; None where they are."""
+    """Reason why the rows are not those that were appended to the archive of this log; None if they are."""
     from services.archive.chain import ChainBrokenError, genesis, verify  # noqa: PLC0415 - as above
     from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - as above
 
@@ -64,7 +68,10 @@ def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | N
 
 
 def _other_link(archive: "ArchiveReader", topic: Topic, number: int, erasures: ErasureRecords) -> str | None:
-    """Why the archive is another one than the newest erasure left; None where it is not, or where an erasure is under way."""
+    """Difference between the archive's chain and the link that the newest erasure noted; None if they agree.
+
+    While an erasure is pending, the chain may change, so the links are not compared.
+    """
     noted = [(note.token, note.change(number, partition_of(note.pool, topic.partitions))) for note in erasures.notes]
     changes = [(token, change) for token, change in noted if change is not None]
     if not changes or not all(map(erasures.is_done, erasures.requests)):

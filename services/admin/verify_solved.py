@@ -1,4 +1,4 @@
-"""Verification of solved boards: each must be, row by row, the result in its file beside the checkpoints."""
+"""Verify solved boards: compare each board, row by row, with its result file."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,7 +20,7 @@ _TRIES: Final = 5
 
 
 def verify_solved(log: Log, checkpoints: CheckpointStore, store: RedisStore) -> Iterator[Finding]:
-    """One finding a solved board that readers see."""
+    """Verify all solved boards in the store. Returns a finding for each board. Raises `StoreError` if the store does not answer."""
     files = ResultFiles(checkpoints.blobs, 1)
     for head in store.live.pools():
         for method in store.solved.methods(head.pool):
@@ -30,17 +30,20 @@ def verify_solved(log: Log, checkpoints: CheckpointStore, store: RedisStore) -> 
 
 
 def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str | None]:
-    """Position of a board, and how it differs from its file. One that is switched meanwhile is read again."""
+    """Position of a board, and its difference from the result file or None.
+
+    A solve may replace the board while it is read. A difference is therefore checked up to `_TRIES` times.
+    """
     position, difference = 0, None
     for _ in range(_TRIES):
         try:
             shown = _whole(store, job)
-        except StoreError as error:  # of a board that is not whole, or of a store that is away: that raises here
+        except StoreError as error:  # if the store is away, `ping` raises; else the board is incomplete
             store.ping()
             difference = str(error)
             continue
         if shown is None and job.method not in store.solved.methods(job.pool):
-            return position, None  # it is no longer chosen
+            return position, None  # the pool no longer selects this method
         if shown is None:
             difference = "the store lists it, and has no such board that can be read"
             continue
@@ -52,13 +55,13 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
 
 def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
     if not shown.result.agents and shown.error is not None:
-        return None  # nothing was solved yet: the board only says why
+        return None  # no solve succeeded yet: the board holds only the error
     file = next((board for board in files.newest(job) if board.solve == shown.solve), None)
     if file is None:
         return "no result file holds this solve"
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
         return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
-    # what a solve says of each agent; intervals may come after it
+    # the solve's values of each agent; intervals may be added later
     rows, wanted = ([(row.agent, row.rating, row.rank) for row in one.result.agents] for one in (shown, file))
     wrong = next((i for i, row in enumerate(wanted) if i >= len(rows) or rows[i] != row), None)
     if wrong is None and len(rows) == len(wanted):
@@ -69,7 +72,7 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
 
 
 def _whole(store: RedisStore, job: Job) -> SolvedBoard | None:
-    """The board with all its rows; None if there is no board, or if it was switched between two pages."""
+    """Read a board with all its rows; None if there is no board, or if another solve replaced it between two pages."""
     rows: list[AgentRow] = []
     first: SolvedBoard | None = None
     total = 1

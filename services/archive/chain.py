@@ -1,11 +1,11 @@
-"""Tamper evidence: one SHA-256 over all rows of a partition, block by block.
+"""Tamper evidence: a SHA-256 hash chain over all rows of a partition, block by block.
 
-A block is `BLOCK_ROWS` rows by their number, so neither the size of commits nor compaction changes the chain. The link of a block is
-SHA-256(link before it, columns of its rows); it is stored with the block's last row. The columns of `VERDICT` are left out: a later
-generation may decide otherwise about the same row.
+A block is `BLOCK_ROWS` consecutive rows, so neither the size of commits nor compaction changes the chain. The link of a block is
+SHA-256(previous link, columns of its rows); it is stored with the block's last row. The columns of `VERDICT` are not covered, because a
+later generation may give the same row another verdict. Rows after the last complete block have no link yet.
 
-The chain shows that rows fit together. Who can rewrite a whole table can compute another chain for it: compare the last link with one that
-was noted elsewhere. Rows after the last complete block have no link yet.
+The chain detects changes of single rows. Somebody with write access to all rows can compute a new chain for changed rows. To detect that,
+compare the last link with a copy that was stored elsewhere.
 """
 
 import hashlib
@@ -22,33 +22,33 @@ BLOCK_ROWS: Final = 8192
 
 
 class ChainBrokenError(Exception):
-    """The rows of a block, from `first` to before `end`, are not those that were appended."""
+    """Rows from number `first` to before `end` are not those that were appended."""
 
     def __init__(self, first: int, end: int, why: str) -> None:
         super().__init__(f"rows {first} to {end - 1} of the archive were changed: {why}; restore the table from a backup")
 
 
 class ChainHead(NamedTuple):
-    """Last link of a chain. rows: how many rows it covers."""
+    """Last link of a chain. rows: number of rows that it covers."""
 
     rows: int
     link: bytes
 
 
 def genesis(log: str, partition: int) -> ChainHead:
-    """The link before the first row of a partition. log: identity of the log."""
+    """Link before the first row of a partition. log: log identity."""
     return ChainHead(0, hashlib.sha256(f"equirank archive 1\n{log}\n{partition}".encode()).digest())
 
 
 def extended(head: ChainHead, rows: pa.Table) -> tuple[ChainHead, list[bytes | None]]:
-    """The chain after `rows`, and the column `chain`.
+    """Extend a chain by rows.
 
     Args:
         head: The last link. `rows` begins with the first row that it does not cover.
         rows: Rows with the columns `CHAINED`.
 
     Returns:
-        The new head, which covers whole blocks only, and a link or None for each row.
+        The new head, which covers complete blocks only, and the column `chain`: a link or None for each row.
 
     """
     links: list[bytes | None] = [None] * len(rows)
@@ -60,14 +60,17 @@ def extended(head: ChainHead, rows: pa.Table) -> tuple[ChainHead, list[bytes | N
 
 
 def verify(head: ChainHead, tables: Iterable[pa.Table]) -> ChainHead:
-    """The last link of a table whose rows fit together.
+    """Check rows against the links that are stored with them.
 
     Args:
-        head: `genesis`, or a link that was noted before.
+        head: `genesis`, or a trusted later link.
         tables: All rows after it, in order.
 
+    Returns:
+        The last link of the rows.
+
     Raises:
-        ChainBrokenError: Rows are missing, doubled, exchanged or changed.
+        ChainBrokenError: Rows are missing, repeated, reordered or changed.
 
     """
     open_rows = SCHEMA.empty_table()
@@ -96,7 +99,7 @@ def _digest(rows: pa.Table) -> bytes:
 
 
 def _parts(values: pa.Array) -> list[bytes]:
-    """Which values are there, how long each is, and their bytes: little-endian, nulls as zeros."""
+    """Bytes to hash: a mask of values that are not null, the length of each list or text, and the values, little-endian with 0 for null."""
     present = np.asarray(values.is_valid()).tobytes()
     if pa.types.is_list(values.type):
         lengths = np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype("<i4")
@@ -111,7 +114,7 @@ def _parts(values: pa.Array) -> list[bytes]:
 
 
 def _bytes(values: pa.Array) -> bytes:
-    """Bytes of all values of a large_binary array, one after another."""
+    """Concatenated bytes of the values of a large_binary array."""
     _, starts, data = values.buffers()
     if data is None or not len(values):
         return b""

@@ -1,7 +1,7 @@
-"""Merges the small files of appends, and removes files that no snapshot needs.
+"""Merge the small files of appends, and delete replaced files after a delay.
 
-Compaction changes no row. It may run beside the writer, in any process: an append only adds files, so the two never conflict. Of two
-compactions of the same files one fails and changes nothing.
+Compaction changes no row. It may run in parallel with the writer, in any process: an append only adds files, so the two never conflict.
+If two compactions merge the same files, one of them fails and changes nothing.
 """
 
 from collections import Counter
@@ -16,22 +16,22 @@ from services.archive.schema import layout
 from services.archive.table import sync_commit, sync_left, table_uri
 
 OPEN_FILES: Final = 64
-"""Files of the newest segment, which appends still extend, before they are merged. Older segments are merged as soon as they have two."""
+"""Number of files at which the newest segment is merged, as appends still add files to it. Older segments are merged at two files."""
 KEEP: Final = timedelta(days=7)
-"""How long files are kept that newer snapshots do not hold: readers of older snapshots have so much time to finish."""
+"""Delay from the replacement of a file to its deletion. Readers of older snapshots have this long to finish."""
 
 
 def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: timedelta = KEEP) -> int:
-    """Merge the files of each segment that has many, and delete files that newer snapshots have not held for `keep`.
+    """Merge the files of each segment that has many, and delete files that were replaced more than `keep` ago.
 
     Args:
         url: URL of the archive.
         partition: Number of the partition.
-        open_files: Merge the newest segment once it has so many files.
-        keep: How long readers of older snapshots may take.
+        open_files: Number of files at which the newest segment is merged.
+        keep: Time from the replacement of a file to its deletion, rounded down to hours.
 
     Returns:
-        How many segments were merged. One that another process merged first does not count.
+        Number of merged segments, without those that another process merged first.
 
     Raises:
         TableNotFoundError: The partition has no table.

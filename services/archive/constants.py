@@ -1,4 +1,4 @@
-"""Columns of one value, by the statistics of Parquet files: they need not be read."""
+"""Find columns with a constant value by the statistics of Parquet files, so that these columns need not be read."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,17 @@ _VARIES: Final = object()
 
 
 def constants(fragments: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Columns among `names` whose cells are all equal in all files, each with its value, None for null.
+    """Find the columns whose cells are equal in all files.
 
-    fragments: Parquet files of a dataset. A list counts only as null. Long texts are cut in statistics, and then count as different.
+    A column of lists is constant only if all lists are null. A column of long texts is not constant, because statistics hold shortened
+    texts.
+
+    Args:
+        fragments: Parquet files of a dataset.
+        names: Columns to examine; only columns of `STEADY` can be constant.
+
+    Returns:
+        Name of a constant column -> its value; None if all cells are null.
     """
     found: defaultdict[str, set[Any]] = defaultdict(set)
     for fragment in fragments:
@@ -25,7 +33,7 @@ def constants(fragments: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(column: Any, *, in_list: bool) -> Any:
-    """The value of all cells of a column in a row group."""
+    """Value of all cells of a column in a row group; `_VARIES` if they differ or if statistics are missing."""
     cells, said = column.num_values, column.statistics
     if said is None or not said.has_null_count:
         return _VARIES

@@ -1,4 +1,4 @@
-"""Rows of the archive as outcomes again: columns for the fold, or events for exports and replays."""
+"""Decode rows of the archive: as columns for folds, or as events."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Sid
 
 
 def games(table: pa.Table) -> GameColumns:
-    """The columns that the fold takes, with the hashes that decoding the records would give.
+    """Decode games as columns for a fold. Hashes equal those of the original records.
 
     Args:
         table: Rows of kind `GAME`, in the order of the log.
 
     Raises:
-        InputError: A row lacks what games have, or its lists do not belong together.
+        InputError: A row lacks a list of games, or its lists have different lengths.
 
     """
     offsets, agents = _lists(table, "agents")
@@ -46,7 +46,7 @@ def games(table: pa.Table) -> GameColumns:
 
 
 def scores(table: pa.Table) -> ScoreColumns:
-    """The same for rows of kind `SCORES`. Raises `InputError` as `games` does."""
+    """Decode rows of kind `SCORES` as columns for a fold. Raises `InputError` as `games` does."""
     offsets, agents = _lists(table, "agents")
     return ScoreColumns.hashed(
         ids=arena(_combined(table["id"])),
@@ -60,12 +60,12 @@ def scores(table: pa.Table) -> ScoreColumns:
 
 
 def events(table: pa.Table) -> list[Event]:
-    """The outcomes and retractions as they were sent. Raises `InputError` where a row is unread: it holds none."""
+    """Decode rows as the outcomes and retractions that were sent. Raises `InputError` for an unread row."""
     return [event(row) for row in table.to_pylist()]
 
 
 def event(row: dict[str, Any]) -> Event:
-    """One row as the outcome or retraction that was sent. Raises `InputError` where it is unread."""
+    """Decode a row as the outcome or retraction that was sent. Raises `InputError` for an unread row."""
     head = {"v": 1, "id": row["id"], "pool": row["pool"], "time": row["time"]}
     head["meta"] = UNSET if row["meta"] is None else Raw(row["meta"])
     if row["kind"] == GAME:
@@ -93,7 +93,7 @@ def _combined(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _lists(table: pa.Table, name: str) -> tuple[NDArray[np.int64], pa.Array]:
-    """Offsets, int64 (n+1,), and values of a column of lists without nulls."""
+    """Offsets, int64 (n+1,), and concatenated values of a column of n lists. Raises `InputError` if a list is null."""
     column = _combined(table[name])
     if column.null_count:
         raise InputError(name, None, "must be a list in every row of this kind")
@@ -111,7 +111,14 @@ def _aligned(table: pa.Table, name: str, offsets: NDArray[np.int64]) -> NDArray[
 
 @kernel
 def _cut_sides(offset: NDArray[np.int64], side: NDArray[np.int32], side_start: NDArray[np.int64], first: NDArray[np.int64]) -> int:
-    """Write how many sides come before each row, and where each side begins, the end being one more. Returns how many sides there are."""
+    """Divide the agents of each row into sides. Returns the number of sides.
+
+    Args:
+        offset: Row -> its first agent; int64 (n+1,), ending with the number of agents.
+        side: Agent -> number of its side within the row; int32 (agents,).
+        side_start: Output: row -> its first side; int64 (n+1,), zeros on entry.
+        first: Output: side -> its first agent, ending with the number of agents; int64 (agents+1,), used up to the number of sides.
+    """
     total = 0
     for i in range(len(offset) - 1):
         for k in range(offset[i], offset[i + 1]):

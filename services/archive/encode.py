@@ -1,4 +1,4 @@
-"""Records of the log as rows of the archive."""
+"""Encode records of the log as rows of the archive."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -19,13 +19,14 @@ from services.wire.scanning.scan import Scanned
 _KIND: Final = {GameEvent: GAME, ScoreEvent: SCORES, RetractEvent: RETRACTION}
 _CONTENT_SCHEMA: Final = fields(CONTENT)
 _CALENDAR: Final = -62_135_596_800.0, 253_402_300_799.0
-"""Seconds since 1970 of years 1 to 9999, which readers of timestamps can show. Producers may choose the time of a record in Kafka."""
+"""Limits of the column `logged`: years 1 to 9999, in seconds since 1970, because other programs cannot show timestamps beyond them. A
+Kafka producer may give a record any time."""
 
 
 def rows(records: Sequence[Record]) -> pa.Table:
-    """Rows of `records` in the order of the log, with the columns `CONTENT`. Verdicts are null.
+    """Encode records in the order of the log, with the columns `CONTENT`. Verdicts are null.
 
-    Every record gives at least one row: one for each item of its array, or one for the whole record where it cannot be read.
+    A record gives a row for each item of its array. A record that cannot be decoded gives a single row.
 
     Args:
         records: Records of one partition, by rising offset.
@@ -42,7 +43,7 @@ def rows(records: Sequence[Record]) -> pa.Table:
 
 
 def decoded_rows(records: Sequence[Record]) -> pa.Table:
-    """The same rows by the decoder, which reads every record, also what the scanner leaves to it."""
+    """Encode records as `rows` does, but with the decoder only. The decoder reads all records; the scanner reads only plain games."""
     values = [record.value for record in records]
     decoded = events.decode(values)
     taken, refused = _event_columns(decoded.events), _refusal_columns(decoded, values)
@@ -58,7 +59,7 @@ def decoded_rows(records: Sequence[Record]) -> pa.Table:
 
 
 def _table(columns: dict[str, Any], records: Sequence[Record], record: NDArray[np.int64], item: NDArray[np.int32]) -> pa.Table:
-    """A table of `columns` and of where each row comes from. record: int64 (n,), index into `records`; item: int32 (n,)."""
+    """Table of `columns` with offset, log time and item of each row. record: index into `records`, int64 (n,); item: int32 (n,)."""
     columns["offset"] = np.array([entry.offset for entry in records], np.int64)[record]
     taken = np.clip(np.array([entry.time for entry in records], np.float64), *_CALENDAR)
     columns["logged"] = np.rint(taken * 1e6).astype(np.int64)[record]
@@ -73,7 +74,7 @@ def _array(values: Any, kind: pa.DataType, length: int) -> pa.Array:
 
 
 def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
-    """Rows of the games that the scanner read, by arrays: no Python object is made for an outcome."""
+    """Encode the games that the scanner read. Only arrays are used, without a Python object for each outcome."""
     columns, n = scanned.columns, len(scanned.record)
     members = np.diff(columns.agent_start)
     side = np.arange(len(columns.place)) - np.repeat(columns.side_start[:-1], np.diff(columns.side_start))
@@ -93,13 +94,13 @@ def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
 
 
 def _texts(arena: Arena) -> pa.Array:
-    """The texts as an Arrow array that shares their bytes."""
+    """Arrow array of an arena's texts."""
     start, texts = (pa.py_buffer(np.ascontiguousarray(part)) for part in (arena.start, arena.bytes))
     return pa.LargeStringArray.from_buffers(len(arena), start, texts).cast(pa.string())
 
 
 def _event_columns(outcomes: Sequence[Event]) -> dict[str, list[Any]]:
-    """Columns of decoded outcomes, without their place in the log."""
+    """Columns of decoded outcomes, without offset, item and log time."""
     games = [event.sides if isinstance(event, GameEvent) else None for event in outcomes]
     scores = [event.scores if isinstance(event, ScoreEvent) else None for event in outcomes]
     return {
@@ -125,7 +126,7 @@ def _agents(sides: list[events.Side] | None, scores: dict[str, float] | None) ->
 
 
 def _refusal_columns(decoded: Decoded, values: Sequence[bytes]) -> dict[str, list[Any]]:
-    """Columns of items that the wire schema refuses: their bytes."""
+    """Columns of refused items: the kind `UNREAD`, and their bytes."""
     texts = {refusal.record: events.item_texts(values[refusal.record]) for refusal in decoded.refusals if refusal.item >= 0}
     return {
         "kind": [UNREAD] * len(decoded.refusals),

@@ -1,4 +1,4 @@
-"""Rows of the archive with erased names replaced by their tokens."""
+"""Replace erased names by their tokens in rows of the archive."""
 
 from collections.abc import Mapping
 
@@ -14,15 +14,19 @@ from services.wire.bulk.recognition import STREAM_START, is_stream
 
 
 def erased(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Table, NDArray[np.bool_]]:
-    """`rows` without erased names, and which of them held one.
+    """Replace erased names in rows. Ids and tasks do not change.
 
-    A row that held one keeps only the numbers of its `meta`, which features of the pool read: texts may say who the agent is. In bytes
-    that the wire schema refuses, each JSON string that is an erased name of any of the pools is replaced; of a refused Arrow stream that
-    cannot be read, only the first bytes stay, because a name cannot be found there by its hash. Ids and tasks stay.
+    - In `agents`, the token replaces the name.
+    - In `meta` of a row with an erased name, only numbers stay, because features of the pool read them. Texts may identify the agent.
+    - In refused bytes (`raw`), the token replaces each JSON string that is an erased name of any pool. A refused Arrow stream that
+      cannot be read is cut to its first bytes, because its names cannot be compared by hash.
 
     Args:
-        rows: Rows with the columns pool, agents and meta, and raw where they may be refused ones.
-        names: What recognizes the erased names of each pool.
+        rows: Rows with the columns pool, agents and meta, and raw if they include refused items.
+        names: Pool -> matcher of its erased names.
+
+    Returns:
+        The rows, and whether each of them was changed: bool (n,).
     """
     changed = np.zeros(len(rows), np.bool_)
     if not names or not len(rows):
@@ -41,7 +45,7 @@ def erased(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Table, 
 
 
 def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """The column of agents with tokens, and which rows have one. One hash is taken for each different name of a pool."""
+    """Column of agents with tokens, and the changed rows: bool (n,). Each distinct name of a pool is hashed once."""
     lists, changed = rows["agents"].combine_chunks(), np.zeros(len(rows), np.bool_)
     row = pc.list_parent_indices(lists).to_numpy()
     encoded = lists.flatten().dictionary_encode()
@@ -65,14 +69,14 @@ def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array,
 
 
 def _meta(rows: pa.Table, changed: NDArray[np.bool_]) -> pa.Array:
-    """The column of `meta` with numbers only in rows that `changed`."""
+    """Column `meta`, reduced to its numbers in the rows of the mask `changed`."""
     texts = rows["meta"].filter(pa.array(changed)).to_pylist()
     numbers = pa.array([None if text is None else numbers_of(text) for text in texts], pa.binary())
     return pc.replace_with_mask(rows["meta"].combine_chunks(), pa.array(changed), numbers)
 
 
 def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedArray | pa.Array, NDArray[np.bool_]]:
-    """The column of refused bytes with tokens, and which rows have one."""
+    """Column of refused bytes with tokens, and the changed rows: bool (n,)."""
     column, changed = rows["raw"], np.zeros(len(rows), np.bool_)
     texts = column.to_pylist() if column.null_count < len(column) else []
     for at in [at for at, text in enumerate(texts) if text is not None]:
@@ -86,7 +90,7 @@ def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedAr
 
 
 def _as_json(stream: bytes) -> bytes:
-    """The array that a stream means, or its first bytes where it cannot be read."""
+    """JSON array equal to an Arrow stream; the stream's first bytes if it cannot be read."""
     texts = events.item_texts(stream)
     return STREAM_START if list(texts) == [stream] else b"[" + b",".join(texts) + b"]"
 

@@ -1,11 +1,11 @@
-"""Replaces erased names in a partition's table, in one commit that conflicts with every append and compaction beside it.
+"""Replace erased names in a partition's table, in one commit that conflicts with every concurrent append and compaction.
 
-The first segment that holds a name and all later ones are written again, because the hash chain of all rows after a changed row changes.
-The stored chain of these rows is checked first, so an erasure never hides a change that somebody else made.
+The first segment with an erased name and all later segments are rewritten, because the hash chain after a changed row changes. The stored
+chain of these rows is checked first. Without this check, the rewrite would give tampered rows a valid chain.
 
-The commit names the archive's application id, so a writer with an older snapshot fails in its own commit. The table keeps how many
-erasures its rows have undergone, so a writer that does not know all of them is refused (`writer.py`). A killed erasure leaves the table
-as it was, and is done again from the beginning.
+The commit uses the archive's application id, so a writer with an older snapshot fails in its own commit. The table stores the number of
+erasures applied to its rows, and `writer.py` refuses to append if its own list of erasures is shorter. A killed erasure leaves the table
+unchanged, and the next call starts again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,8 @@ from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatche
 
 _NOTE: Final = "equirank.erasure"
 _UNNAMED_HOURS: Final = 1
-"""Age from which on a file that the table's log does not name is of no append that still runs: tasks end within minutes."""
+"""Minimum age in hours at which a file without an entry in the table's log is deleted. A newer file may belong to a running append, which
+ends within minutes."""
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
@@ -41,9 +42,9 @@ def erase_rows(
     *,
     settled: tuple[int, int] = (0, 0),
 ) -> ArchiveRewrite | None:
-    """Replace the erased names in the rows of a partition, and delete the files that held them.
+    """Replace the erased names in the rows of a partition, and delete the replaced files.
 
-    Readers that have one of these files open fail, and have to open the archive again.
+    Readers of an older snapshot fail, and have to open the archive again.
 
     Args:
         url: URL of the archive.
@@ -51,15 +52,16 @@ def erase_rows(
         log: Identity of the outcome log.
         requests: Erasures of the partition's pools, in the order of the control log.
         elsewhere: All erasures of other pools, in the same order.
-        settled: How many of both the control log notes as done. Where all are, only a table from before that, as from a backup, is
-            changed.
+        settled: Numbers of `requests` and of `elsewhere` that the control log notes as done. If all are done, only a table that lacks
+            some of them is changed, such as one restored from a backup.
 
     Returns:
-        What the newest of the erasures that are not noted changed; None where no row held a name, or nothing was archived.
+        Change of the table by this call, or by an earlier call that the control log does not note yet. None if no row held a name, or
+        nothing is archived.
 
     Raises:
-        ArchiveMovedError: Another commit came first; nothing was changed, and a later try can help.
-        ChainBrokenError: Rows are not those that were appended; nothing is changed before they are restored.
+        ArchiveMovedError: Another commit came first. Nothing was changed; call again.
+        ChainBrokenError: Rows are not those that were appended. Nothing was changed; the table has to be restored first.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The table cannot be read or written.
     """
     table = find_table(url, partition)
@@ -78,9 +80,9 @@ def erase_rows(
 
 
 def _delete_replaced(table: DeltaTable) -> None:
-    """Delete all files that the snapshot does not hold: those replaced of late at once, and older ones that the table's log has forgotten.
+    """Delete all files outside of the snapshot: replaced files in the table's log at once, and files without an entry by their age.
 
-    A file that the log does not name may be one of an append that is about to be committed, unless it is old.
+    A file without an entry in the table's log may belong to an append before its commit, so it is deleted after `_UNNAMED_HOURS`.
     """
     table.vacuum(0, dry_run=False, enforce_retention_duration=False)
     table.vacuum(_UNNAMED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
@@ -88,7 +90,10 @@ def _delete_replaced(table: DeltaTable) -> None:
 
 
 def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher], count: tuple[int, int]) -> ArchiveRewrite | None:
-    """Replace names in one commit, after which the rows have undergone `count` erasures, of the partition and of others."""
+    """Replace names in one commit. Returns its change; None if no row held a name.
+
+    count: numbers of erasures, of this partition and of others, that are applied to the rows after the commit.
+    """
     reader = ArchiveReader(table)
     found = _search(reader, names)
     if not found:
@@ -118,7 +123,15 @@ def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher]
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """What the commit of an erasure says of it. erasures, elsewhere: how many the rows have undergone with it."""
+    """Metadata of an erasure's commit.
+
+    Attributes:
+        erasures: Number of erasures of this partition that are applied to the rows after the commit.
+        rows: Number of changed rows.
+        covered: Number of rows that the link covers.
+        before: Link before the commit, hexadecimal.
+        elsewhere: As `erasures`, of other partitions.
+    """
 
     erasures: int
     rows: int
@@ -127,15 +140,15 @@ class _Note(msgspec.Struct, frozen=True):
     elsewhere: int = 0
 
     def change(self, table: DeltaTable, partition: int) -> ArchiveRewrite:
-        """The same with the link that the table has now."""
+        """Change for the control log, with the link after the commit."""
         after = ArchiveReader(table).link(partition, self.covered).link.hex()
         return ArchiveRewrite(rows=self.rows, covered=self.covered, before=self.before, after=after)
 
 
 def _noted(table: DeltaTable, partition: int, settled: tuple[int, int]) -> ArchiveRewrite:
-    """What the newest erasure after the first `settled` ones changed, which an earlier call committed.
+    """Change of the newest erasure, which an earlier call committed and the control log does not note.
 
-    The table's log forgets the link before it after a day.
+    The table's log drops the commit's metadata after a day. The link before the erasure and the number of changed rows are then unknown.
     """
     for commit in table.history():
         if (text := commit.get(_NOTE)) is not None:
@@ -147,17 +160,17 @@ def _noted(table: DeltaTable, partition: int, settled: tuple[int, int]) -> Archi
 
 
 def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int, int]:
-    """Numbers of the segments that hold an erased name, each with how many rows do."""
+    """Segment number -> number of rows with an erased name; only segments with such rows."""
     counts: dict[int, int] = {}
     for number, pools in enumerate(reader.rows_from(0, ("row", "pool"))):
-        if not {None, *names}.isdisjoint(pools["pool"].unique().to_pylist()):  # of a pool elsewhere there is a row here only by mistake
+        if not {None, *names}.isdisjoint(pools["pool"].unique().to_pylist()):  # None: refused bytes may name any agent
             table = next(reader.rows_from(pools["row"][0].as_py(), ("row", *_SEARCHED)))
             counts[number] = int(np.count_nonzero(erased(table, names)[1]))
     return {number: count for number, count in counts.items() if count}
 
 
 def _rewritten(reader: ArchiveReader, first: int, head: ChainHead, names: Mapping[str, NameMatcher]) -> Iterator[pa.Table]:
-    """Segments from number `first` on, without the names and with another chain. head: the link before them."""
+    """Yield the segments from number `first` on, with tokens and a new chain. head: link before them. Raises `ChainBrokenError`."""
     old = new = head
     for table in reader.rows_from(first * SEGMENT_ROWS):
         old = verify(old, [table])
@@ -167,14 +180,17 @@ def _rewritten(reader: ArchiveReader, first: int, head: ChainHead, names: Mappin
 
 
 class _Stream:
-    """Tables as batches for the writer of Delta, which asks from threads that may not read tables. failure: why reading failed."""
+    """Batches for Delta's writer. It iterates on threads that cannot read tables, so a separate thread reads them.
+
+    failure: error of reading; the writer raises only its own error.
+    """
 
     def __init__(self, tables: Iterator[pa.Table]) -> None:
         self._tables = tables
         self.failure: Exception | None = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All batches. Raises what reading raises."""
+        """Yield all batches. Raises the error of reading, and keeps it in `failure`."""
         with ThreadPoolExecutor(1, "erasure") as executor:
             try:
                 while (table := executor.submit(next, self._tables, None).result()) is not None:
@@ -185,7 +201,7 @@ class _Stream:
 
 
 def _properties(table: DeltaTable, count: tuple[int, int], note: _Note | None) -> CommitProperties:
-    """The transactions of a commit: the position does not move, and the commit conflicts with appends all the same."""
+    """Properties of an erasure's commit. It sets the position to its present value, so that concurrent appends conflict with it."""
     return CommitProperties(
         custom_metadata=None if note is None else {_NOTE: msgspec.json.encode(note).decode()},
         max_commit_retries=0,

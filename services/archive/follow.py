@@ -1,11 +1,11 @@
-"""Archives what the log holds, up to a position that a checkpoint covers.
+"""Archive the records of the log up to the position of a checkpoint.
 
-The archive reads the log by itself: nothing waits for it, a crash loses nothing, and catching up is the same work as keeping up.
-An archive begins where its topic begins. It stops where the topic forgot records that were not archived, until an operator accepts
-the loss.
+Archiving reads the log independently of folds: no fold waits for it, and after a crash it continues at the archive's position. An archive
+begins at the topic's first offset. If the topic drops records before they are archived, archiving stops until an operator accepts the
+loss.
 
-Records above the newest checkpoint are left for later: the caller checks that the log still holds the last record of that checkpoint, so
-records that took the place of lost ones are never archived.
+Records above the newest checkpoint are archived later. The caller checks first that the log still holds the checkpoint's last record. So
+if the log lost its end and new records got the same offsets, these are not archived in place of the lost ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,24 @@ from services.log.protocol import CUT, LogError, Reader, Record, Topic
 from services.log.skipping import Ranges, beyond, open_reader
 
 COMMIT_BYTES: Final = 64 << 20
-"""Bytes of records in one commit, about; one more poll may exceed it."""
+"""Approximate bytes of records in one commit; the last poll may exceed it."""
 _MOST_COMMITS: Final = 8
-"""Commits after which a call returns although more is left."""
+"""Maximum number of commits of a call; the next call continues."""
 _POLL_SECONDS: Final = 1.0
 _POLL_RECORDS: Final = 20_000
 _SILENT_POLLS: Final = 10
-"""After so many polls that bring nothing, the log does not answer."""
+"""Consecutive polls without progress after which a call fails."""
 
 
 class Followed(NamedTuple):
-    """What one call did.
+    """Result of a call.
 
     Attributes:
         position: First offset that is not archived.
-        rows: Rows appended.
-        commits: Commits made.
-        reached: Whether everything below the wanted end that the log holds is archived.
-        dropped: Whether the log dropped all that it has to drop of what is archived.
+        rows: Number of appended rows.
+        commits: Number of commits.
+        reached: Whether all records of the log below the wanted end are archived.
+        dropped: Whether the log has dropped all archived records that it has to drop.
     """
 
     position: int
@@ -59,17 +59,18 @@ def follow(
 
     Args:
         topic: The outcome log.
-        skipped: Records that an operator gave up, by partition; no fold reads them.
+        skipped: Partition -> ranges of records that an operator skipped; no fold reads them.
         url: URL of the archive.
         partition: Number of the partition.
         end: Position of a checkpoint of the partition.
         erasures: All erasures, in the order of the control log.
-        lost: Offsets of the partition that an operator accepted as lost.
+        lost: Ranges of the partition's offsets that an operator accepted as lost.
 
     Raises:
-        LogError: The log cannot be read, ends below `end`, or forgot records that are neither archived nor accepted as lost.
-        ArchiveMovedError: Another writer appended first. Nothing is double.
-        UnknownErasureError: The archive has undergone an erasure that is not among `erasures`.
+        LogError: The log cannot be read, ends below `end` or the archive's position, or dropped records that are neither archived nor
+            accepted as lost.
+        ArchiveMovedError: Another writer appended first. No row is archived twice.
+        UnknownErasureError: The archive has an erasure that is missing in `erasures`.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The archive cannot be written.
     """
     writer = open_writer(url, partition, topic.identity, *parted(erasures, partition, topic.partitions))
@@ -83,7 +84,7 @@ def follow(
     with closing(open_reader(topic, {partition: writer.position if gap_to is None else gap_to}, skipped)) as reader:
         while commits < _MOST_COMMITS and writer.position < end:
             taken = _read(topic, reader, partition, end)
-            if not taken:  # what is left below `end` is no record
+            if not taken:  # no record follows below `end`
                 return Followed(writer.position, writer.rows - before, commits, True)
             reached = max(min(reader.position(partition), end), taken[-1].offset + 1)
             writer.append(rows(taken), writer.position, reached, gap_to=gap_to)
@@ -92,9 +93,9 @@ def follow(
 
 
 def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, following: int, lost: Ranges) -> int | None:
-    """Where an archive goes on whose topic forgot the next records; None where the topic has them. Raises `LogError`.
+    """Offset at which an archive continues after records that the topic dropped; None if the topic has the next record.
 
-    following: first offset to archive.
+    following: first offset to archive. Raises `LogError` if the loss is not accepted.
     """
     begin = topic.begin(partition)
     if following >= begin:
@@ -108,7 +109,7 @@ def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, following: int,
 
 
 def _read(topic: Topic, reader: Reader, partition: int, end: int) -> list[Record]:
-    """The next records before `end`, of one commit. Raises `LogError` where the log gives none of those it has to hold."""
+    """Records of the next commit, below `end`. Raises `LogError` if the log ends below `end`, or gives no records in time."""
     taken: list[Record] = []
     size = silent = 0
     while size < COMMIT_BYTES and (begin := reader.position(partition)) < end:

@@ -1,11 +1,11 @@
-"""Where an archive lies. Needs no package of the extra `archive`."""
+"""Local folder of an archive, by its URL. The extra `archive` is not needed."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 
 def folder_of(url: str) -> Path | None:
-    """The local folder that a URL of an archive names; None for an object store."""
+    """Local folder of an archive's URL, a path or `file:` URL; None for an object store."""
     parts = urlparse(url)
     if parts.scheme == "file":
         return Path(unquote(parts.path))

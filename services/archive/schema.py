@@ -1,10 +1,10 @@
-"""Columns of the archive, and how they are laid out on disk.
+"""Columns of the archive, and their layout on disk.
 
 A row is one item of a log record: an outcome, a retraction, or bytes that the wire schema refuses. Rows have the order of the log. The
-columns up to `raw` depend on the log alone. The columns of `VERDICT` say what one generation made of the item, so they depend on the
-generation and its dedupe window; the hash chain leaves them out.
+columns up to `raw` depend on the log alone. The columns of `VERDICT` hold a generation's decision about the item. They depend on the
+generation and its dedupe window, so the hash chain does not cover them.
 
-Agents of an outcome are lists of equal length: agent k plays on side `sides[k]`, which took place `places[k]`; or it reached `scores[k]`.
+Lists of an outcome have equal length. Agent k plays on side `sides[k]`, which took place `places[k]`; or it reached `scores[k]`.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ import pyarrow as pa
 from deltalake import ColumnProperties, WriterProperties
 
 SEGMENT_ROWS: Final = 1 << 20
-"""Rows of a segment, the unit that is compacted and that readers hold in memory."""
+"""Rows of a segment. Compaction merges files within a segment, and readers hold one segment in memory."""
 APP_ID: Final = "equirank-archive"
-"""Names the writer in the table's log. Its transaction version is the partition's position: the first offset that is not archived."""
+"""Application id of the writer in the table's log. Its transaction version is the partition's position: first offset not archived."""
 ERASURES_ID: Final = "equirank-erasures"
-"""Its transaction version is how many erasures of the partition the table's rows have undergone."""
+"""Application id whose transaction version is the number of the partition's erasures that are applied to the table's rows."""
 ELSEWHERE_ID: Final = "equirank-erasures-elsewhere"
-"""Its transaction version is how many erasures of other partitions the table's rows have undergone. Rows of their pools lie here where a
-producer used another partitioner; no fold takes them."""
+"""Application id whose transaction version is the number of other partitions' erasures that are applied to the table's rows. A table has
+rows of their pools if a producer used another partitioner. No fold reads these rows."""
 BEGIN_ID: Final = "equirank-archive-begin"
-"""Its transaction version is the offset from which on the table holds everything up to its position. A table without it begins at 0."""
+"""Application id whose transaction version is the table's begin: the table holds all records from here to its position. 0 if missing."""
 
 GAME: Final = "game"
 SCORES: Final = "scores"
 RETRACTION: Final = "retraction"
 UNREAD: Final = "unread"
-"""Kinds of rows. An unread row holds bytes that are no outcome of the wire schema."""
+"""Kinds of rows. An unread row holds bytes that the wire schema refuses."""
 
 SCHEMA: Final = pa.schema(
     [
@@ -58,21 +58,21 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """segment: row // SEGMENT_ROWS. row: number of the row in its partition, from 0, without gaps. offset, item: record of the log, and index
-in its array (-1: the whole record was refused). logged: when the log took the record; a time outside of years 1 to 9999, which a producer
-may give, becomes the nearest one inside. time: of the outcome, seconds since 1970. meta, raw: JSON text as it was sent. chain: SHA-256 of
-all rows up to this one, on the last row of each block."""
+in its array (-1: the complete record was refused). logged: time of the record in the log, limited to years 1 to 9999. time: of the
+outcome, seconds since 1970. meta: JSON text as it was sent. raw: refused bytes as they were sent. chain: SHA-256 link over all rows up to
+this one, on the last row of each block."""
 CODED: Final = SCHEMA.set(
     SCHEMA.get_field_index("agents"), pa.field("agents", pa.list_(pa.field("element", pa.dictionary(pa.int32(), pa.string()))))
 )
-"""The columns as readers take them from files: names are numbers of a dictionary, so that each is looked at once, not once an outcome."""
+"""Columns as readers get them: names of agents are dictionary codes, so each distinct name is processed once, not once per outcome."""
 NAMES: Final = "agents.list.element"
-"""The names of agents, as Parquet calls this column."""
+"""Path of the agents' names in Parquet files."""
 STEADY: Final = ("item", "kind", "pool", "weight", "task", "scores", "retracts", "meta", "raw")
-"""Columns that are mostly null or mostly hold one value. Folds take that from the files' statistics; `ArchiveReader` compares the two
-wherever it reads a column.
+"""Columns that often are null or constant in all rows. Folds take a constant value from the files' statistics instead of reading the
+column. If `ArchiveReader` reads such a column anyway, it compares the values with the statistics.
 """
 VERDICT: Final = ("generation", "verdict", "reason")
-"""What a generation made of the item."""
+"""Columns of a generation's decision about the item."""
 CHAINED: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "chain", *VERDICT})
 """Columns that the hash chain covers."""
 CONTENT: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "row", "chain"})
@@ -80,7 +80,7 @@ CONTENT: Final = tuple(name for name in SCHEMA.names if name not in {"segment", 
 
 
 def fields(names: Sequence[str]) -> pa.Schema:
-    """The schema of some columns."""
+    """Arrow schema of some columns, in the order of `names`."""
     return pa.schema([SCHEMA.field(name) for name in names])
 
 
@@ -90,11 +90,12 @@ TABLE: Final = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.enableExpiredLogCleanup": "true",
 }
-"""Properties of a table. Statistics of few columns keep its log small; no retention of transaction versions, so they stay for ever."""
+"""Properties of a table. Statistics of three columns keep its log small. Transaction versions have no retention, so they are never
+deleted."""
 
 
 def layout() -> WriterProperties:
-    """Encodings of the Parquet files: deltas for numbers that grow, no dictionary for what never repeats."""
+    """Encodings of the Parquet files: deltas for rising numbers, and no dictionary for values that rarely repeat."""
     growing = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
     unique = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BYTE_ARRAY", statistics_enabled="NONE")
     split = ColumnProperties(dictionary_enabled=False, encoding="BYTE_STREAM_SPLIT", statistics_enabled="NONE")

@@ -1,4 +1,4 @@
-"""Where a partition's table lies, and how it is created and opened. There is one table for each partition of the outcome log."""
+"""Create, open and sync a partition's table. Each partition of the outcome log has a table."""
 
 import json
 import os
@@ -15,7 +15,8 @@ from services.archive.schema import APP_ID, BEGIN_ID, ELSEWHERE_ID, ERASURES_ID,
 
 _PREFIX: Final = "equirank log "
 _LEFT: Final = 8
-"""Newest commits that may not be durable. A task syncs what it commits; one that is killed leaves five at most, those of an erasure."""
+"""Number of newest commits to sync again. A task syncs its commits; a killed task leaves at most five without a sync, those of an
+erasure."""
 
 
 class OtherLogError(Exception):
@@ -27,12 +28,12 @@ class OtherLogError(Exception):
 
 
 def table_uri(url: str, partition: int) -> str:
-    """URL of a partition's table. url: of the archive, a folder or a prefix of an object store."""
+    """URL of a partition's table. url: the archive's folder, or its prefix in an object store."""
     return f"{url.rstrip('/')}/partition-{partition:05d}"
 
 
 def open_table(url: str, partition: int, log: str) -> DeltaTable:
-    """The newest snapshot of a partition's table. Creates the table if it does not exist.
+    """Open the newest snapshot of a partition's table. Creates the table if it does not exist.
 
     Args:
         url: URL of the archive.
@@ -47,7 +48,7 @@ def open_table(url: str, partition: int, log: str) -> DeltaTable:
     uri = table_uri(url, partition)
     with suppress(TableNotFoundError):
         return checked(DeltaTable(uri), log)
-    with suppress(DeltaError):  # somebody else created it first
+    with suppress(DeltaError):  # another process may create it first
         DeltaTable.create(
             uri, Schema.from_arrow(SCHEMA), mode="error", partition_by=["segment"], description=f"{_PREFIX}{log}", configuration=dict(TABLE)
         )
@@ -55,14 +56,14 @@ def open_table(url: str, partition: int, log: str) -> DeltaTable:
 
 
 def find_table(url: str, partition: int) -> DeltaTable | None:
-    """The newest snapshot of a partition's table, or None if the partition has no table. Raises `DeltaError`."""
+    """Newest snapshot of a partition's table; None without a table. Raises `DeltaError`."""
     with suppress(TableNotFoundError):
         return DeltaTable(table_uri(url, partition))
     return None
 
 
 def checked(table: DeltaTable, log: str) -> DeltaTable:
-    """`table`, if it holds outcomes of `log`. Raises `OtherLogError`."""
+    """Return `table`. Raises `OtherLogError` if its outcomes are not of `log`."""
     stored = log_of(table)
     if stored != log:
         raise OtherLogError(table.table_uri, stored, log)
@@ -70,48 +71,48 @@ def checked(table: DeltaTable, log: str) -> DeltaTable:
 
 
 def log_of(table: DeltaTable) -> str:
-    """Identity of the log whose outcomes a table holds."""
+    """Identity of the log of a table's outcomes."""
     return (table.metadata().description or "").removeprefix(_PREFIX)
 
 
 def position_of(table: DeltaTable) -> int:
-    """First offset that a snapshot does not hold."""
+    """Position of a snapshot: first offset that is not archived."""
     return table.transaction_version(APP_ID) or 0
 
 
 def erasures_of(table: DeltaTable) -> int:
-    """How many erasures of its partition the rows of a snapshot have undergone: the first ones of the control log."""
+    """Number of the partition's erasures that are applied to a snapshot's rows: the first ones in the control log."""
     return table.transaction_version(ERASURES_ID) or 0
 
 
 def elsewhere_of(table: DeltaTable) -> int:
-    """How many erasures of other partitions the rows of a snapshot have undergone: the first ones of the control log."""
+    """Number of other partitions' erasures that are applied to a snapshot's rows: the first ones in the control log."""
     return table.transaction_version(ELSEWHERE_ID) or 0
 
 
 def begin_of(table: DeltaTable) -> int:
-    """Offset from which on a snapshot holds everything up to its position. Rows below it lie before a gap."""
+    """Begin of a snapshot: it holds all records from this offset to its position. Rows with lower offsets are before a gap."""
     return table.transaction_version(BEGIN_ID) or 0
 
 
 def sync_commit(table: DeltaTable) -> None:
-    """Make the newest commit of a local table durable: its files, its entry of the table's log, and their folders.
+    """Make the newest commit of a local table durable: its files, its entry in the table's log, and their folders.
 
-    Delta's writer leaves that to the operating system. Object stores are durable by themselves. Raises `OSError`.
+    Delta's writer does not sync files. Object stores need no sync. Raises `OSError`.
     """
     if (root := folder_of(table.table_uri)) is not None:
         _sync(root, table.version())
 
 
 def sync_left(table: DeltaTable) -> None:
-    """Make durable what another process may have committed and not waited for, as one that was killed. Raises `OSError`.
+    """Make the newest commits of a local table durable. A killed process may have left them without a sync. Raises `OSError`.
 
-    A snapshot shows such commits as any others. Call this before anything is built on a snapshot or deleted because of it.
+    Snapshots include such commits. Call this before a commit on a snapshot, and before files are deleted because of it.
     """
     if (root := folder_of(table.table_uri)) is None:
         return
     for version in range(max(0, table.version() - _LEFT + 1), table.version() + 1):
-        with suppress(FileNotFoundError):  # its files were replaced, or its entry is part of a checkpoint: both only long after it
+        with suppress(FileNotFoundError):  # replaced files, or a log entry that was cleaned up: long durable
             _sync(root, version)
 
 

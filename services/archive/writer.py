@@ -1,12 +1,12 @@
-"""Appends to a partition's table, exactly once.
+"""Append rows to a partition's table, exactly once.
 
-The table's log keeps the partition's position as the transaction version of one application id. An append covers the offsets from that
-position to its end, and one commit holds both its rows and the new position. So a killed writer leaves either all of an append or
-nothing, and files without a commit are invisible.
+The table's log stores the partition's position as the transaction version of an application id. An append covers the offsets from that
+position to its end, and a single commit holds its rows and the new position. So a killed writer leaves either the complete append or no
+visible row: files without a commit are not part of a snapshot.
 
-Delta compares only the application ids of concurrent commits, never their versions. Therefore the writer checks the version on the very
-snapshot that it commits on: a writer whose snapshot is older than another's commit fails in the commit, and one whose batch begins
-elsewhere fails before it. The id holds no epoch, so a superseded shard conflicts with its successor.
+Delta compares only the application ids of concurrent commits, not their versions. The writer therefore checks the version on the snapshot
+that it commits on. A batch that begins at another position is refused before the commit. If another writer committed after the snapshot,
+the commit fails. The id is the same for all engines, so a superseded engine conflicts with its successor.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from services.archive.table import elsewhere_of, erasures_of, open_table, positi
 from services.control.erasures import ErasureRequest, matchers
 
 _RETRIES: Final = 15
-"""Commits tried again because a compaction or another maintenance commit came first."""
+"""Maximum number of retries of a commit after a compaction or another maintenance commit came first."""
 
 
 class ArchiveMovedError(Exception):
-    """Another writer appended first. position: first offset that the archive does not hold now."""
+    """Another writer appended first. position: the archive's present position."""
 
     def __init__(self, uri: str, begin: int, position: int) -> None:
         self.position = position
@@ -38,7 +38,7 @@ class ArchiveMovedError(Exception):
 
 
 class UnknownErasureError(Exception):
-    """The table's rows have undergone an erasure that the writer does not know: it would bring the name back."""
+    """The table has an erasure that the writer lacks. Its append could contain the erased name."""
 
     def __init__(self, uri: str, applied: int, known: int) -> None:
         why = f"its rows have undergone {applied} erasures, and this writer knows {known}"
@@ -46,10 +46,18 @@ class UnknownErasureError(Exception):
 
 
 class ArchiveWriter:
-    """Appends rows of one partition. Made by `open_writer`.
+    """Appends rows of one partition. Use `open_writer` to make one.
 
-    position: first offset that is not archived. head: last link of the chain. erasures: those of the partition; rows are appended
-    without the names of all that the table has undergone. elsewhere: those of other partitions; rows are appended without their names.
+    Attributes:
+        position: First offset that is not archived.
+        head: Last link of the chain.
+
+    Args:
+        table: The newest snapshot.
+        head: Last link of its chain.
+        open_rows: Rows that the link does not cover, with the columns `CHAINED`.
+        erasures: Erasures of the partition. Tokens replace the names of those that are applied to the table.
+        elsewhere: Erasures of other partitions. Tokens replace all of their names.
     """
 
     def __init__(
@@ -65,22 +73,22 @@ class ArchiveWriter:
 
     @property
     def rows(self) -> int:
-        """Rows of the partition."""
+        """Number of rows of the partition."""
         return self.head.rows + len(self._open)
 
     def append(self, rows: pa.Table, begin: int, end: int, *, gap_to: int | None = None) -> None:
-        """Append what the log holds from offset `begin` to before `end`. When it returns, the rows are durable and visible.
+        """Append the log's rows from offset `begin` to before `end`. On return, the rows are durable and visible.
 
         Args:
             rows: All rows of these offsets, in the order of the log, with the columns `CONTENT`.
             begin: The archive's position.
-            end: The new position. It may be above the last row's offset, where the log has gaps.
-            gap_to: First offset after records that are lost; None where nothing is lost. The table then begins there.
+            end: The new position. It may be higher than the last row's offset plus 1, because offsets have gaps.
+            gap_to: First offset after lost records, which becomes the table's begin; None if no record is lost.
 
         Raises:
-            InputError: The rows are not between `begin` and `end`, or not in order.
+            InputError: There are no rows, they are not between `begin` and `end`, or they are not in order.
             ArchiveMovedError: Another writer appended first. Nothing of this append is visible. Open the archive again.
-            UnknownErasureError: The table has undergone an erasure that this writer does not know.
+            UnknownErasureError: The table has an erasure that this writer lacks.
             DeltaError, OSError: The store failed. Whether the append is visible is unknown: open the archive again.
 
         """
@@ -99,10 +107,9 @@ class ArchiveWriter:
         self.head, self.position = head, end
 
     def _applied(self) -> tuple[int, int]:
-        """How many erasures the table has undergone after an append, of its partition and of others: as many as before, and all that are
-        known where it holds nothing yet.
+        """Numbers of applied erasures after an append, of this partition and of others.
 
-        Raises `UnknownErasureError`.
+        An empty table gets all erasures of this writer. Otherwise the numbers do not change. Raises `UnknownErasureError`.
         """
         applied, known = (erasures_of(self._table), elsewhere_of(self._table)), (len(self._erasures), len(self._elsewhere))
         if applied[0] > known[0] or applied[1] > known[1]:
@@ -127,7 +134,7 @@ class ArchiveWriter:
 def open_writer(
     url: str, partition: int, log: str, erasures: Sequence[ErasureRequest] = (), elsewhere: Sequence[ErasureRequest] = ()
 ) -> ArchiveWriter:
-    """A writer that continues where the table ends. Creates the table if it does not exist.
+    """Open a writer at the table's position. Creates the table if it does not exist.
 
     Args:
         url: URL of the archive.
@@ -138,6 +145,8 @@ def open_writer(
 
     Raises:
         OtherLogError: The table belongs to another log.
+        ArchiveDamagedError: Rows are missing or cannot be read.
+        DeltaError, OSError: The table cannot be read or synced.
 
     """
     table = open_table(url, partition, log)

@@ -1,7 +1,7 @@
-"""Archives every partition up to its newest checkpoint, by tasks in worker processes; without EQUIRANK_ARCHIVE it does nothing.
+"""Archive every partition up to its newest checkpoint, by tasks in worker processes. Without EQUIRANK_ARCHIVE, no task starts.
 
-A partition has at most one task. A task of an engine that was superseded cannot double anything: its commit conflicts. A failed task is
-tried again later; folding does not wait for it.
+A partition has at most one task at a time. A task of a superseded engine cannot archive a row twice, because its commit conflicts. A
+failed task is repeated later. Folding never waits for a task.
 """
 
 import logging
@@ -27,13 +27,13 @@ from services.solve.worker.task_pool import TaskPool, TaskType
 log = logging.getLogger("equirank.archive")
 
 _RETENTION_SHARE: Final = 3
-"""A topic has to keep records so many times as long as the archive is behind in the ordinary course."""
+"""Minimum retention of a topic, as a multiple of the archive's usual delay: EQUIRANK_ARCHIVE_SECONDS + EQUIRANK_CHECKPOINT_SECONDS."""
 COMPACT_COMMITS: Final = 64
 """Commits of a partition between two compactions of its table."""
 TASK_SECONDS: Final = 600.0
-"""Deadline of a task, which appends at most half a gigabyte of records, or compacts one table. One that hangs is cancelled."""
+"""Deadline after which a task is cancelled. A task appends at most about 500 MB of records, or compacts one table."""
 _DROP_SECONDS: Final = 5.0
-"""How long a task drops archived records; the next one goes on."""
+"""Maximum time that a task spends on dropping archived records. The next task continues."""
 _TROUBLE: Final = "the archive waits: %s"
 
 
@@ -44,12 +44,24 @@ def append_partition(
     erasures: Sequence[ErasureRequest] = (),
     lost: Ranges = (),
 ) -> Any:
-    """Archive a partition up to a checkpoint, in a worker process. Returns a `services.archive.follow.Followed`.
+    """Archive a partition up to a checkpoint, in a worker process.
 
-    The embedded log then drops what is archived, up to the last record of the checkpoint, by which recovery knows the log again.
+    If `drop_archived` is set, the embedded log then drops archived records. It keeps the checkpoint's last record, because recovery
+    compares this record to detect another log.
 
-    erasures: all of the control log. Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what
-    `follow` raises.
+    Args:
+        settings: The service's settings, with an archive.
+        checkpoint: Manifest of the checkpoint.
+        skipped: Partition -> ranges of records that an operator skipped.
+        erasures: All erasures, in the order of the control log.
+        lost: Ranges of the partition's offsets that an operator accepted as lost.
+
+    Returns:
+        A `services.archive.follow.Followed`.
+
+    Raises:
+        WrongLog: The checkpoint was folded from another log, or the log lost its end.
+        Others: See `services.archive.follow.follow`.
     """
     from services.archive.follow import follow  # noqa: PLC0415 - needs the extra `archive`, which engines without an archive lack
 
@@ -66,28 +78,28 @@ def append_partition(
 
 
 def compact_partition(url: str, partition: int) -> Any:
-    """Merge the small files of a partition's table. Returns how many segments were merged."""
+    """Merge the small files of a partition's table. Returns the number of merged segments."""
     from services.archive.compaction import compact  # noqa: PLC0415 - as above
 
     return compact(url, partition)
 
 
 _APPEND: Final = TaskType(append_partition, processors=0)
-"""It must not wait for a solve: the topic could forget what it is to archive."""
+"""An append reserves no processor, so it starts while solves run. After a wait for solves, the topic could have dropped its records."""
 _COMPACT: Final = TaskType(compact_partition, processors=0)
 
 
 def retention_of(topic: Topic) -> Retention | None:
-    """After what a topic forgets records; None where it never does."""
+    """Retention of a topic; None if it keeps all records."""
     return topic.retention if isinstance(topic, Forgets) else None
 
 
 def check_archive(settings: Settings, topic: Topic) -> None:
-    """Refuse an archive that could come too late for what the topic forgets. Without an archive it does nothing.
+    """Refuse a retention that is too short for the archive's delay. Without an archive, nothing is checked.
 
     Raises:
-        MissingExtraError: The extra that writes archives is not installed.
-        LogError: The topic forgets records before a late archive would have them.
+        MissingExtraError: The extra `archive` is not installed.
+        LogError: The topic may drop records before they are archived.
     """
     if settings.archive is None:
         return
@@ -104,7 +116,7 @@ def check_archive(settings: Settings, topic: Topic) -> None:
 
 
 def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
-    """Why records are gone for good once the topic forgets them, with what to set; empty where they are kept."""
+    """Warning that the topic drops records and no archive keeps them, with settings to change; empty if all records are kept."""
     retention = retention_of(topic)
     if settings.archive is not None or retention is None or retention.unknown:
         return []
@@ -114,14 +126,15 @@ def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveHealth:
-    """Where the archive stands, for metrics.
+    """Progress of the archive, for metrics.
 
     Attributes:
-        positions: Partition -> first offset that is not archived; only partitions whose archive was opened.
-        lag_records: Partition -> offsets below its newest checkpoint that are not archived.
-        lag_seconds: Partition -> for how long the first of them has been below a checkpoint, at most.
-        rows: Rows appended since the engine's start.
-        failures: Tasks that failed since the engine's start.
+        positions: Partition -> first offset that is not archived; only partitions with a completed task.
+        lag_records: Partition -> number of offsets below its newest checkpoint that are not archived; the same partitions.
+        lag_seconds: Partition -> seconds since the start of the last task that reached its checkpoint; 0 if the newest checkpoint is
+            archived.
+        rows: Number of rows appended since the engine's start.
+        failures: Number of tasks that failed since the engine's start.
     """
 
     positions: Mapping[int, int] = field(default_factory=dict)
@@ -133,14 +146,14 @@ class ArchiveHealth:
 
 @dataclass(slots=True)
 class _Partition:
-    """The archive of one partition. Times are seconds of the timer.
+    """The archive of one partition. Times are seconds of a monotonic timer.
 
     Attributes:
-        covered_at: When the newest checkpoint was read below which everything is archived; the start, before the first.
+        covered_at: Start time of the last task that reached its checkpoint; before the first one, time of the first checkpoint.
         position: First offset that is not archived; None before the first task ended.
-        checkpoint: The newest checkpoint, without its pools.
-        commits: Commits since the last compaction.
-        dropped: Whether the log has nothing to drop of what is archived.
+        checkpoint: Manifest of the newest checkpoint, without its pools.
+        commits: Number of commits since the last compaction.
+        dropped: Whether the log has dropped all archived records that it has to drop.
     """
 
     covered_at: float
@@ -151,17 +164,20 @@ class _Partition:
 
     @property
     def lag(self) -> int:
-        """Offsets below the newest checkpoint that are not archived."""
+        """Number of offsets below the newest checkpoint that are not archived."""
         return 0 if self.checkpoint is None else max(0, self.checkpoint.position - (self.position or 0))
 
     @property
     def behind(self) -> bool:
-        """Whether a checkpoint covers what is not archived."""
+        """Whether the newest checkpoint is above the archive's position, or no task has ended yet."""
         return self.checkpoint is not None and (self.position is None or self.position < self.checkpoint.position)
 
 
 class Archiver:
-    """Driven by the engine's loop; never waits. Arguments named `now` are seconds of a timer that never goes back."""
+    """Starts tasks that archive partitions and compact their tables. The engine's loop calls `step`; no method waits for a task.
+
+    Arguments named `now` are seconds of a monotonic timer. workers: maximum number of tasks at a time.
+    """
 
     def __init__(self, settings: Settings, tasks: TaskPool, workers: int) -> None:
         self._settings, self._workers = settings, workers
@@ -170,13 +186,13 @@ class Archiver:
         self._rows = 0
 
     def step(self, now: float, manifests: Mapping[int, Manifest], control: ControlState, held: Collection[int] = ()) -> None:
-        """Take in what ended, and start what is due.
+        """Process ended tasks, and start due tasks.
 
         Args:
             now: Seconds of the timer.
-            manifests: The newest manifest of each partition.
-            control: The state of the control log, which says what operators gave up and which names are erased.
-            held: Partitions whose tables are written by others now; no task is started for these.
+            manifests: Partition -> its newest manifest.
+            control: State of the control log, with skipped and lost records and erasures.
+            held: Partitions whose tables an erasure writes now; no task starts for these.
         """
         if self._settings.archive is None:
             return
@@ -191,15 +207,15 @@ class Archiver:
 
     @property
     def busy(self) -> set[int]:
-        """Partitions that a task writes now."""
+        """Partitions with a running task."""
         return self._tasks.busy
 
     def cancel(self) -> None:
-        """End all tasks. What they did not commit is archived after the next start."""
+        """Cancel all tasks. Records without a commit are archived after the next start."""
         self._tasks.cancel()
 
     def health(self, now: float) -> ArchiveHealth:
-        """Where the archive stands."""
+        """Progress of the archive."""
         known = {number: one for number, one in sorted(self._partitions.items()) if one.position is not None}
         return ArchiveHealth(
             positions={number: one.position or 0 for number, one in known.items()},
@@ -210,14 +226,14 @@ class Archiver:
         )
 
     def _due(self, now: float) -> Iterator[int]:
-        """Partitions that a task can be started for, those first that have waited longest."""
+        """Partitions that need a task and may start one now, those with the oldest `covered_at` first."""
         waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if self._tasks.is_due(number, now))
         return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
     def _start(self, number: int, now: float, control: ControlState) -> None:
         one = self._partitions[number]
         if one.commits >= COMPACT_COMMITS:
-            one.commits = 0  # also if it fails: appends come first, and the next compaction merges these files, too
+            one.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
             self._tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
             return
         if one.checkpoint is None:
@@ -229,11 +245,11 @@ class Archiver:
         self._tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
 
     def _take(self, number: int, started: float, end: int, answer: Any) -> None:
-        """Note what an append did that was to archive up to `end`."""
+        """Process the result of an append. started: time of its start; end: position of its checkpoint."""
         one = self._partitions[number]
         one.position, one.commits, one.dropped = answer.position, one.commits + answer.commits, answer.dropped
         self._rows += answer.rows
         if answer.reached:
-            one.position = max(answer.position, end)  # what is left below it is no record
+            one.position = max(answer.position, end)  # offsets below `end` without a record
             one.covered_at = started
         self._tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)

@@ -1,7 +1,8 @@
-"""Erases names from what is kept, by tasks in worker processes: a partition at a time, once its boards and results hold them no more.
+"""Erase names in control records, dead letters and archives, by tasks in worker processes.
 
-The control log says which names, and which of them are erased everywhere. All else follows from what is kept, so an engine that starts
-continues the work of the last one. Folding and solving do not wait.
+A task erases names in one partition. It starts when the partition's boards and results no longer hold these names. The control log holds
+the requests, and notes the erasures that are complete everywhere. Tasks may be repeated, so the next engine continues after a restart.
+Folding and solving do not wait for tasks.
 """
 
 import logging
@@ -25,22 +26,23 @@ log = logging.getLogger("equirank.erasure")
 
 _TROUBLE: Final = "an erasure waits: %s"
 TASK_SECONDS: Final = 3600.0
-"""Deadline of a task, which reads a partition's archive and may write all of it again. One that hangs is cancelled. The next one has
-longer, because the archive may be that large."""
+"""First deadline of a task, which reads a partition's archive and may rewrite all of it. A task is cancelled at its deadline. The
+partition's next task has twice as long, because a large archive may need it."""
 _AT_ONCE: Final = 4
-"""Tasks at once: their partitions are not archived meanwhile."""
+"""Maximum number of tasks at a time. It is low, because partitions are not archived while a task erases names in them."""
 _LONGEST_SECONDS: Final = 24 * 3600.0
+"""Maximum deadline of a task."""
 _ERASE: Final = TaskType(erase_kept)
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureHealth:
-    """Where erasures stand, for metrics.
+    """Progress of erasures, for metrics.
 
     Attributes:
-        pending: Names that something still holds.
-        oldest_seconds: For how long the first of them has been asked for.
-        failures: Tasks that failed since the engine's start.
+        pending: Number of erasures that are not complete.
+        oldest_seconds: Seconds since the oldest of them was requested; 0 without one.
+        failures: Number of tasks that failed since the engine's start.
     """
 
     pending: int = 0
@@ -49,9 +51,16 @@ class ErasureHealth:
 
 
 class Eraser:
-    """Driven by the engine's loop; never waits. Arguments named `now` are seconds of a timer that never goes back.
+    """Starts tasks that erase names, and notes complete erasures. The engine's loop calls `step`; no method waits for a task.
 
-    has_erased: Names that results of a pool, and what the store was given of them, hold no more. clock: seconds since 1970.
+    Arguments named `now` are seconds of a monotonic timer.
+
+    Args:
+        settings: The service's settings.
+        tasks: Pool of worker processes.
+        control: The control log.
+        has_erased: Function of a pool's name that returns the names already erased in its results and solved boards.
+        clock: Returns seconds since 1970.
     """
 
     def __init__(
@@ -65,24 +74,30 @@ class Eraser:
         self._settings, self._control, self._has_erased, self._clock = settings, control, has_erased, clock
         self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
         self._seen: dict[int, tuple[int, int]] = {}
-        """How many erasures of each partition, and of others, this engine saw through there."""
+        """Partition -> numbers of erasures that tasks of this engine completed in it: those of its pools, and those of other pools."""
         self._changes: dict[int, ArchiveRewrite] = {}
-        """What the last task of each partition changed in its archive, if it did."""
+        """Partition -> change of its archive by its last task; only if that task changed it."""
 
     @property
     def busy(self) -> set[int]:
-        """Partitions that a task writes now."""
+        """Partitions with a running task."""
         return self._tasks.busy
 
     def step(self, now: float, control: ControlState, archiving: Collection[int]) -> None:
-        """Take in what ended, and start what is due. archiving: partitions whose archive is written by others now.
+        """Process ended tasks, and start due tasks.
 
-        Raises `LogError`.
+        Args:
+            now: Seconds of the timer.
+            control: State of the control log.
+            archiving: Partitions whose archive another task writes now; no task starts for these.
+
+        Raises:
+            LogError: The control log failed.
         """
         self._tasks.take_in(now)
         for number in sorted(self._numbers(control) - set(archiving) - self.busy):
             own, elsewhere = self._parted(number, control.erasures)
-            ready = list(takewhile(lambda one: self._is_ready(one, control), own))  # the archive counts them in this order
+            ready = list(takewhile(lambda one: self._is_ready(one, control), own))  # a prefix, because the archive stores only a count
             due = (len(ready), len(elsewhere))
             if due != self._seen.get(number, (0, 0)) and len(self.busy) < _AT_ONCE and self._tasks.is_due(number, now):
                 settled = [sum(map(control.erasures.is_done, some)) for some in (ready, elsewhere)]
@@ -90,23 +105,23 @@ class Eraser:
                 self._tasks.start(number, now, partial(self._note, number, due), _ERASE, self._settings, *arguments)
 
     def cancel(self) -> None:
-        """End all tasks. They begin again after the next start."""
+        """Cancel all tasks. They start again after the engine's next start."""
         self._tasks.cancel()
 
     def health(self) -> ErasureHealth:
-        """Where erasures stand, as far as the control log was read."""
+        """Progress of erasures, by the control log as last read."""
         control = self._control.known()
         pending = [one for one in control.erasures.requests if not control.erasures.is_done(one)]
         oldest = max((self._clock() - one.time for one in pending), default=0.0)
         return ErasureHealth(len(pending), max(0.0, oldest), self._tasks.failures)
 
     def _numbers(self, control: ControlState) -> set[int]:
-        """Partitions that may hold a name that is to be erased: those of the pools, and all of an archive."""
+        """Partitions that may hold an erased name: those of the erasures' pools; with an archive, all of them if any name is erased."""
         homes = {partition_of(one.pool, self._settings.partitions) for one in control.erasures.requests}
         return set(range(self._settings.partitions)) if homes and self._settings.archive is not None else homes
 
     def _parted(self, number: int, erasures: ErasureRecords) -> tuple[list[ErasureRequest], list[ErasureRequest]]:
-        """The erasures of a partition, and those of others that its archive may hold."""
+        """Erasures of a partition's pools, and erasures of other pools to apply to its archive (empty without an archive)."""
         own, elsewhere = parted(erasures.requests, number, self._settings.partitions)
         return own, [] if self._settings.archive is None else elsewhere
 
@@ -117,7 +132,10 @@ class Eraser:
         return request.name in serving.erased and request.name in self._has_erased(request.pool)
 
     def _note(self, partition: int, seen: tuple[int, int], change: ArchiveRewrite | None) -> None:
-        """Write down which names are erased everywhere. Raises `LogError`; the task is then run again."""
+        """Process the result of a task, and note erasures that are now complete in all partitions. Raises `LogError`.
+
+        seen: value of `_seen` after this task; change: change of the partition's archive. After an error, the task is repeated.
+        """
         self._changes.pop(partition, None)
         if change is not None:
             self._changes[partition] = change
@@ -126,7 +144,7 @@ class Eraser:
         reached = self._seen | {partition: seen}
         ended = [one for one in pending if self._is_everywhere(one, known, reached)]
         if change is not None and not pending:
-            ended = known.requests[-1:]  # of an archive from before its end was noted: what `verify` compares is another link now
+            ended = known.requests[-1:]  # a restored archive was erased again: `verify` needs its new link
         for one in ended:
             home = partition_of(one.pool, self._settings.partitions)
             elsewhere = {number: found for number, found in self._changes.items() if number != home}
@@ -138,7 +156,7 @@ class Eraser:
         self._seen = reached
 
     def _is_everywhere(self, request: ErasureRequest, erasures: ErasureRecords, reached: Mapping[int, tuple[int, int]]) -> bool:
-        """Whether an erasure is through in all partitions that may hold its name. reached: see `_seen`."""
+        """Whether an erasure is complete in all partitions that may hold its name. reached: as `_seen`."""
         home = partition_of(request.pool, self._settings.partitions)
         if request not in self._parted(home, erasures)[0][: reached.get(home, (0, 0))[0]]:
             return False
@@ -147,7 +165,7 @@ class Eraser:
 
 
 def _first(requests: Sequence[ErasureRequest], control: ControlState) -> dict[str, int]:
-    """Pool -> number of the first generation that erases all of the names."""
+    """Pool -> number of its first generation that erases all requested names; only pools with such a generation."""
     found: dict[str, int] = {}
     for pool in dict.fromkeys(one.pool for one in requests):
         names = {one.name for one in requests if one.pool == pool}

@@ -1,4 +1,4 @@
-"""Tasks in worker processes, at most one for each partition. A failed one may start again later, ever more seldom."""
+"""Run tasks in worker processes, at most one for each partition. After each failure in a row, the partition waits twice as long."""
 
 import logging
 from collections import Counter
@@ -10,12 +10,19 @@ from services.runtime.logging import LogThrottle
 from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
 
 _LONGEST_PAUSE: Final = 60.0
-"""Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
+"""Maximum pause of a partition after a failure, in seconds. The first failure in a row causes 1 s, and each further one doubles it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A task under way. started: seconds of the timer; seconds: how long it may take; take: takes its result."""
+    """A running task.
+
+    Attributes:
+        task: The task.
+        started: Start time, in seconds of the timer.
+        seconds: Time from the start to the deadline.
+        take: Function to call with the result.
+    """
 
     task: Task
     started: float
@@ -24,18 +31,24 @@ class _Running:
 
 
 class PartitionTasks:
-    """Never waits. Arguments named `now` are seconds of a timer that never goes back.
+    """Running tasks by partition. No method waits for a task. Arguments named `now` are seconds of a monotonic timer.
 
-    trouble: what is logged of a failure, with a place for its reason. seconds: after which a task is cancelled. longest: after a task that
-    was cancelled, the next one of its partition may take twice as long, up to this; None: no longer than the first. failures: tasks that
-    failed.
+    Args:
+        tasks: Pool of worker processes.
+        log: Logger for failures.
+        trouble: Log message of a failure, with `%s` for its reason.
+        seconds: Time after which a task is cancelled.
+        longest: Maximum of this time. It doubles for a partition after each task that was cancelled at its deadline. None keeps `seconds`.
+
+    Attributes:
+        failures: Number of failed tasks.
     """
 
     def __init__(self, tasks: TaskPool, log: logging.Logger, trouble: str, seconds: float, longest: float | None = None) -> None:
         self._tasks, self._log, self._trouble, self._seconds = tasks, log, trouble, seconds
         self._longest = longest or seconds
         self._allowed: dict[int, float] = {}
-        """Seconds of the next task of a partition whose last one was cancelled."""
+        """Partition -> seconds for its next task; only partitions whose last task was cancelled at its deadline."""
         self._running: dict[int, _Running] = {}
         self._due_at: dict[int, float] = {}
         self._failed: Counter[int] = Counter()
@@ -44,30 +57,38 @@ class PartitionTasks:
 
     @property
     def busy(self) -> set[int]:
-        """Partitions that a task works on now."""
+        """Partitions with a running task."""
         return set(self._running)
 
     def is_due(self, partition: int, now: float) -> bool:
-        """Whether a task may start for a partition."""
+        """Whether a partition may start a task: it has no running task, and its pause is over."""
         return partition not in self._running and now >= self._due_at.get(partition, now)
 
     def pause(self, partition: int, until: float) -> None:
-        """Start no task for a partition before that."""
+        """Let `is_due` return False for a partition until time `until`, in seconds of the timer."""
         self._due_at[partition] = until
 
     def start(self, partition: int, now: float, take: Callable[[Any], None], task_type: TaskType, *arguments: Any) -> None:
-        """Start a task. take: is called with its result by a later `take_in`; whatever it raises counts as the task's failure."""
+        """Start a task of a partition.
+
+        Args:
+            partition: Number of the partition.
+            now: Seconds of the timer.
+            take: Function that a later `take_in` calls with the result. An exception in it counts as a failure of the task.
+            task_type: Type of the task.
+            arguments: Arguments of its function.
+        """
         seconds = self._allowed.get(partition, self._seconds)
         self._running[partition] = _Running(self._tasks.start(task_type, *arguments), now, seconds, take)
 
     def cancel(self) -> None:
-        """End all tasks."""
+        """Cancel all tasks."""
         for running in self._running.values():
             self._tasks.cancel(running.task)
         self._running = {}
 
     def take_in(self, now: float) -> None:
-        """Take the results of tasks that ended, and cancel those that are past their deadline."""
+        """Cancel tasks after their deadline, and process the results of ended tasks."""
         for running in self._running.values():
             if now > running.started + running.seconds:
                 self._tasks.cancel(running.task)
@@ -80,7 +101,7 @@ class PartitionTasks:
     def _end(self, partition: int, running: _Running, now: float) -> None:
         try:
             running.take(self._tasks.result(running.task))
-        except Exception as error:  # noqa: BLE001 - whatever a store raises, the stream goes on
+        except Exception as error:  # noqa: BLE001 - no error of a task may stop the engine
             self.failures += 1
             self._failed[partition] += 1
             self.pause(partition, now + min(2.0 ** min(self._failed[partition] - 1, 10), _LONGEST_PAUSE))

@@ -1,4 +1,4 @@
-"""The application on real parts: uvicorn on a loopback port, the SQLite log and a Redis server of the test's own."""
+"""Run the API with real parts: uvicorn on a loopback port, a SQLite log and a Redis server of the test."""
 
 import socket
 import threading
@@ -31,7 +31,7 @@ class Running:
     store: RedisStore
 
     def records(self) -> list[tuple[int, bytes | None, bytes]]:
-        """(partition, key, value) of everything in the outcome log."""
+        """(partition, key, value) of all records in the outcome log."""
         topic = self.log.outcomes
         found = []
         for partition in range(topic.partitions):
@@ -46,7 +46,7 @@ class Running:
 def running(
     folder: Path, redis_url: str, clock: Callable[[], float] = lambda: NOW, *, patience: float | None = None, **settings: object
 ) -> Iterator[Running]:
-    """patience: of the application with Redis, as `RedisStore` has it."""
+    """A running API with an HTTP client. patience: argument of the API's `RedisStore`; settings: fields of `Settings`."""
     log = open_sqlite_log(folder / "log.sqlite", 8)
     store = RedisStore(redis_url, log.outcomes.identity, patience=patience)
     app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=clock)
@@ -60,9 +60,9 @@ def running(
 
 @contextmanager
 def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SECONDS, **readers: Any) -> Iterator[str]:
-    """The application on a free loopback port; its address. readers: limits of slow readers, as `limited` takes them."""
+    """Serve an application on a free loopback port. Yields its URL. readers: limits for slow readers, arguments of `limited`."""
     protocol = limited(connections, head_seconds, **readers)
-    # The protocol is named, because asyncio turns Nagle's delays off for such sockets only.
+    # with an explicit protocol, because asyncio disables Nagle's algorithm only for such sockets
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()

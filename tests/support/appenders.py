@@ -1,4 +1,4 @@
-"""Processes that append to one embedded log until a test kills them."""
+"""Processes that append to the same embedded log until a test kills them."""
 
 import os
 import signal
@@ -25,16 +25,19 @@ while True:
 
 
 def start(path: Path, name: str) -> "subprocess.Popen[str]":
-    """One that appends to both partitions of a log, and prints partition, number and offsets of what was acknowledged. name: its key."""
+    """Start a process that appends to both partitions of a log.
+
+    It prints partition, number and offsets of each acknowledged append. name: key of its records.
+    """
     command = [sys.executable, "-c", _APPENDER, str(path), name]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 
 def kill_after(process: "subprocess.Popen[str]", lines: int) -> list[str]:
-    """Kill it once it printed so many lines; all whole lines that it printed."""
+    """Kill a process after it printed `lines` lines. Returns all complete lines that it printed."""
     assert process.stdout is not None
     acknowledged = [process.stdout.readline() for _ in range(lines)]
     process.send_signal(signal.SIGKILL)
     rest, _ = process.communicate()
-    # The last line may be torn: that acknowledgement never arrived.
+    # the last line may be incomplete: its acknowledgement does not count
     return [line for line in [*acknowledged, *rest.splitlines(keepends=True)] if line.endswith("\n")]

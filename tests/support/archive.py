@@ -1,4 +1,4 @@
-"""Records of every kind for the archive, and the check that a table holds exactly what the log holds."""
+"""Records of every kind for the archive, and a check that a table holds exactly the rows of the log's records."""
 
 import json
 from itertools import pairwise
@@ -17,7 +17,10 @@ LOG = "log-1"
 
 
 def mixed(seed: int, n: int) -> list[Record]:
-    """n records of duels, teams, ties, weights, tasks, scores, retractions, duplicates, refused items and bad JSON; offsets have gaps."""
+    """Draw n records with duels, teams, ties, weights, tasks, scores, retractions, repeated ids, refused items and bad JSON.
+
+    Offsets have gaps.
+    """
     rng = np.random.default_rng(seed)
     offsets = np.cumsum(rng.integers(1, 4, n))
     return [Record(int(offset), _value(rng, int(offset)), 1.7e9 + int(offset) / 8) for offset in offsets]
@@ -49,7 +52,7 @@ def _game(rng: np.random.Generator, number: int) -> dict[str, object]:
 
 
 def append(writer: ArchiveWriter, records: list[Record], count: int) -> int:
-    """Append up to `count` of the records that the archive does not hold yet; how many."""
+    """Append up to `count` of the records from the writer's position on. Returns the number of appended records."""
     batch = [record for record in records if record.offset >= writer.position][:count]
     if batch:
         writer.append(rows(batch), writer.position, batch[-1].offset + 1)
@@ -57,7 +60,7 @@ def append(writer: ArchiveWriter, records: list[Record], count: int) -> int:
 
 
 def fill(url: str, records: list[Record], count: int) -> ArchiveWriter:
-    """Append all `records` in batches of `count`; the writer."""
+    """Append all `records` in batches of `count`. Returns the writer."""
     writer = open_writer(url, 0, LOG)
     while append(writer, records, count):
         pass
@@ -65,12 +68,12 @@ def fill(url: str, records: list[Record], count: int) -> ArchiveWriter:
 
 
 def contents(url: str) -> pa.Table:
-    """All rows, with all columns."""
+    """All rows of a table, with all columns."""
     return pa.concat_tables(open_reader(url, 0).read()).combine_chunks()
 
 
 def check(url: str, records: list[Record]) -> int:
-    """Require that the table holds each row of the records below its position once, in order, bit for bit; the position."""
+    """Require that the table holds exactly the rows of the records below its position, in order. Returns the position."""
     position = open_reader(url, 0).position
     expected = [record for record in records if record.offset < position]
     if not expected:
@@ -84,7 +87,10 @@ def check(url: str, records: list[Record]) -> int:
 
 
 def race(url: str, records: list[Record]) -> list[str]:
-    """What became of two writers that append the first 7 of `records` to one table at once."""
+    """Let two writers append the first 7 of `records` to a table at the same time.
+
+    Returns their results in alphabetical order: `won` (appended), `lost` (another writer appended first) or `nothing` (no records left).
+    """
     writers, start, results = [open_writer(url, 0, LOG) for _ in range(2)], Barrier(2), []
 
     def run(writer: ArchiveWriter) -> None:

@@ -1,6 +1,6 @@
-"""A log of every kind of outcome whose pools have to be the same live, from the JSON log, and from archive and topic wherever the archive
-ends.
+"""Check that pools have equal content after a live fold, a fold of the JSON log, and folds of archive and topic.
 
+The archive ends at a random position in each of the last folds, and the topic begins there. The log has outcomes of every kind.
 `tests/integration/archive/test_archive_cuts.py` is the short form, `scripts/archive-cuts` the long one.
 """
 
@@ -30,15 +30,15 @@ _SECONDS: Final = 1800.0
 
 
 class Report(NamedTuple):
-    """What a run did.
+    """Result of a run.
 
     Attributes:
-        outcomes: Outcomes that count at the end.
-        duplicates: Outcomes sent again.
-        conflicts: Outcomes with the id of another one.
-        left_out: Outcomes that were retracted.
-        digests: Digests of pools that were compared, at all cuts together.
-        wrong: What differs; empty where everything is equal.
+        outcomes: Number of counted outcomes at the end.
+        duplicates: Number of duplicates.
+        conflicts: Number of conflicts.
+        left_out: Number of outcomes that were left out, because they were retracted.
+        digests: Number of compared digests of pools, in all folds together.
+        wrong: Descriptions of differences; empty if all comparisons are equal.
     """
 
     outcomes: int
@@ -50,15 +50,15 @@ class Report(NamedTuple):
 
 
 def hold(settings: Settings, log: Log, outcomes: int, cuts: int, seed: int, say: Callable[[str], None]) -> Report:
-    """Fold so many outcomes live; then fold them again from the JSON log, and from archive and topic at so many cuts, and compare.
+    """Fold outcomes live. Then fold them again from the JSON log, and from archive and topic at each cut, and compare.
 
     Args:
-        settings: Of an installation with an archive, which nothing else writes.
-        log: Its log, which is empty.
-        outcomes: How many to send, about.
-        cuts: Positions at which the archive ends and the topic begins, one after another.
-        seed: Of the outcomes and the cuts.
-        say: Takes a line of progress.
+        settings: Settings of an installation with an archive. No other program may write to the archive.
+        log: The installation's log, empty.
+        outcomes: Approximate number of outcomes.
+        cuts: Number of positions at which the archive ends and the topic begins. The archive grows from one to the next.
+        seed: Seed of the outcomes and the cuts.
+        say: Function that is called with lines of progress.
     """
     _create(log)
     with working(settings, log):
@@ -123,7 +123,10 @@ def _is_settled(settings: Settings, log: Log) -> bool:
 
 
 def _verified(settings: Settings, log: Log, where: str) -> Iterator[tuple[str, str | None]]:
-    """What was compared, and what differs: digests with those of the checkpoints that were written live, and all values of boards."""
+    """Compare a new fold with the checkpoints and boards of the live fold.
+
+    Yields the name of each comparison, and its difference or None.
+    """
     with store_of(settings) as store:
         for number in range(PARTITIONS):
             for one in verify_partition(number, log, CheckpointStore(settings.checkpoint_url), store.live):

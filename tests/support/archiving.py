@@ -1,4 +1,4 @@
-"""What the shard and the engine of an installation with an archive do, step by step."""
+"""Steps of a shard and an engine with an archive, for tests that run them one by one."""
 
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
@@ -17,7 +17,10 @@ def fold(settings: Settings, log: Log, start: int, stop: int) -> None:
 
 
 def archive(settings: Settings, lost: Ranges = ()) -> int:
-    """Archive what the newest checkpoint covers, as the engine does; the position. lost: what an operator accepted as lost."""
+    """Archive up to the newest checkpoint, as the engine does. Returns the archive's position.
+
+    lost: ranges of offsets that an operator accepted as lost.
+    """
     newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
     assert newest is not None
     found = append_partition(settings, newest, {}, lost=lost)
@@ -40,7 +43,7 @@ def served(log: Log) -> int:
 
 
 def failed(settings: Settings) -> str:
-    """Why the generation that is built failed, as readers see it."""
+    """Published reason why the generation under construction failed; empty without a failure."""
     with store_of(settings) as store:
         head = store.live.head(simulated.POOL)
     return (head.building.failed if head is not None and head.building is not None else None) or ""

@@ -1,7 +1,7 @@
-"""Machine code that differs between machines."""
+"""Recognize machine code whose results differ between machines."""
 
 import re
 from typing import Final
 
 FORBIDDEN: Final = re.compile(r"v?fn?m(add|sub)|[$\s](exp2?|expm1|log2?|log1p|pow|fma)\b")
-"""Fused operations, and calls of the machine's library of mathematics."""
+"""Fused multiply-add instructions, and calls of functions of the system's math library."""

@@ -1,4 +1,4 @@
-"""Heads and solved boards for tests of the store and of what reads it."""
+"""Heads and solved boards, for tests of the store and of its readers."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from services.boards.store.protocol import PoolHead
 
 
 class Content:
-    """A judge who finds nothing wrong."""
+    """Fake checks of a publisher: all heads were folded from the log, and all epochs are superseded."""
 
     def was_folded_from_the_log(self, _head: PoolHead) -> bool:
         return True
@@ -41,7 +41,7 @@ def head_of(
 
 
 def rows_of(ratings: Sequence[tuple[str, float | None]]) -> list[AgentRow]:
-    """Rows, best first, with competition ranks."""
+    """Rows in descending order of ratings, with competition ranks (1, 2, 2, 4)."""
     order = sorted(ratings, key=lambda pair: (-(pair[1] or 0.0), pair[0]))
     first: dict[float, int] = {}
     for i, (_, rating) in enumerate(order):

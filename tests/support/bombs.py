@@ -1,4 +1,4 @@
-"""Compressed batches that ask for far more memory than they take, made without taking it."""
+"""Make compressed batches that need far more memory after decompression, without using that memory."""
 
 import io
 import struct
@@ -21,7 +21,7 @@ _HEADER: Final = ">qiibIhiqqqhii"
 
 
 def record_bytes(size: int, byte: bytes = b" ") -> Iterator[bytes]:
-    """The bytes of one record of a batch, with a value of `size` equal bytes, in pieces."""
+    """Yield the bytes of a batch's record in pieces. Its value is `byte`, repeated `size` times."""
     body = bytearray([0])
     for number in (0, 0, -1, size):  # time, offset, no key, value
         encode_varint(number, body.append)
@@ -34,7 +34,7 @@ def record_bytes(size: int, byte: bytes = b" ") -> Iterator[bytes]:
 
 
 def compressed(name: str, pieces: Iterator[bytes]) -> bytes:
-    """The pieces, packed one after another."""
+    """Compress pieces one after the other. name: codec, a key of `CODECS`."""
     out = io.BytesIO()
     if name == "gzip":
         pack = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -60,14 +60,14 @@ def compressed(name: str, pieces: Iterator[bytes]) -> bytes:
 
 
 def batch(name: str, packed: bytes, records: int = 1, base: int = 0) -> bytes:
-    """A batch of format 2 around compressed records."""
+    """Kafka batch of format 2 with compressed records."""
     fields = (CODECS[name], records - 1, 0, 0, -1, -1, -1, records)
     checked = struct.pack(">hiqqqhii", *fields) + packed
     return struct.pack(">qiibI", base, len(checked) + 9, 0, 2, calc_crc32c(checked)) + checked
 
 
 def drop(bootstrap: str, topic: str, partition: int, size: int, seconds: float) -> int:
-    """Send one batch that holds `size` bytes after decompression, by a producer of its own. Its offset."""
+    """Send a batch that has `size` bytes after decompression, by a new producer. Returns its offset."""
     bomb = compressed("zstd", record_bytes(size))
     encode = default_records.zstd_encode
     producer = KafkaProducer(bootstrap_servers=bootstrap, compression_type="zstd")
@@ -83,12 +83,12 @@ def drop(bootstrap: str, topic: str, partition: int, size: int, seconds: float) 
 
 @contextmanager
 def peak_memory() -> Iterator[Callable[[], int]]:
-    """Tells by how many bytes this process grew at most since the beginning of the block. Linux only."""
+    """Yields a function that returns the largest growth of this process's memory since the start of the block, in bytes. Linux only."""
     status = Path("/proc/self/status")
 
     def kilobytes(field: str) -> int:
         return int(status.read_text(encoding="ascii").split(f"{field}:")[1].split()[0])
 
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     before = kilobytes("VmRSS")
     yield lambda: (kilobytes("VmHWM") - before) * 1024

@@ -1,4 +1,4 @@
-"""Pages in a real browser without a window."""
+"""Open pages in a real browser without a window."""
 
 import os
 import shutil
@@ -9,11 +9,11 @@ import pytest
 
 BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 NEEDED = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
-"""Skips what it marks where there is no browser."""
+"""Skips the marked test if no browser is installed."""
 
 
 def dump(url: str, path: str) -> tuple[str, str]:
-    """(the document after it ran for some virtual seconds, the console). url: of the site."""
+    """Open a page. Returns its document after 5 s of virtual time, and the lines of the browser's console. url: base URL of the site."""
     with tempfile.TemporaryDirectory(prefix="eqr-chrome-", ignore_cleanup_errors=True) as profile:
         command = [
             str(BROWSER),

@@ -1,4 +1,4 @@
-"""Checkpoints written at once, to their end."""
+"""Write checkpoints synchronously."""
 
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
@@ -7,7 +7,7 @@ _SECONDS = 60.0
 
 
 def try_checkpoint(checkpointer: Checkpointer, now: float, partition: Partition) -> None:
-    """One try that is due at `now`, whether it succeeds or fails."""
+    """Try to write a checkpoint that is due at `now`, and wait until the try has succeeded or failed."""
     while checkpointer.step(now, 1.0, partition) and checkpointer.freezes:
         pass
     if checkpointer._job is not None:

@@ -10,7 +10,7 @@ from services.solve.registry.methods import solve
 
 
 def attacked(waves: int) -> ScoresInput:
-    """The table after the first `waves` waves of the attack, as the demo sends them."""
+    """Table of scores after the first `waves` waves of the attack, as the demo sends them."""
     table: dict[str, dict[str, float]] = {}
     for wave in clones.waves((files("services.demo") / "atari.csv").read_text(), 0.0)[:waves]:
         for event in wave.events:
@@ -20,6 +20,6 @@ def attacked(waves: int) -> ScoresInput:
 
 
 def rated_after(waves: int, method: str, *, margins: str) -> list[tuple[str, float]]:
-    """Agents with a rating after so many waves, best first."""
+    """(agent, rating) of rated agents after the first `waves` waves, best first."""
     rows = solve(method, attacked(waves), {"margins": margins}).agents
     return [(row.agent, row.rating) for row in rows if row.rating is not None]

@@ -1,4 +1,4 @@
-"""`equirank engine` and `equirank api` as processes on a real Kafka broker and a real Redis, and what tests ask of them."""
+"""Run `equirank engine` and `equirank api` as processes, on a real Kafka broker and a real Redis."""
 
 import os
 import signal
@@ -31,11 +31,14 @@ from tests.support.installation import STOP_SECONDS, processes_with, until
 PARTITIONS = 4
 SHARDS = 2
 LINGERING = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
-"""Helpers of Ray's own, which hold nothing of ours. Those of a killed Ray try for a minute to report to it before they end."""
+"""Helper processes of Ray, which hold no data of the installation. After Ray is killed, they try to report to it for a minute, then end."""
 
 
 class Cluster:
-    """One installation: topics under a prefix of its own unless told, checkpoints in `folder`, two shards over four partitions."""
+    """An installation with two shards and four partitions, and with checkpoints in `folder`.
+
+    prefix: prefix of the topics' names; None for a new one.
+    """
 
     def __init__(self, folder: Path, bootstrap: str, redis_url: str, prefix: str | None = None) -> None:
         self.folder, self.bootstrap = folder, bootstrap
@@ -57,7 +60,7 @@ class Cluster:
             "EQUIRANK_METRICS_PORT": str(self._metrics_port),
         }
         self.more: dict[str, dict[str, str]] = {}
-        """Further variables of one program, by its name."""
+        """Program -> its additional environment variables."""
         self.checkpoints = CheckpointStore(self.environment["EQUIRANK_CHECKPOINTS"])
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0, trust_env=False)
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
@@ -65,20 +68,20 @@ class Cluster:
     # -- processes
 
     def start(self, program: str) -> None:
-        """Start `engine` or `api`; its output goes to a file beside its data."""
+        """Start `engine` or `api`. Its output goes to a file in `folder`."""
         with (self.folder / f"{program}.out").open("ab") as output:
             command = [sys.executable, "-m", "services.cli.main", program]
             environment = {**self.environment, **self.more.get(program, {})}
             self._programs[program] = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
     def kill_engine(self) -> None:
-        """SIGKILL of the driver; returns when all that it had started is gone too, but for what `LINGERING` says."""
+        """Kill the engine by SIGKILL, and wait until all processes that it started have ended, except `LINGERING`."""
         self._programs["engine"].kill()
         self._programs["engine"].wait()
         until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended", 30.0)
 
     def replace_engine(self) -> "subprocess.Popen[bytes]":
-        """Start a second engine, whatever the first one does; that one is the caller's business from now on."""
+        """Start a second engine. Returns the process of the first one, which the caller has to end."""
         (self._metrics_port,) = free_ports(1)
         self.environment["EQUIRANK_METRICS_PORT"] = str(self._metrics_port)
         first = self._programs["engine"]
@@ -86,34 +89,34 @@ class Cluster:
         return first
 
     def stop_engine(self) -> None:
-        """TERM, as an orchestrator sends it: shards finish, publish and checkpoint."""
+        """Send SIGTERM, as an orchestrator does, and wait for the end. Shards publish and write checkpoints first."""
         self._programs["engine"].send_signal(signal.SIGTERM)
         assert (status := self._programs["engine"].wait(STOP_SECONDS)) == 0, f"ended with {status}:\n{self.output('engine')[-4000:]}"
 
     def runs(self, program: str) -> bool:
-        """Whether a program that was started is still there."""
+        """Whether a started program still runs."""
         return self._programs[program].poll() is None
 
     def pid(self, program: str) -> int:
         return self._programs[program].pid
 
     def shard_pids(self) -> list[int]:
-        """Processes of shard actors that live."""
+        """Ids of the living processes of shard actors."""
         return [pid for pid, line in self.processes().items() if line.startswith("ray::ShardActor")]
 
     def revive(self) -> list[str]:
-        """Start programs again that ended by themselves, as an orchestrator does; their names."""
+        """Restart programs that have ended, as an orchestrator does. Returns their names."""
         ended = [program for program in self._programs if not self.runs(program)]
         for program in ended:
             self.start(program)
         return ended
 
     def processes(self) -> dict[int, str]:
-        """Every living process of this installation but Kafka and Redis, by pid."""
+        """Process id -> command line of all living processes of this installation, except Kafka and Redis."""
         return processes_with(self._mark, self._mark)
 
     def close(self) -> None:
-        """End all, and hold them to it: nothing may outlive its driver, nor stay after this."""
+        """Kill the programs. Fails if a process that they started does not end; such processes are killed as well."""
         self.client.close()
         for process in self._programs.values():
             process.kill()
@@ -126,7 +129,7 @@ class Cluster:
             until(lambda: not self.processes(), "everything ended by SIGKILL", 10.0)
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        """One command against this installation."""
+        """Run an `equirank` command with the settings of this installation."""
         line = [sys.executable, "-m", "services.cli.main", *command]
         return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
 
@@ -146,7 +149,7 @@ class Cluster:
         assert answer.status_code == 201, answer.text
 
     def head(self, pool: str) -> dict[str, Any]:
-        """What the newest publication of `pool` says; empty before the first."""
+        """Head of a pool's newest publication; empty before the first one."""
         answer = self.client.get(f"/v1/pools/{pool}")
         return (answer.json()["head"] or {}) if answer.status_code == 200 else {}
 
@@ -154,12 +157,12 @@ class Cluster:
         return int(self.head(pool).get(name, -1))
 
     def board(self, pool: str, method: str) -> dict[str, float]:
-        """Agent -> rating of a board; empty while there is none."""
+        """Agent -> rating of a board; empty without a board."""
         answer = self.client.get(f"/v1/pools/{pool}/boards/{method}", params={"count": 1000})
         return {row["agent"]: row["rating"] for row in answer.json()["rows"]} if answer.status_code == 200 else {}
 
     def metrics(self) -> dict[tuple[str, str], float]:
-        """The engine's metrics: (name, reason or "") -> sum over whatever other labels there are."""
+        """The engine's metrics: (name, label `reason` or "") -> sum over all other labels."""
         text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", trust_env=False).text
         found: dict[tuple[str, str], float] = {}
         for family in text_string_to_metric_families(text):
@@ -169,31 +172,31 @@ class Cluster:
         return found
 
     def settled_metrics(self) -> dict[tuple[str, str], float]:
-        """The engine's metrics, once they tell of every record that is in the log now."""
+        """The engine's metrics, after they include all records that are in the log now."""
         with self.log() as log:
             end = sum(log.outcomes.end(number) for number in range(PARTITIONS))
         until(lambda: self._told() == end, "the metrics tell of the whole log", 30.0)
         return self.metrics()
 
     def _told(self) -> float | None:
-        """Records that the metrics tell of; None while an engine that was killed is not back."""
+        """Sum of the partitions' positions in the metrics; None while no engine answers."""
         try:
             return self.metrics().get(("equirank_partition_position", ""))
         except httpx.TransportError:
             return None
 
-    # -- the logs, with Kafka's own clients where ours are under test
+    # -- the logs; Kafka's own clients replace the tested ones
 
     @property
     def topic(self) -> str:
         return f"{self.prefix}outcomes"
 
     def producer(self, compression: str | None = None) -> KafkaProducer:
-        """A plain kafka-python producer, as a stranger would make it (kafka-python asks for larger records to be allowed)."""
+        """A plain kafka-python producer, as another program uses it. Its default size limit for requests is too low for large records."""
         return KafkaProducer(bootstrap_servers=self.bootstrap, compression_type=compression, max_request_size=8 << 20)
 
     def dead_letters(self) -> list[dict[str, Any]]:
-        """Every dead letter, as another consumer reads it."""
+        """All dead letters, read by a plain kafka-python consumer."""
         where = TopicPartition(f"{self.prefix}dead-letters", 0)
         consumer = KafkaConsumer(bootstrap_servers=self.bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
         try:
@@ -207,7 +210,7 @@ class Cluster:
 
     @contextmanager
     def log(self) -> Iterator[Log]:
-        """Our own view of its topics."""
+        """The installation's log, opened by the tested code."""
         log = open_kafka_log(Connection(self.bootstrap), PARTITIONS, topic_prefix=self.prefix)
         try:
             yield log
@@ -215,7 +218,7 @@ class Cluster:
             log.close()
 
     def owners(self) -> dict[int, int]:
-        """Partition -> process that took it over last, by the control log."""
+        """Partition -> id of the process that took it over last, by the control log."""
         owners: dict[int, int] = {}
         with self.log() as log:
             end, position = log.control.end(0), 0
@@ -229,7 +232,7 @@ class Cluster:
         return owners
 
     def manifests(self) -> list[Manifest]:
-        """The newest checkpoint of each partition that has one."""
+        """Manifests of the newest checkpoints, at most one for each partition."""
         found = [self.checkpoints.newest(number) for number in range(PARTITIONS)]
         return [manifest for manifest in found if manifest is not None]
 
@@ -247,7 +250,7 @@ class Cluster:
 
 @contextmanager
 def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster]:
-    """A running cluster that is ended on the way out, with everything it had started."""
+    """A running cluster. All of its processes are ended at the end of the block."""
     one = Cluster(folder, bootstrap, redis_url)
     try:
         one.start("api")
@@ -258,7 +261,7 @@ def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster
 
 
 def refolded(log: Log) -> dict[str, str]:
-    """Digest of every pool when the log is folded again, in this process, from its beginning."""
+    """Pool -> digest after a new fold of the log from its beginning, in this process."""
     control = ControlLog(log.control)
     directory = FixedDirectory(control.refresh())
     partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}

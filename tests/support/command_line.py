@@ -1,4 +1,4 @@
-"""The command line on an installation, in the test's own process."""
+"""Run commands on an installation, in the process of the test."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from services.runtime.settings import Settings
 from tests.support.worker import PARTITIONS
 
 Run = Callable[..., str]
-"""Takes the words of a command, requires that it succeeds, and returns what it printed."""
+"""Function that runs a command, given as words. It fails if the command fails, and returns the printed text."""
 
 
 def command_line(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Commands find data folder and store of `settings` in the environment."""
+    """Return a function that runs commands on the installation of `settings`. Environment variables name its data folder and store."""
     monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
     monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
     monkeypatch.setenv("EQUIRANK_PARTITIONS", str(PARTITIONS))

@@ -1,4 +1,4 @@
-"""A log with a damaged batch, of which the first records can be read or not."""
+"""A topic with a damaged batch. Its first records may be readable."""
 
 import pytest
 
@@ -6,7 +6,10 @@ from services.log.protocol import BatchDamaged, Reader, Record, Topic
 
 
 class _Reader:
-    """Offsets of one partition from `base` to before `end` are a damaged batch, and those from `begin` on cannot be read."""
+    """Reader of a topic with a damaged batch.
+
+    batch: partition, first offset of the batch, its first unreadable offset, and the offset after it.
+    """
 
     def __init__(self, reader: Reader, batch: tuple[int, int, int, int], positions: dict[int, int]) -> None:
         self._reader, self._batch, self._at = reader, batch, dict(positions)
@@ -27,6 +30,9 @@ class _Reader:
 
 
 def damage(topic: Topic, monkeypatch: pytest.MonkeyPatch, batch: tuple[int, int, int, int]) -> None:
-    """Let a topic have a damaged batch from now on. batch: partition, first offset, first one that cannot be read, and end."""
+    """Give a topic a damaged batch from now on.
+
+    batch: partition, first offset of the batch, its first unreadable offset, and the offset after it.
+    """
     reader = topic.reader
     monkeypatch.setattr(topic, "reader", lambda positions: _Reader(reader(positions), batch, positions))

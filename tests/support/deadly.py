@@ -1,8 +1,9 @@
-"""A shard's process that ends by SIGKILL when it folds a certain outcome, as the kernel ends one that takes too much memory.
+"""Run a shard's process that kills itself by SIGKILL when it folds a given outcome, as the kernel kills a process without memory.
 
-`python -m tests.support.deadly DATA REDIS ID POSITIONS LIVES` runs LIVES workers in turn on the SQLite log in DATA. Each ends when its
-partitions, where they do not stop, have folded to POSITIONS (JSON: partition -> offset), and prints the offsets of isolated partitions as
-JSON. The last line is the list of all exit codes. Each life is a process of its own, forked from one that has imported everything.
+`python -m tests.support.deadly DATA REDIS ID POSITIONS LIVES` runs LIVES workers, one after the other, on the SQLite log in DATA. A worker
+ends when each partition has stopped or has reached its offset in POSITIONS (JSON: partition -> offset). It then prints the offsets of
+isolated partitions as JSON. The last line is the list of all exit codes. Each worker is a separate process, forked from a process that has
+imported all modules.
 """
 
 import json
@@ -31,7 +32,7 @@ from tests.support.worker import PARTITIONS, SETTINGS
 
 
 def deadly(outcome: str) -> None:
-    """From now on, whoever folds the outcome with this id dies."""
+    """Let this process kill itself when it folds the outcome with this id."""
     fold, ids = PoolState.fold, pack([outcome])
     deadly_hash = hash128(ids.bytes, ids.start)[0]
 

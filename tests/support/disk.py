@@ -1,4 +1,4 @@
-"""A small disk of a test's own, really mounted, and what fills it."""
+"""Mount a small disk for a test, and fill it."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def mounted(folder: Path, size: int) -> Iterator[Path]:
-    """A disk of `size` bytes at `folder`, which is made. Skips where nothing may be mounted."""
+    """Make `folder`, and mount a disk of `size` bytes there (tmpfs). Skips the test without the permission to mount."""
     folder.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, text=True, check=False)
     if made.returncode != 0:
@@ -22,7 +22,7 @@ def mounted(folder: Path, size: int) -> Iterator[Path]:
 
 
 def fill(folder: Path, left: int = 0) -> Path:
-    """Take all room but about `left` bytes; the file that takes it."""
+    """Fill a disk except for about `left` bytes. Returns the path of the file that occupies the space."""
     ballast = folder / "ballast"
     with ballast.open("ab", buffering=0) as file:
         size = 65536

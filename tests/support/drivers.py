@@ -1,4 +1,4 @@
-"""`equirank engine` as processes on a SQLite log, a real Redis and whatever Ray they are told; what tests ask of them."""
+"""Run `equirank engine` processes on a SQLite log, a real Redis and a given Ray."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ from tests.support.worker import HOME, PARTITIONS, published
 
 
 class Drivers:
-    """Engines on one log and one Ray, one after the other or two at once."""
+    """Engines that share a log and a Ray, one after the other or two at the same time."""
 
     def __init__(self, folder: Path, ray_address: str, redis_url: str) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Drivers:
         return (self.folder / "engine.out").read_text()[-4000:]
 
     def owners(self) -> dict[int, int]:
-        """Partition -> process that took it over last."""
+        """Partition -> id of the process that took it over last."""
         found: dict[int, int] = {}
         reader = self.log.control.reader({0: 0})
         while reader.position(0) < self.log.control.end(0):
@@ -74,7 +74,7 @@ class Drivers:
         self.log.close()
 
     def checkpointed(self) -> str | None:
-        """Digest in the newest checkpoint, once that holds the whole log."""
+        """Digest in the newest checkpoint; None while the checkpoint does not cover all records of the log."""
         manifest = CheckpointStore(self.settings.checkpoint_url).newest(HOME)
         return manifest.pools[0].digest if manifest and manifest.position == self.log.outcomes.end(HOME) else None
 
@@ -88,7 +88,7 @@ class Drivers:
         return digest(partition.pools[simulated.POOL].arrays())
 
     def same(self) -> None:
-        """The newest checkpoint is the fold of the log."""
+        """Wait for a checkpoint of all records, and require that a new fold of the log gives its digest."""
         found = until(self.checkpointed, f"a checkpoint of the whole log\n{self.output()}", 60.0)
         assert found == self.refolded()
 

@@ -1,4 +1,4 @@
-"""An eraser for drivers of an engine that has nothing to erase."""
+"""A fake `Eraser` for tests of engines without erasures."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from services.engine.eraser import ErasureHealth
 
 
 class NoErasures:
-    """Implements what the engine's loop asks of an `Eraser`."""
+    """Implements the methods of `Eraser` that the engine's loop calls."""
 
     busy: Collection[int] = ()
 

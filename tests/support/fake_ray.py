@@ -1,4 +1,4 @@
-"""A fake of the module ray, as far as the engine asks it, and answers of remote calls."""
+"""A fake of the module `ray` with the functions that the engine calls."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import ray
 
 
 class Answer:
-    """What a remote call gives; an exception is raised where the answer is read."""
+    """Result of a remote call. `FakeRay.get` raises a value that is an exception."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -16,7 +16,13 @@ class Answer:
 
 
 class FakeRay:
-    """Gives every answer at once while it is `there`. options_given: of actors that were made; killed: actors."""
+    """Fake module. All results are ready at once.
+
+    Attributes:
+        options_given: Options of all started actors.
+        killed: Killed actors.
+        there: Whether `wait` returns results as ready; False simulates a Ray that does not answer.
+    """
 
     exceptions = ray.exceptions
 

@@ -1,4 +1,4 @@
-"""All outcomes of a small file at once."""
+"""Read all outcomes of a small file at once."""
 
 from dataclasses import dataclass
 from pathlib import Path

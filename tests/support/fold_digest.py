@@ -1,6 +1,6 @@
-"""Prints digests of seeded folds, of the default raters and tallies, and of the other raters.
+"""Print digests of seeded folds: of the default raters and tallies, and of the other raters.
 
-Run as a process of its own, so that the processor can be set.
+It runs as a separate process, so that environment variables can select another processor for kernels and libm.
 """
 
 import sys
@@ -37,11 +37,14 @@ ON_REQUEST: tuple[Rater, ...] = (
     Glicko2(),
     Glicko2(deviation=200, tau=1.2, period_seconds=7000),
 )
-"""Raters that a pool has only where it asks for them."""
+"""Raters that a pool has only if its settings select them."""
 
 
 def on_request_digest() -> str:
-    """As the ratings of `fold_digest`, of the other raters, at times that run over five weeks with late outcomes among them."""
+    """SHA-256 over states, prequential sums and read ratings of the raters `ON_REQUEST`, after 6,000 mixed games of 300 agents.
+
+    The games span about five weeks, and some of them arrive late.
+    """
     games = mixed_games(20261120, 6_000, agents=300)
     batch = batch_of(at_times(games, np.random.default_rng(1).integers(-3600, 4600, len(games)).cumsum()))
     arrays = {}
@@ -55,8 +58,8 @@ def on_request_digest() -> str:
 
 
 def fold_digest() -> str:
-    """SHA-256 over ratings, counts and prequential sums of all raters, and over the tallies, after 20,000 mixed games of 500 agents;
-    and over the float sums of a table after 30,000 scores.
+    """SHA-256 over states and prequential sums of the raters `RATERS` and over tallies, after 20,000 mixed games of 500 agents, and over
+    the sums of a score table after 30,000 scores.
     """
     batch = batch_of(mixed_games(20261120, 20_000, agents=500))
     arrays = {}
@@ -71,7 +74,10 @@ def fold_digest() -> str:
 
 
 def measured(seed: int, n: int) -> ScoreTable:
-    """Three scores a measurement, drawn as whole numbers and divided, which rounds alike everywhere; weights of all sizes."""
+    """Table of `n` outcomes with three scores each, and with weights from 0.001 to 1000.
+
+    Scores are integers divided by 997, because division rounds equally on all processors.
+    """
     rng, table = np.random.default_rng(seed), ScoreTable()
     batch = ScoreBatch(
         start=np.arange(0, 3 * n + 1, 3),

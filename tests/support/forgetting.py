@@ -1,4 +1,4 @@
-"""A log of finite retention that forgets when a test says so."""
+"""A log with a finite retention, whose records a test drops."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from tests.support.worker import HOME
 
 @contextmanager
 def forgetful(settings: Settings) -> Iterator[Log]:
-    """The installation's log, with a retention of an hour, as Kafka's topics tell it."""
+    """Log of an installation whose outcome topic reports a retention of one hour, as a Kafka topic does."""
     with closing(open_log(settings)) as log:
         log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]
         yield log
 
 
 def forget(settings: Settings, offset: int) -> None:
-    """As retention does: what stands before `offset` is no longer in the log."""
+    """Delete the records below `offset`, as a retention does."""
     with sqlite3.connect(settings.data / "log.sqlite") as file:
         file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
         file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))

@@ -1,4 +1,4 @@
-"""Seeded streams of games as plain data, and as batches. Drawn by integers only, so that a seed means the same everywhere."""
+"""Seeded streams of games, as plain data and as batches. Only integers are drawn, so a seed gives the same games on every machine."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,14 @@ from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 
 
 class Game(NamedTuple):
-    """sides: (members, place) pairs; weight: units of 2**-20; key: stands for the hash of its id; time: seconds since 1970."""
+    """A game.
+
+    Attributes:
+        sides: (members, place) of each side; members are agent ids.
+        weight: Weight in units of 2**-20.
+        key: Two words in place of the hash of the game's id.
+        time: Seconds since 1970.
+    """
 
     sides: tuple[tuple[tuple[int, ...], int], ...]
     weight: int = WEIGHT_ONE
@@ -17,18 +24,18 @@ class Game(NamedTuple):
 
 
 def game(*members, places=None, weight=WEIGHT_ONE, key=(1, 0), time=0.0):
-    """A game of the sides `members` (an id or a tuple of ids), best first unless `places` are given."""
+    """Make a game. members: sides, each an agent id or a tuple of ids; places: places of the sides; None for 1, 2, 3, ..."""
     teams = [m if isinstance(m, tuple) else (m,) for m in members]
     return Game(tuple(zip(teams, places or range(1, len(teams) + 1), strict=True)), weight, key, time)
 
 
 def at_times(games, times):
-    """`games` with other times."""
+    """Return `games` with these times, in seconds since 1970."""
     return [g._replace(time=float(time)) for g, time in zip(games, times, strict=True)]
 
 
 def batch_of(games):
-    """`games` as columns."""
+    """Return `games` as a batch of columns."""
     sides = [side for g in games for side in g.sides]
     return OutcomeBatch(
         side_start=np.cumsum([0] + [len(g.sides) for g in games], dtype=np.int64),
@@ -43,13 +50,16 @@ def batch_of(games):
 
 
 def mixed_games(seed, n, agents=40):
-    """One against one (half of them), free-for-alls of 7, teams of unequal size, ties among them, weights of all sizes."""
+    """Draw `n` games: half are one against one, the others have 7 single agents, or teams of equal or unequal size. Places may tie.
+
+    Weights are 1 in half of the games, and from 0.001 to 8 in the others.
+    """
     rng = np.random.default_rng(seed)
     return [_game_of(rng, agents)._replace(key=(seed, number)) for number in range(1, n + 1)]
 
 
 def duels(seed, n, agents=40):
-    """One against one only, ties among them, weights of all sizes."""
+    """Draw `n` games of one against one. Places may tie; weights are as in `mixed_games`."""
     rng = np.random.default_rng(seed)
     return [_drawn(rng, agents, (1, 1))._replace(key=(seed, number)) for number in range(1, n + 1)]
 

@@ -1,4 +1,4 @@
-"""Simulated games as an API takes them."""
+"""Simulated games as JSON for the API."""
 
 from typing import Any
 
@@ -8,6 +8,6 @@ from services.demo import simulated
 
 
 def outcomes(start: int, stop: int) -> list[dict[str, Any]]:
-    """Games `start` to `stop`, each with an id of its own."""
+    """Games from number `start` to before `stop`, with different ids."""
     games = [msgspec.to_builtins(simulated.game(i, float(i))) for i in range(start, stop)]
     return [{"v": 1, **{name: game[name] for name in ("pool", "id", "time", "sides")}} for game in games]

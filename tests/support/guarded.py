@@ -1,9 +1,9 @@
-"""The scanner of game records on memory that ends at a page which nobody may touch: a read or a write past an end is a SIGSEGV.
+"""Run the scanner of game records on memory before a guarded page: a read or write past the end of the memory causes SIGSEGV.
 
-`python -m tests.support.guarded SEED COUNT` scans valid, cut, mutated and hostile records, each so that its end marker is the last byte
-before such a page, into columns that end at such pages as well; it prints how many records it scanned, and how many of them were plain.
-`python -m tests.support.guarded short SEED COUNT` does so without the last end marker, into columns that are too small.
-`python -m tests.support.guarded past-the-end` reads one byte too many, to show that this ends the process.
+`python -m tests.support.guarded SEED COUNT` scans polls of valid, cut, changed and hostile records. The last end marker of a poll is the
+last byte before a guarded page, and all columns end at guarded pages. It prints the number of polls, and of those with plain records.
+`python -m tests.support.guarded short SEED COUNT` does the same without the last end marker, with columns that are too small.
+`python -m tests.support.guarded past-the-end` reads one byte past the end, to show that this ends the process.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def guarded(size: int) -> NDArray[np.uint8]:
-    """uint8 (size,), whose last byte is followed by a page that may be neither read nor written."""
+    """Array uint8 (size,) that ends at a guarded page. This page can be neither read nor written."""
     pages = -(-max(size, 1) // _PAGE)
     memory = mmap.mmap(-1, (pages + 1) * _PAGE)
     whole = np.frombuffer(memory, np.uint8)
@@ -44,11 +44,11 @@ def guarded(size: int) -> NDArray[np.uint8]:
 
 
 _KEPT: Final[dict[int, list[NDArray[np.uint8]]]] = defaultdict(list)
-"""Memory before guarded pages by its number of pages: the columns of each poll take that of the poll before, as mapping it takes time."""
+"""Number of pages -> memory before guarded pages. Polls reuse the memory of earlier polls, because mapping memory takes time."""
 
 
 class _Guarded:
-    """numpy, but that `empty` takes memory before a guarded page."""
+    """The module numpy with another `empty`, whose arrays end at a guarded page."""
 
     def __init__(self) -> None:
         self._taken = Counter[int]()
@@ -66,7 +66,7 @@ class _Guarded:
 
 
 def columns_for(size: int) -> ColumnBuffers:
-    """Columns as the scanner makes them, each of which ends at a guarded page. They hold until columns of the next poll are made."""
+    """Columns as the scanner makes them, each of which ends at a guarded page. The next call reuses their memory."""
     try:
         buffers.np = _Guarded()  # type: ignore[assignment]
         return ColumnBuffers(size)
@@ -75,7 +75,10 @@ def columns_for(size: int) -> ColumnBuffers:
 
 
 def scan(records: Sequence[bytes], *, short: bool = False) -> int:
-    """Scan records as one poll; the number of outcomes in plain ones. short: the last end marker is missing, and columns are too small."""
+    """Scan records as one poll. Returns the number of outcomes in plain records.
+
+    short: leave out the last end marker, and use columns that are too small.
+    """
     data = END.join([*records, b""])[: -1 if short else None]
     memory = guarded(len(data))
     memory[:] = np.frombuffer(data, np.uint8)
@@ -86,7 +89,7 @@ def scan(records: Sequence[bytes], *, short: bool = False) -> int:
 
 
 def record(rng: random.Random) -> bytes:
-    """A plain record of one or more games, in any order and spacing."""
+    """Draw a plain record of one or more games, with any order of fields and any spacing."""
     found = [_game(rng) for _ in range(rng.choice((1, 1, 2, 5)))]
     space = rng.choice(("", " ", "\n\t"))
     text = json.dumps(found[0] if len(found) == 1 else found, separators=("," + space, ":" + space), ensure_ascii=rng.random() < 0.5)
@@ -107,7 +110,7 @@ def _game(rng: random.Random) -> dict[str, Any]:
 
 
 def damaged(rng: random.Random, plain: bytes) -> bytes:
-    """`plain` with bytes changed, doubled, cut out or cut off."""
+    """Copy of `plain` with bytes changed, repeated, inserted or removed, or with its end cut off."""
     data = bytearray(plain)
     for _ in range(rng.choice((1, 1, 2, 8))):
         at = rng.randrange(len(data) + 1)
@@ -126,7 +129,7 @@ def damaged(rng: random.Random, plain: bytes) -> bytes:
 
 
 def polls(seed: int, count: int) -> Iterator[list[bytes]]:
-    """Polls of one record, so that it ends at the guarded page, and some of several."""
+    """Draw polls. Most have a single record, which then ends at the guarded page; the `count` random polls have one or four records."""
     rng = random.Random(seed)
     plain = record(rng)
     yield from ([plain[:end]] for end in range(len(plain) + 1))
@@ -137,7 +140,7 @@ def polls(seed: int, count: int) -> Iterator[list[bytes]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """See the module."""
+    """Run the command that the module's docstring describes."""
     if arguments == ["past-the-end"]:
         print(guarded(8).ctypes.data, ctypes.string_at(int(guarded(8).ctypes.data), 9))  # noqa: T201
         return

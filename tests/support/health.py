@@ -1,4 +1,4 @@
-"""What a shard tells the engine of itself."""
+"""Make a shard's health report."""
 
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
@@ -6,7 +6,7 @@ from services.shard.health import WorkerHealth
 
 
 def health_of(owner: str) -> WorkerHealth:
-    """Of a shard that folded five records and holds no partition. owner: its name, host and process."""
+    """Health of a shard that folded five records and owns no partition. owner: name, host and process id of the shard."""
     return WorkerHealth(
         owner=owner,
         progress_at=0.0,

@@ -1,4 +1,4 @@
-"""Texts that somebody sends to hold a process, and a measure of how the time to read them grows."""
+"""Hostile texts that try to block a process, and a measure of the growth of reading time with the size of a text."""
 
 import gc
 import time
@@ -10,9 +10,10 @@ MOST_BYTES: Final = 1 << 20
 _LADDER: Final = (1 << 14, 1 << 16, 1 << 18, MOST_BYTES)
 _STEP: Final = 4
 _MOST_GROWTH: Final = 3.0
-"""Of the time beyond the size's own growth: linear is 1, n log n hardly more, a table that outgrows the cache up to 2.7, quadratic 4."""
+"""Maximum growth of the time, divided by the growth of the size. It is 1 for linear time, slightly more for n log n, up to 2.7 for a table
+that becomes larger than the cache, and 4 for quadratic time."""
 _FLOOR_SECONDS: Final = 0.15
-"""Shorter times hold nobody, and measure the cache of the processor instead of the algorithm."""
+"""Shorter times are always allowed: they block no process, and depend on the processor's cache more than on the algorithm."""
 _TRIES: Final = 5
 
 
@@ -21,7 +22,7 @@ def _filled(head: bytes, part: bytes, tail: bytes, size: int) -> bytes:
 
 
 def _numbered(head: bytes, part: bytes, tail: bytes, size: int) -> bytes:
-    """As `_filled`, with a number of seven digits for %d in each part, so that all of them differ."""
+    """As `_filled`, but in each part a different number of seven digits replaces %d."""
     count = max(0, (size - len(head) - len(tail)) // (len(part) + 5))
     return head + b"".join([part % (1_000_000 + i) for i in range(count)]) + tail
 
@@ -96,18 +97,27 @@ JSON_FAMILIES: Final[Mapping[str, Callable[[int], bytes]]] = {
     "outcomes without ids": _repeats(b"[" + _ITEM % 1, b"," + _ITEM.replace(b'"id":"i%d",', b""), b"]"),
     "retractions": _counts(b"[" + _ITEM % 1, b',{"v":1,"id":"r%d","pool":"p","time":0,"retracts":"b"}', b"]"),
 }
-"""Name -> the text of about so many bytes."""
+"""Name -> function that makes a text of about the given size in bytes."""
 
 
 def fitting(make: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """A family that keeps within the size of a record: what is larger is refused by its length alone."""
+    """Limit a family's texts to the size of a record, because longer records are refused without being read."""
     return lambda size: make(min(size, MOST_BYTES) - 512)
 
 
 def growth(make: Callable[[int], bytes], read: Callable[[bytes], object], most: int = MOST_BYTES) -> str | None:
-    """How much faster than the text's size the time to read it grows, in words; None where it does not.
+    """Measure whether the time to read a text grows too fast with its size.
 
-    CPU time of this thread at sizes four times one another up to `most`, the least of some tries: another process makes it hardly longer.
+    CPU time of this thread is measured at sizes that grow by a factor of 4. A time that is too long is measured up to 5 more times, and the
+    shortest one counts, so that other processes have little effect.
+
+    Args:
+        make: Makes a text of about the given size in bytes.
+        read: Reads a text.
+        most: Largest size in bytes.
+
+    Returns:
+        Description of the first growth above the limit; None if all are within it.
     """
     before = None
     with _uncollected():
@@ -128,7 +138,7 @@ def growth(make: Callable[[int], bytes], read: Callable[[bytes], object], most: 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles, which would also walk what other tests left."""
+    """Disable the garbage collector, because it would also visit objects of other tests."""
     gc.disable()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Pools with everything that insight looks for, and what it found there as a board."""
+"""Pools that contain everything that insight reports, and the report as a board."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from services.solve.insight import job as insight
 from services.solve.problems.inputs import GamesInput
 
 NAMES = ("rock", "scissors", "paper", "rock-copy", "pebble", "stranger", "other")
-"""A cycle, a copy of one of its agents, one who loses to all, and two who met nobody but each other."""
+"""Three agents in a cycle, a copy of one of them, an agent that mostly loses, and two agents that played only against each other."""
 WINS = np.array(
     [
         [0, 80, 20, 25, 90, 0, 0],
@@ -32,29 +32,29 @@ STANDINGS = (
 
 
 def places(sides: int = 2) -> PlaceCounts:
-    """Some places in fields of so many sides."""
+    """Tally of a place in outcomes with `sides` sides."""
     return PlaceCounts(*(np.array([value], np.int32) for value in (0, sides, 0, 1)), np.array([1.0]))
 
 
 def games(wins: np.ndarray = WINS, sides: int = 2) -> GamesInput:
-    """A pool of games with these wins."""
+    """Tallies of a pool with these wins (m, m)."""
     return GamesInput(NAMES[: len(wins)], PairCounts.from_dense(wins), places(sides))
 
 
 def forecasts() -> dict[str, Prequential]:
-    """Sums of two online methods, one of which saw nothing yet."""
+    """Prequential sums of two online methods. Those of `elo` are empty."""
     seen = Prequential()
     seen.counts[:], seen.sums[:] = (1 << 22, 1 << 21), (2.0, 1.0, 0.5)
     return {"sco": Prequential(), "elo": seen}
 
 
 def result() -> SolveResult:
-    """All that insight finds."""
+    """Report on the pool of `games()`."""
     return insight.solve(games(), OUTCOMES, STANDINGS, forecasts())
 
 
 def board(pool: str, *, position: int = 7, error: str | None = None) -> SolvedBoard:
-    """The same, as it is published."""
+    """The report of `result()` as a published board."""
     return SolvedBoard(
         pool=pool,
         generation=1,

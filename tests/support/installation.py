@@ -1,4 +1,4 @@
-"""A whole `equirank up` in a folder of its own, as a user starts it, and what tests ask of it."""
+"""Run `equirank up` in a separate folder, as a user does, with commands and requests for tests."""
 
 import json
 import os
@@ -22,7 +22,7 @@ STOP_SECONDS = 45.0
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = START_SECONDS) -> Any:
-    """The first true answer of `condition`; fails after `seconds`."""
+    """Call `condition` until its result is true, and return the result. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -36,7 +36,7 @@ class Installation:
     """A running `equirank up`."""
 
     directory: Path | None = None
-    """Working directory of its commands; None: that of the tests."""
+    """Working directory of commands; None for that of the tests."""
 
     def __init__(self, data: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
@@ -62,7 +62,7 @@ class Installation:
         return self._output.read_text()
 
     def ready(self) -> "Installation":
-        """Wait until it tells where it answers."""
+        """Wait until `up.json` contains the addresses."""
         until(lambda: self.process.poll() is not None or (self.data / "up.json").exists(), f"ready\n{self.output}")
         assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.output}"
         self.api = json.loads((self.data / "up.json").read_bytes())["api"]
@@ -71,13 +71,13 @@ class Installation:
         return self
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
-        """One command against this installation."""
+        """Run an `equirank` command with the settings of this installation."""
         return subprocess.run(
             self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=300, check=False
         )
 
     def get(self, path: str) -> Any:
-        """The JSON at `path`; None while it is not there."""
+        """JSON of a GET request; None if the request fails."""
         try:
             with urllib.request.urlopen(self.api + path, timeout=10.0) as answer:
                 return json.load(answer)
@@ -98,17 +98,17 @@ class Installation:
             return error.code, json.load(error)
 
     def outcomes(self, pool: str) -> int:
-        """How many outcomes of `pool` readers see."""
+        """Number of published outcomes of a pool; -1 before the first publication."""
         head = self.head(pool)
         return -1 if head is None else int(head["outcomes"])
 
     def head(self, pool: str) -> dict[str, Any] | None:
-        """What the newest publication of `pool` says."""
+        """Head of a pool's newest publication; None if the request fails or nothing is published."""
         found = self.get(f"/v1/pools/{pool}")
         return None if found is None else found["head"]
 
     def shard_pids(self) -> list[int]:
-        """Processes that fold now, by the newest takeovers in the control log."""
+        """Ids of the processes that own partitions, by the newest takeovers in the control log."""
         log = open_sqlite_log(self.data / "log.sqlite", 8)
         reader = log.control.reader({0: 0})
         newest: dict[int, int] = {}
@@ -121,25 +121,25 @@ class Installation:
         return sorted(set(newest.values()))
 
     def engine_log(self) -> str:
-        """The end of the engine's log."""
+        """Last 4,000 characters of the engine's log file."""
         return (self.data / "logs" / "engine.log").read_text(errors="replace")[-4000:]
 
     def processes(self) -> dict[int, str]:
-        """Every process of this installation that lives, by pid: it has the data folder in its environment, or is its Redis."""
+        """Process id -> command line of all living processes with the data folder in their environment, and of the installation's Redis."""
         return processes_with(f"EQUIRANK_DATA={self.data}", self.redis_socket)
 
     def stop(self) -> None:
-        """Ctrl-C, and wait for the end."""
+        """Send SIGINT (Ctrl-C), and wait for the end."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(STOP_SECONDS)
 
     def close(self) -> None:
-        """End whatever still lives."""
+        """Kill the process if it runs, and wait until all processes of the installation have ended."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
         until(lambda: not self.processes(), "all processes ended", 30.0)
-        if (note := self.data / "ray-folder").exists():  # a killed engine's, which its next start would remove
+        if (note := self.data / "ray-folder").exists():  # of a killed engine; its next start would remove the folder
             shutil.rmtree(note.read_text(), ignore_errors=True)
 
     def _command(self, *command: str) -> list[str]:
@@ -148,7 +148,7 @@ class Installation:
 
 @contextmanager
 def installation(data: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Installation]:
-    """A running installation that is ended on the way out."""
+    """A running installation. It is closed at the end of the block."""
     one = Installation(data, *options, environment=environment)
     try:
         yield one.ready()
@@ -157,7 +157,7 @@ def installation(data: Path, *options: str, environment: Mapping[str, str] | Non
 
 
 def processes_with(environment: str, command: str) -> dict[int, str]:
-    """Living processes with that variable in their environment, or that text in their command line, by pid."""
+    """Process id -> command line of living processes with this variable in their environment, or this text in their command line."""
     found = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():

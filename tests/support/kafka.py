@@ -1,7 +1,7 @@
-"""One real Kafka broker for a whole test run, whatever number of pytest-xdist workers it has.
+"""A real Kafka broker for a test run, shared by all pytest-xdist workers.
 
-The broker runs under `deploy/local/kafka/run --lease`: as long as any worker holds a shared lock on the lease. The kernel drops the
-locks of workers that are killed, so the broker never outlives the run.
+`deploy/local/kafka/run --lease` runs the broker as long as any worker holds a shared lock on the lease file. The kernel releases the locks
+of killed workers, so the broker ends with the test run.
 """
 
 import fcntl
@@ -20,12 +20,12 @@ from deploy.local.kafka.broker import missing
 RUN = Path(__file__).resolve().parents[2] / "deploy" / "local" / "kafka" / "run"
 SECONDS_TO_START = 280.0
 _STARTED: list[subprocess.Popen[bytes]] = []
-"""Kept, so that a runner still busy ending is not reported as forgotten."""
+"""Started processes. The references prevent Python's warning about a process that still runs when its object is deleted."""
 
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The broker's bootstrap address. Skips only where no broker can be had; fails if one could and does not start."""
+    """Bootstrap address of the broker. Skips the test if the machine cannot run a broker; fails if a broker does not start."""
     reason = missing()
     if reason:
         pytest.skip(f"no Kafka broker: {reason}")
@@ -36,7 +36,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def leased_broker(folder: Path) -> Iterator[str]:
-    """The address of the broker of `folder`, started if no one else did; it ends when the last one leaves."""
+    """Address of the broker of `folder`. The first user starts the broker, and it ends after the last user's block."""
     lease, address = folder / "kafka.lease", folder / "kafka.lease.address"
     with (folder / "kafka.start").open("w") as start, lease.open("a") as held:
         fcntl.flock(start, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A file as one problem, for tests that do not slice it."""
+"""Load a file as a single problem, for tests without slices."""
 
 from pathlib import Path
 from typing import Any
@@ -8,5 +8,5 @@ from services.solve.problems.load import Loaded, load_slices
 
 
 def load(path: Path, options: FileOptions | None = None, **how: Any) -> Loaded:
-    """The problem of a whole file. how: as `load_slices` takes it."""
+    """Load all outcomes of a file as one problem. how: further arguments of `load_slices`."""
     return load_slices(path, options, **how)[""]

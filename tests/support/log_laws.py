@@ -1,4 +1,4 @@
-"""The laws of `services.log.protocol`, as functions of a backend: one line in `LAWS` holds every backend to a law."""
+"""Laws of `services.log.protocol`, as test functions of a backend. Tests run all functions in `LAWS` on every backend."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ PATIENCE = 60.0
 
 
 class Backend(Protocol):
-    """One log that may be opened several times, as several processes would."""
+    """A log that can be opened several times, as by several processes."""
 
     def open(self, partitions: int = PARTITIONS) -> Log: ...
     def close(self) -> None: ...
@@ -67,7 +67,7 @@ def values(records: Iterable[Record]) -> list[bytes]:
 
 
 def read(topic: Topic, positions: dict[int, int], count: int, max_records: int = 500) -> dict[int, list[Record]]:
-    """`count` records of a topic, or fewer if they do not come in time."""
+    """Read `count` records of a topic, or fewer if they do not arrive within `PATIENCE` seconds. positions: partition -> first offset."""
     found: dict[int, list[Record]] = {partition: [] for partition in positions}
     reader = topic.reader(positions)
     deadline = time.monotonic() + PATIENCE

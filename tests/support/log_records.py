@@ -10,10 +10,10 @@ def records(values: Sequence[object], offset: int = 0) -> list[Record]:
     """Records with consecutive offsets.
 
     Args:
-        values: What each record holds, one JSON value a record.
+        values: JSON value of each record.
         offset: Offset of the first record.
 
     Returns:
-        One record a value, in the order of `values`, each with log time 0.
+        A record for each value, in the order of `values`, with log time 0.
     """
     return [Record(offset + i, json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]

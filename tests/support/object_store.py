@@ -1,4 +1,4 @@
-"""A real S3-compatible server on loopback: versitygw, which deploy/local/s3 builds. Tests that want it skip where it cannot be built."""
+"""A real S3-compatible server on loopback: versitygw, which deploy/local/s3 builds. Tests are skipped if it cannot be built."""
 
 import os
 import socket
@@ -16,12 +16,12 @@ from tests.support.installation import until
 
 _BUILD: Final = Path(__file__).resolve().parents[2] / "deploy" / "local" / "s3" / "build"
 USER: Final = "equirank"
-SECRET: Final = "store-pw"  # noqa: S105 - of a server that lives as long as a test
+SECRET: Final = "store-pw"  # noqa: S105 - of a server that runs only during a test
 BUCKET: Final = "ratings"
 
 
 def program() -> str:
-    """Path of the server's program. Skips the test where it cannot be built."""
+    """Path of the server's program. Skips the test if it cannot be built."""
     built = subprocess.run([_BUILD], capture_output=True, text=True, check=False)
     if built.returncode == 77:
         pytest.skip(built.stderr.strip())
@@ -31,7 +31,7 @@ def program() -> str:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Mapping[str, str]]:
-    """The variables by which clients find a server that keeps an empty bucket in a folder."""
+    """Start a server with an empty bucket in `folder`. Yields the environment variables that clients need."""
     (folder / "objects" / BUCKET).mkdir(parents=True)
     (port,) = free_ports(1)
     server = subprocess.Popen(

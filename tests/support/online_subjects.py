@@ -1,4 +1,4 @@
-"""Online raters and their readable twins, for tests that run on every rater: each rater with its defaults and with other settings."""
+"""All online raters with their readable twins, as test parameters: each rater with default and with other settings."""
 
 import pytest
 

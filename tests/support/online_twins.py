@@ -1,4 +1,4 @@
-"""Readable twins of the online raters: the formulas in plain Python with libm's exp, a dict of ratings, no kernels."""
+"""Readable twins of the online raters: the formulas in plain Python, with libm's exp and dicts of ratings, without kernels."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from ratings_core.records.outcomes import WEIGHT_ONE
 
 @dataclass
 class Book:
-    """What a twin leaves: ratings and outcome counts by agent, prequential sums."""
+    """Result of a twin: ratings and outcome counts by agent, and prequential sums."""
 
     start: float
     rating: dict = field(default_factory=dict)
-    other: dict = field(default_factory=dict)  # what else an agent has, by the column's name and the agent
+    other: dict = field(default_factory=dict)  # column -> agent -> value, of further columns
     outcomes: dict = field(default_factory=dict)
     weight: float = 0.0
     decided: float = 0.0
     log_loss: float = 0.0
     brier: float = 0.0
     discordance: float = 0.0
-    doubtful: float = 0.0  # part of the discordance that hangs on whether a difference of moved ratings is exactly 0
+    doubtful: float = 0.0  # part of the discordance of differences near 0, which rounding may make exactly 0
 
     def side(self, members):
         return sum(self.rating.setdefault(m, self.start) for m in members) / len(members)
@@ -42,7 +42,7 @@ def result_between(place, other):
 
 
 def elo_twin(rater, games):
-    """Pairs of an outcome, all from the ratings before it; K weight/(n - 1) sum(S - E)."""
+    """Elo: K weight/(n - 1) sum(S - E) over the pairs of an outcome, with E from the ratings before the outcome."""
     book = Book(rater.start)
     for game in games:
         weight = game.weight / WEIGHT_ONE
@@ -66,7 +66,7 @@ def elo_twin(rater, games):
 
 
 def sco_twin(rater, games):
-    """theta - alpha weight gradient of sum sigmoid((theta_loser - theta_winner)/tau), then clipped to the bounds."""
+    """Soft Condorcet: theta - alpha weight gradient of sum sigmoid((theta_loser - theta_winner)/tau), then clipped to the bounds."""
     book = Book(rater.start)
     for game in games:
         weight = game.weight / WEIGHT_ONE
@@ -107,7 +107,10 @@ def keyed_uniform(seed, key, index):
 
 
 def fenchel_young_twin(rater, games):
-    """theta - alpha weight (ranks of the perturbed ratings - observed ranks), ranks from the worst, tied places shared; then clipped."""
+    """theta - alpha weight (ranks of perturbed ratings - observed ranks), then clipped to the bounds.
+
+    The worst rank is 0. Tied places share the mean of their ranks.
+    """
     book = Book(rater.start)
     for game in games:
         weight = game.weight / WEIGHT_ONE
@@ -140,7 +143,7 @@ def first_vector(rater, agent):
 
 
 def melo_twin(rater, games):
-    """Elo, and c + rate weight/(n - 1) sum((S - E) Omega c_other), all from the values before the outcome."""
+    """Elo for ratings, and c + rate weight/(n - 1) sum((S - E) Omega c_other) for vectors, both from the values before the outcome."""
     book, slope = Book(rater.start), math.log(rater.base) / rater.scale
     vectors = book.other["vector"] = {}
     for game in games:
@@ -172,7 +175,7 @@ def melo_twin(rater, games):
 
 
 def weng_lin_twin(rater, games):
-    """Algorithm 4 of the source, with its sums over q written out."""
+    """Algorithm 4 of the source, with explicit loops for its sums over q."""
     book = Book(rater.mu)
     sigma = book.other["deviation"] = {}
     for game in games:
@@ -211,7 +214,7 @@ def weng_lin_twin(rater, games):
 
 
 def glicko_volatility(phi2, sigma, v, delta, tau):
-    """Step 5 by another root finder."""
+    """New volatility: step 5 of the source, with another root finder."""
     start = math.log(sigma**2)
 
     def f(x):
@@ -231,7 +234,7 @@ class GlickoAgent:
     surprise: float = 0.0
 
     def closed(self, rater):
-        """mu, phi and sigma after the games of the period so far."""
+        """mu, phi and sigma after the games so far of the current period."""
         if not self.information:
             return self.mu, self.phi, self.sigma
         widest = rater.deviation / rater.scale
@@ -250,7 +253,7 @@ class GlickoAgent:
 
 @dataclass
 class GlickoTeam:
-    """Mean strength and its variance, as the members entered the period, and by all that is known now."""
+    """A team's mean strength and its variance: at the start of the period, and (`_now`) after the games so far of the period."""
 
     agents: list
     place: int
@@ -262,7 +265,7 @@ class GlickoTeam:
         self.mu_now, self.variance_now = sum(mu for mu, _, _ in now) / size, sum(phi**2 for _, phi, _ in now) / size**2
 
     def against(self, other):
-        """Information and surprise of a game against another team."""
+        """Information and surprise of a game against `other`."""
         damp = glicko_g(other.variance)
         expected = 1 / (1 + math.exp(-damp * (self.mu - other.mu)))
         return damp**2 * expected * (1 - expected), damp * (result_between(self.place, other.place) - expected)
@@ -273,7 +276,7 @@ def glicko_g(variance):
 
 
 def glicko2_twin(rater, games):
-    """Period by period as the source does it, pairs of an outcome as games of weight 3/(n + 1)."""
+    """Glicko-2 by rating periods as in the source. The pairs of an outcome with n sides count as games of weight 3/(n + 1)."""
     book, agents, clock = Book(rater.start), {}, None
     for game in games:
         weight, period = game.weight / WEIGHT_ONE, math.floor(game.time / rater.period_seconds)

@@ -1,4 +1,4 @@
-"""What is read of records straight as columns, beside what the decoder gives of them."""
+"""Compare the scanner's columns of records with those of the decoder."""
 
 from collections.abc import Sequence
 

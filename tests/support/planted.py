@@ -1,4 +1,4 @@
-"""Pools whose true probabilities are known: transitive, cyclic, mixed, with newcomers, with copies."""
+"""Simulated pools with known true probabilities: transitive, cyclic, mixed, with new agents, with copies."""
 
 from dataclasses import dataclass
 
@@ -30,9 +30,17 @@ class PlantedPool:
         newcomer_games: int = 3,
         ties: float = 0.0,
     ) -> "PlantedPool":
-        """Skills normal with deviation `skill`; three types, each ahead of the next by `cyclic` logits; newcomers come after the agents.
+        """Simulate games.
 
-        ties: each game is tied with this probability.
+        Args:
+            seed: Seed of the random numbers.
+            agents: Number of agents that play the `games`.
+            games: Number of games between random pairs.
+            skill: Standard deviation of the normal skills, in logits.
+            cyclic: Advantage of each of three types of agents over the next type, in logits.
+            newcomers: Number of new agents; they come after the others.
+            newcomer_games: Games of each new agent.
+            ties: Probability that a game is tied.
         """
         rng, m = np.random.default_rng(seed), agents + newcomers
         strength, kind = rng.normal(0, skill, m), rng.integers(0, 3, m)
@@ -51,7 +59,7 @@ class PlantedPool:
 
 
 def with_clones(wins: Matrix, *, agent: int, copies: int) -> Matrix:
-    """`wins` with exact copies of an agent appended; copies never met each other or the agent."""
+    """Append exact copies of an agent to `wins` (m, m). Copies have no games against each other or the agent."""
     ids = np.append(np.arange(len(wins)), np.full(copies, agent))
     copied = wins[np.ix_(ids, ids)].copy()
     same = ids[:, None] == ids
@@ -60,9 +68,9 @@ def with_clones(wins: Matrix, *, agent: int, copies: int) -> Matrix:
 
 
 def planted_kappa(seed: int, *, agents: int, met: float, games: int, kappa: float) -> Matrix:
-    """Wins (m, m) in a pool of the model itself: the chance of each pair is drawn from Beta(kappa s, kappa (1 - s)).
+    """Wins (m, m) drawn from the model: a pair's probability is drawn from Beta(kappa s, kappa (1 - s)), with s by the skills.
 
-    Skills are normal with a deviation of 1 logit. met: share of the pairs that met, each `games` times.
+    Skills are normal with a standard deviation of 1 logit. met: probability that a pair played; it then played `games` games.
     """
     rng = np.random.default_rng(seed)
     skill = rng.normal(size=agents)

@@ -13,18 +13,18 @@ def pool_of(name: str = "p", kind: Kind = Kind.GAMES, fold: FoldSettings | None 
 
 
 def first_generation(created: PoolCreated, **fields: Any) -> Generation:
-    """Generation 1 of a pool, from offset 0 on and with the pool's settings; `fields` replace or add to these."""
+    """Generation 1 of a pool, from offset 0, with the pool's settings. fields: fields to add or replace."""
     return Generation(**{"pool": created.pool, "number": 1, "start": 0, "time": 0.0, "fold": created.fold, **fields})
 
 
 def state_of(name: str = "p", kind: Kind = Kind.GAMES, fold: FoldSettings | None = None, **fields: Any) -> PoolState:
-    """The empty state of a new pool. fields: of its generation."""
+    """Empty state of a new pool. fields: fields of its generation."""
     created = pool_of(name, kind, fold)
     return PoolState(created, first_generation(created, **fields))
 
 
 def control_of(*pools: PoolCreated, **fields: Any) -> ControlState:
-    """A control log that knows these pools and the first generation of each. fields: of the generations."""
+    """State of a control log with these pools and their first generations. fields: fields of the generations."""
     control = ControlState()
     for created in pools:
         control.apply(control.position, created)

@@ -1,4 +1,4 @@
-"""pref_voting in a process of its own (`scripts/oracles` makes its environment): one child for a whole run of tests."""
+"""Call pref_voting in a child process with a separate environment, which `scripts/oracles` makes. A test run has a single child."""
 
 import atexit
 import json
@@ -14,7 +14,7 @@ PYTHON = ROOT / ".venv-oracles" / "bin" / "python"
 
 
 class PrefVoting:
-    """Questions are lines of JSON; see tests/oracles/serve.py for what can be asked."""
+    """The child process. Requests are lines of JSON; tests/oracles/serve.py defines them."""
 
     def __init__(self) -> None:
         serve = ROOT / "tests" / "oracles" / "serve.py"
@@ -22,11 +22,11 @@ class PrefVoting:
         atexit.register(self.close)
 
     def ask(self, name: str, **question: Any) -> Any:
-        """The answer; an `OracleError` where pref_voting raised."""
+        """Send a request, and return the answer. Raises `OracleError` if pref_voting raised an exception."""
         return self._reply(name, question)["answer"]
 
     def seconds(self, name: str, **question: Any) -> float:
-        """CPU seconds of the answer, compiled before."""
+        """CPU seconds of a request without compilation: the child runs it twice."""
         return float(self._reply(name, {**question, "times": 2})["seconds"])
 
     def _reply(self, name: str, question: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class PrefVoting:
         return dict(reply)
 
     def close(self) -> None:
-        """Ends the child."""
+        """End the child."""
         assert self._child.stdin
         assert self._child.stdout
         self._child.stdin.close()
@@ -49,17 +49,17 @@ class PrefVoting:
 
 
 class OracleError(RuntimeError):
-    """The oracle failed, not the subject."""
+    """The oracle failed, not the tested code."""
 
 
 def installed() -> bool:
-    """Whether its environment is there, whole."""
+    """Whether the environment of pref_voting exists and is complete."""
     return PYTHON.exists() and (PYTHON.parents[1] / "equirank.stamp").exists()
 
 
 @cache
 def pref_voting() -> PrefVoting:
-    """The child, started when first asked for; skips the test where its environment is not there."""
+    """The child process, started by the first call. Skips the test if the environment of pref_voting is missing."""
     if not installed():
         pytest.skip("pref_voting is not installed: scripts/oracles makes .venv-oracles for it")
     return PrefVoting()

@@ -15,14 +15,17 @@ PREFLIB_FILES = 28
 
 @cache
 def preflib() -> dict[str, Profile]:
-    """The published profiles of the shared folder by file name; skips the test without it, fails where some are missing."""
+    """File name -> published profile in the shared folder. Skips the test without the folder; fails if files are missing."""
     files = sorted(Path(shared_file("data/preflib")).iterdir())
     assert len(files) == PREFLIB_FILES
     return {file.name: read_profile(file.read_text(encoding="utf-8")) for file in files}
 
 
 def random_profile(seed: int, largest: int = 6, votes: int = 6, ties: bool = True, complete: bool = False, least: int = 1) -> Profile:
-    """1 to `votes` weighted votes with ties and missing alternatives; `ties` and `complete` narrow them."""
+    """Draw a profile with 1 to `votes` weighted votes on `least` to `largest` alternatives.
+
+    ties: votes may have ties. complete: votes list all alternatives.
+    """
     rng = np.random.default_rng(seed)
     m = int(rng.integers(least, largest + 1))
     return Profile.from_ballots([_ballot(rng, m, ties, complete) for _ in range(rng.integers(1, votes + 1))], tuple("abcdefghij"[:m]))
@@ -35,7 +38,7 @@ def _ballot(rng: np.random.Generator, m: int, ties: bool, complete: bool) -> Bal
 
 
 def profiles(largest: int = 6, votes: int = 6, ties: bool = True, complete: bool = False, least: int = 1) -> st.SearchStrategy[Profile]:
-    """`random_profile` of any seed: drawn by numpy, as drawing every choice costs more than what is tested."""
+    """`random_profile` with a seed from Hypothesis. numpy draws the rest, because Hypothesis takes longer for it than the tested code."""
     return st.builds(random_profile, st.integers(0, 2**32), *map(st.just, (largest, votes, ties, complete, least)))
 
 
@@ -48,13 +51,13 @@ def scaled(profile: Profile, factor: float) -> Profile:
 
 
 def shuffled(profile: Profile, seed: int) -> Profile:
-    """The same votes in another order."""
+    """Profile with the same votes in random order."""
     order = np.random.default_rng(seed).permutation(len(profile))
     return Profile.from_ballots([profile.ballots[i] for i in order], profile.names)
 
 
 def without(profile: Profile, gone: int) -> Profile:
-    """The votes with one alternative struck out; votes that list nothing else are left out."""
+    """Profile without the alternative `gone`, and without votes that list no other alternative."""
     kept = [c for c in range(len(profile.names)) if c != gone]
     ballots = [
         Ballot(ballot.weight, tuple(level for members in ballot.levels if (level := tuple(kept.index(c) for c in members if c != gone))))
@@ -64,10 +67,10 @@ def without(profile: Profile, gone: int) -> Profile:
 
 
 def order_of(text: str, names: str = "abcdefgh") -> tuple[tuple[int, ...], ...]:
-    """Levels written as "a b=c d"."""
+    """Levels of a vote that is written as "a b=c d": best first, `=` for ties."""
     return tuple(tuple(names.index(name) for name in level.split("=")) for level in text.split())
 
 
 def written(*votes: tuple[float, str], names: str) -> Profile:
-    """A profile written by hand: (weight, "a b=c d")."""
+    """Profile of votes that are written as (weight, "a b=c d")."""
     return Profile.from_ballots([Ballot(weight, order_of(text, names)) for weight, text in votes], tuple(names))

@@ -1,4 +1,4 @@
-"""Prometheus's own checker, and the names of the metrics that rules and dashboards may use."""
+"""Run Prometheus's checker `promtool`, and list the metrics that rules and dashboards may use."""
 
 import shutil
 import subprocess
@@ -10,13 +10,13 @@ from services.runtime.metrics import API, ENGINE
 
 _SUFFIXES: Final = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
 SERIES: Final = {metric.name + suffix for metric in (*API, *ENGINE) for suffix in _SUFFIXES[metric.kind]}
-"""Names of all time series that API and engine expose."""
+"""Names of all time series of API and engine."""
 
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is missing: install the Debian package prometheus")
 
 
 def promtool(*arguments: str) -> str:
-    """Run promtool and return what it prints; a status other than 0 fails the test."""
+    """Run promtool, and return the printed text. Fails if its exit status is not 0."""
     done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,7 +1,7 @@
-"""A TCP proxy on loopback that passes bytes on, delays them, swallows them, or resets its connections: a network that fails.
+"""A TCP proxy on loopback that simulates a failing network: it forwards, delays or discards bytes, or resets its connections.
 
-Clients of Redis connect to it in place of the server. Clients of Kafka, which learn from brokers where these are, use it as an HTTP proxy:
-they name the broker in a CONNECT request (kafka-python's option `proxy_url`).
+Clients of Redis connect to it instead of the server. Clients of Kafka get the brokers' addresses from the brokers themselves. They use the
+proxy as an HTTP proxy, and send the broker's address in a CONNECT request (option `proxy_url` of kafka-python).
 """
 
 import asyncio
@@ -14,23 +14,23 @@ from typing import Any, Final
 
 _CHUNK: Final = 65_536
 _RESET: Final = struct.pack("ii", 1, 0)
-"""SO_LINGER of zero seconds: closing sends RST."""
+"""Socket option SO_LINGER with 0 seconds: closing the socket sends RST."""
 
 
 class Mode(Enum):
-    """What happens to bytes and to new connections."""
+    """Treatment of bytes and of new connections."""
 
     OPEN = "open"
     DELAY = "delay"
     HANG = "hang"
-    """Connections are taken and bytes swallowed silently, as by a firewall that drops packets."""
+    """Connections are accepted and bytes are discarded, as by a firewall that drops packets."""
 
 
 class Proxy:
-    """Listens on a free loopback port and connects to `target`. Runs on a thread of its own; call its methods from any thread.
+    """Listens on a free loopback port and connects to `target`. It runs on a separate thread; any thread may call its methods.
 
     Args:
-        target: `host:port`, or the path of a unix socket; None where clients name it in a CONNECT request.
+        target: `host:port`, or the path of a unix socket; None if clients send it in a CONNECT request.
     """
 
     def __init__(self, target: str | None = None) -> None:
@@ -46,18 +46,18 @@ class Proxy:
         self._thread.start()
         self._server = self._do(asyncio.start_server(self._accepted, sock=listening))
 
-    # -- what tests do to the network
+    # -- failures, for tests
 
     def hang(self) -> None:
-        """From now on nothing gets through, either way; connections stay open, and new ones are taken."""
+        """Discard bytes in both directions from now on. Connections stay open, and new ones are accepted."""
         self._call(lambda: self._set(Mode.HANG))
 
     def delay(self, seconds: float) -> None:
-        """From now on every piece of data arrives this much later."""
+        """Forward all data with a delay of `seconds` from now on."""
         self._call(lambda: self._set(Mode.DELAY, seconds))
 
     def heal(self) -> None:
-        """From now on bytes pass. Connections that lost bytes are reset, as their ends could not understand what follows."""
+        """Forward bytes from now on. After `hang`, all connections are reset first, because bytes are missing in their streams."""
 
         def heal() -> None:
             if self._mode is Mode.HANG:
@@ -67,7 +67,7 @@ class Proxy:
         self._call(heal)
 
     def reset(self) -> None:
-        """Reset every connection there is; new ones are served."""
+        """Reset all present connections. New ones are served."""
         self._call(self._reset)
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Proxy:
                 continue
             writer.write(data)
             await writer.drain()
-        raise ConnectionResetError  # one end closed: so does the other
+        raise ConnectionResetError  # one end closed its connection, so the other connection is closed too
 
     # -- from other threads
 
@@ -149,7 +149,7 @@ class Proxy:
 
 
 async def _asked_for(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    """The `host:port` of a CONNECT request, which is granted whatever the network does: it is the proxy's own business."""
+    """Answer a CONNECT request, and return its `host:port`. The mode does not apply to the request."""
     request = await reader.readuntil(b"\r\n\r\n")
     writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
     return request.split()[1].decode()

@@ -1,4 +1,4 @@
-"""A publisher driven round by round, and a store that counts what it is asked and fails as a test says."""
+"""Run a publisher round by round, on a fake store that counts calls and raises the errors that a test sets."""
 
 import math
 from collections import Counter
@@ -14,7 +14,16 @@ _SECONDS = 60.0
 
 
 class FakeStore:
-    """Counts what is asked of each pool, and does what `fails` says."""
+    """Fake store.
+
+    Attributes:
+        asked: Pool -> number of publications, also failed ones.
+        written: Pool -> number of successful publications.
+        heads: Pool -> its newest head.
+        boards: Pool -> its newest boards.
+        stands: Pool -> fence that `published` returns.
+        fails: Function of a pool's name that returns the error of its next publication, or None.
+    """
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -50,13 +59,13 @@ class FakeStore:
 
 
 def until_done(publisher: Publisher) -> None:
-    """Until the round under way has ended, without telling the publisher."""
+    """Wait until the running round has ended. The publisher processes its result in its next `step`."""
     if publisher._job is not None:
         publisher._job.exception(_SECONDS)
 
 
 class Driver:
-    """Rounds of a publisher, one after the other, at times of its own."""
+    """Runs rounds of a publisher, one after the other, on a simulated timer."""
 
     def __init__(self, store: FakeStore, partition: Partition) -> None:
         self.publisher, self.partition, self.now = Publisher(store, 0.2, Content()), partition, 0.0

@@ -1,4 +1,4 @@
-"""The processes of Ray that an engine depends on, by a part of their command line."""
+"""Find the Ray processes that an engine depends on, by a part of their command line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,20 +12,21 @@ PARTS: Final[Mapping[str, str]] = {
     "dashboard agent": "ray::DashboardAgent",
     "runtime environment agent": "ray::RuntimeEnvAgent",
 }
-"""raylet: schedules on one node and holds the object store (plasma), which has no process of its own; it ends with either agent.
-control service (GCS): knows nodes and actors, and restarts these."""
+"""Name of a process -> part of its command line. The raylet schedules tasks on a node and contains the object store (plasma). It ends if
+one of the agents ends. The control service (GCS) manages nodes and actors, and restarts actors."""
 
 SCHEDULED: Final = ("raylet", "control service", "dashboard agent")
-"""Parts that chaos kills."""
+"""Processes that chaos tests kill."""
 
 
 def parts_of(engine: int, part: str) -> list[int]:
-    """Processes of that part of the Ray which `engine` started, and not of one before it, whose helpers live on for a minute.
+    """Ids of the processes of a part of Ray that descend from an engine.
 
-    They are found by their ancestors: an agent that sets its title may overwrite its environment.
+    Processes of an earlier engine's Ray may live for another minute, so the command line is not enough. Ancestors are compared instead of
+    environments, because an agent that sets its process title may overwrite its environment.
 
     Args:
-        engine: Process of the engine.
+        engine: Process id of the engine.
         part: A key of `PARTS`.
 
     """

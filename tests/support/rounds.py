@@ -1,4 +1,4 @@
-"""One round of solves of a whole installation on a file of games, beside `equirank solve` on the same file."""
+"""Compare a round of solves of an installation with `equirank solve`, both on the same file of games."""
 
 import json
 import sys
@@ -18,12 +18,21 @@ PAIRWISE: Final[Mapping[str, Mapping[str, str]]] = {
     for name, method in METHODS.items()
     if method.takes in (Takes.PAIRS, Takes.MARGINS, Takes.PLACES)
 }
-"""Methods of games that are not counted by task, with the parameters that a pool needs in which not everybody met."""
+"""Methods of games without tasks -> parameters that a pool needs if some pairs of agents have no games."""
 
 
 class Line(NamedTuple):
-    """A method on both ways. certificate: as text; apart: largest difference of a rating; tolerance: within which ratings are equal;
-    ranks: whether all are the same.
+    """Comparison of a method's two boards.
+
+    Attributes:
+        method: Name of the method.
+        live_seconds: Seconds of the installation's solve.
+        file_seconds: Seconds of the command's solve.
+        status: Status of the installation's solve.
+        certificate: Certificate of the installation's solve, as text.
+        apart: Largest difference between ratings of the same agent.
+        tolerance: Largest difference of ratings that count as tied.
+        ranks: Whether all ranks are equal.
     """
 
     method: str
@@ -38,7 +47,10 @@ class Line(NamedTuple):
 
 @contextmanager
 def solved_live(folder: Path, file: Path) -> Iterator[tuple[Installation, dict[str, Any]]]:
-    """An installation in which `file` was replayed and then solved by all pairwise methods in one round; boards by method."""
+    """Replay `file` into a new installation, and solve it by all pairwise methods in one round.
+
+    Yields the installation, and method -> its board.
+    """
     with installation(folder / "data", environment={"EQUIRANK_SOLVE_WORKERS": str(WORKERS)}) as one:
         assert one.request("PUT", f"/v1/pools/{POOL}", {"kind": "games"})[0] in (200, 201)
         assert one.request("PUT", f"/v1/pools/{POOL}/methods", {"methods": {}})[0] == 200
@@ -52,7 +64,7 @@ def solved_live(folder: Path, file: Path) -> Iterator[tuple[Installation, dict[s
 
 
 def compared(method: str, live: Mapping[str, Any], offline: Mapping[str, Any]) -> Line:
-    """A board of the installation beside what `equirank solve --format json` says."""
+    """Compare a board of the installation (`live`) with the JSON of `equirank solve` (`offline`)."""
     rows = {row["agent"]: row for row in live["rows"]}
     pairs = [(rows[row["agent"]], row) for row in offline["agents"]]
     assert len(pairs) == len(rows) == live["total"]
@@ -71,7 +83,7 @@ def compared(method: str, live: Mapping[str, Any], offline: Mapping[str, Any]) -
 
 
 def offline(one: Installation, file: Path, method: str) -> dict[str, Any]:
-    """What the command line says of the file."""
+    """Run `equirank solve` on the file, and return its JSON."""
     options = [word for name, value in PAIRWISE[method].items() for word in ("--param", f"{name}={value}")]
     ran = one.run("solve", str(file), "--method", method, *options, "--format", "json")
     assert ran.returncode == 0, ran.stderr
@@ -80,7 +92,7 @@ def offline(one: Installation, file: Path, method: str) -> dict[str, Any]:
 
 
 def show(lines: Sequence[Line]) -> None:
-    """Prints the table."""
+    """Print the comparisons as a table."""
     head = ("method", "live s", "file s", "status", "certificate", "apart", "tolerance", "ranks")
     row = "{:<28}{:>9}{:>9}  {:<12}{:<34}{:>10}{:>11}  {}\n".format
     sys.stdout.write(row(*head))

@@ -1,4 +1,4 @@
-"""The shared folder with real data: EQUIRANK_SHARED, or ../shared beside the project. Tests that need it skip loudly without."""
+"""Files of the shared folder with real data: EQUIRANK_SHARED, or `shared` next to the project's folder. Without it, tests are skipped."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).resolve().parents
 
 
 def shared_file(name: str) -> Path:
-    """A file of the shared folder; skips the test where it is not there."""
+    """Path of a file in the shared folder. Skips the test if the file is missing."""
     path = SHARED / name
     if not path.exists():
         pytest.skip(f"{name} is not in the shared folder {SHARED} (set EQUIRANK_SHARED)")

@@ -1,4 +1,6 @@
-"""A pool under load on a topic that keeps records for a short time: whatever needs the first outcome has to work all the same.
+"""Check retractions and new generations of a pool under load, on a topic that keeps records for a short time.
+
+Both need the first outcomes, which the topic has dropped and the archive holds.
 
 `tests/system/test_short_retention.py` is the short form, `scripts/short-retention` the long one.
 """
@@ -28,15 +30,15 @@ _BATCH: Final = 10
 
 
 class Report(NamedTuple):
-    """What a run did.
+    """Result of a run.
 
     Attributes:
-        sent: Outcomes sent.
-        retracted: The first outcomes, one in each round.
-        begin: First offset that the topic holds at the end.
-        end: End of the topic.
-        slowest: Seconds of the slowest retraction, and of the slowest change of K, from request to board.
-        wrong: What was refused or differs; empty where everything is equal.
+        sent: Number of sent outcomes.
+        retracted: Number of retracted outcomes: the first ones, one in each round.
+        begin: First offset of the topic at the end.
+        end: Offset after the topic's last record at the end.
+        slowest: Seconds from request to board, of the slowest retraction and of the slowest change of K.
+        wrong: Descriptions of differences; empty if all comparisons are equal.
     """
 
     sent: int
@@ -48,7 +50,7 @@ class Report(NamedTuple):
 
 
 class _Feed(threading.Thread):
-    """Sends games until it is stopped. sent: how many."""
+    """Sends games until it is stopped. sent: number of sent games."""
 
     def __init__(self, log: Log, rate: float) -> None:
         super().__init__()
@@ -71,14 +73,14 @@ def append(log: Log, records: list[bytes]) -> None:
 
 
 def hold(settings: Settings, log: Log, forget: Callable[[], None], seconds: float, rate: float) -> Report:
-    """Retract the first outcomes one by one, and change K after each, while games are sent; then verify everything from offset 0.
+    """Retract the first outcomes one by one, and change K after each retraction, while games are sent. Then verify from offset 0.
 
     Args:
-        settings: Of an installation that folds and archives the pool of `services.demo.simulated`.
-        log: Its log.
-        forget: Returns once the topic forgot its first records.
-        seconds: Shortest time under load; one round is made in any case.
-        rate: Outcomes sent a second.
+        settings: Settings of an installation that folds and archives the pool of `services.demo.simulated`.
+        log: The installation's log.
+        forget: Function that waits until the topic has dropped its first records.
+        seconds: Minimum time under load. At least one round is made.
+        rate: Number of outcomes sent per second.
     """
     feed, began = _Feed(log, rate), time.monotonic()
     feed.start()
@@ -116,7 +118,10 @@ def _head(settings: Settings) -> PoolHead | None:
 
 
 def _seconds_until(settings: Settings, ask: Callable[[], None], left_out: int, k: float | None, log: Log | None = None) -> float:
-    """Seconds until readers see what was asked for: so many outcomes left out, and folded with this K."""
+    """Call `ask`, and wait until the published head has this number of left-out outcomes and this K. Returns the seconds.
+
+    k: expected K of Elo; None accepts any K.
+    """
     began = time.monotonic()
     ask()
 
@@ -157,7 +162,7 @@ def _served(log: Log, generation: int) -> FoldSettings:
 
 
 def _wrong(settings: Settings, log: Log, sent: int, retracted: int) -> list[str]:
-    """Differences of checkpoint and boards from archive and topic, and of the board from a fold of all that was sent."""
+    """Differences between checkpoint and boards and a fold of archive and topic, and between the board and a fold of the sent games."""
     with store_of(settings) as store:
         found = list(verify_partition(_home(log), log, CheckpointStore(settings.checkpoint_url), store.live))
     wrong = [f"{one.what} at {one.position}: {one.difference}" for one in found if one.difference is not None]

@@ -11,7 +11,7 @@ from ratings_core.voting.profile import Profile
 
 
 def twin_gradient(profile: Profile, votes: Collection[int], theta: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
-    """Of eq. 7, averaged over `votes`, loop by loop."""
+    """Gradient (m,) of eq. 7 at `theta` (m,), averaged over the votes with indices `votes`."""
     gradient = np.zeros(len(theta))
     for vote in votes:
         levels = profile.ballots[vote].levels

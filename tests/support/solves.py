@@ -1,4 +1,4 @@
-"""A pool of simulated games and the runner of its solves, on a Ray that is there already."""
+"""A pool of simulated games and the scheduler of its solves, on a running Ray."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SECONDS, DEADLINE = 120.0, 100.0
 
 
 class OtherSolve(RayTaskPool):
-    """A task pool on Ray that runs another function in place of each task's own."""
+    """A task pool on Ray that runs the function `solve` instead of each task's function."""
 
     def __init__(self, solve: Callable[..., bytes]) -> None:
         super().__init__()
@@ -34,8 +34,13 @@ class OtherSolve(RayTaskPool):
 
 
 class World:
-    """A pool whose checkpoints come when told, and the runner on it; its timer may be put forward by `ahead` seconds, its clock by
-    `wall`.
+    """A pool with checkpoints on demand, and the scheduler of its solves.
+
+    Attributes:
+        ahead: Seconds to add to the scheduler's monotonic timer.
+        wall: Seconds to add to its clock.
+        runner: The scheduler.
+        manifests: Manifest of the newest checkpoint; empty before the first one.
     """
 
     def __init__(self, folder: Path, store: RedisStore, tasks: TaskPool | None = None) -> None:
@@ -48,13 +53,13 @@ class World:
         for offset, record in enumerate([self.created, self.made, SolvePlan(pool=POOL, methods={GOOD: {}, BAD: {}}, time=0.0)]):
             self.control.apply(offset, record)
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
-        settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
+        settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # no solve of intervals
         solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
         self.runner = open_scheduler(settings, self.checkpoints, store.solved, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:
-        """Fold some games and checkpoint them; the new position."""
+        """Fold `games` further games, and write a checkpoint. Returns its position."""
         assert self.state.fold([simulated.game(i, float(i)) for i in range(self.played, self.played + games)]) == []
         self.played += games
         name = f"objects/at-{self.played}"

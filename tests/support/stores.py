@@ -1,6 +1,4 @@
-"""Stores on a real server that holds nothing yet, and what tests write to them and read from them. Fixtures: a module that imports them
-has them.
-"""
+"""Stores on a real, empty server, with functions to write and read boards. A test module imports the fixtures that it uses."""
 
 from collections.abc import Iterator
 
@@ -13,7 +11,7 @@ from services.boards.store.redis import RedisStore
 from tests.support.redis import flush
 
 LOG = "log"
-"""Identity of the log of these stores."""
+"""Log identity of these stores."""
 KEYS = Keys(LOG)
 
 

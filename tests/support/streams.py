@@ -1,4 +1,4 @@
-"""Arrow IPC streams of schema v1c, as a producer writes them."""
+"""Make Arrow IPC streams of schema v1c, as a producer does."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _KINDS: Final = {GameEvent: "game", ScoreEvent: "scores", RetractEvent: "retract
 
 
 def row(event: Event) -> dict[str, Any]:
-    """An outcome as a row of columns."""
+    """An outcome or retraction as a row: column -> value."""
     made: dict[str, Any] = {"id": event.id, "pool": event.pool, "time": event.time, "kind": _KINDS[type(event)]}
     if isinstance(event, GameEvent):
         made["agents"] = [agent for side in event.sides for agent in side.agents]
@@ -41,13 +41,13 @@ def row(event: Event) -> dict[str, Any]:
 
 
 def table(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pa.DataType] = TYPES) -> pa.Table:
-    """The columns that some row has."""
+    """Arrow table of rows, with the columns that at least one row has."""
     names = [name for name in types if any(name in one for one in rows)]
     return pa.table({name: pa.array([one.get(name) for one in rows], types[name]) for name in names})
 
 
 def stream(columns: pa.Table, batch_rows: int | None = None, **options: Any) -> bytes:
-    """The bytes of a table. options: of `pa.ipc.IpcWriteOptions`."""
+    """Encode a table as a stream. options: arguments of `pa.ipc.IpcWriteOptions`."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, columns.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
         writer.write_table(columns.unify_dictionaries().combine_chunks(), batch_rows)
@@ -55,5 +55,5 @@ def stream(columns: pa.Table, batch_rows: int | None = None, **options: Any) -> 
 
 
 def packed(events: Sequence[Event], batch_rows: int | None = None) -> bytes:
-    """Outcomes as one stream."""
+    """Encode outcomes as a stream."""
     return stream(table([row(event) for event in events]), batch_rows)

@@ -1,4 +1,4 @@
-"""Python sources as syntax trees, each parsed once a process, and walks that visit statements only."""
+"""Syntax trees of Python files, each parsed once per process, and a walk that visits statements only."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ def source(path: Path) -> str:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """The tree of a file. Every caller gets the same one, so nobody may change it."""
+    """Syntax tree of a file. All callers share the tree, so it must not be changed."""
     return ast.parse(source(path))
 
 
@@ -25,7 +25,7 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """All statements below a node, at every depth. Expressions hold none, so they are not visited."""
+    """All statements below a node, at every depth. Expressions contain no statements, so they are not visited."""
     for child in _blocks(tree):
         if isinstance(child, ast.stmt):
             yield child

@@ -1,4 +1,4 @@
-"""A task pool without processes: tests end its tasks, in the order and with the answers that they choose."""
+"""A fake task pool without processes. A test ends the tasks in any order, and chooses their results."""
 
 from collections.abc import Collection
 from typing import Any
@@ -21,7 +21,7 @@ class FakeTask:
         self._answer: object = None
 
     def end(self, answer: object) -> None:
-        """End it: an exception is raised by `result`, anything else is returned."""
+        """End the task. If `answer` is an exception, `result` raises it; otherwise `result` returns it."""
         self.ended, self._answer = True, answer
 
     def result(self) -> object:
@@ -31,7 +31,7 @@ class FakeTask:
 
 
 class FakeTaskPool:
-    """Implements `TaskPool`. tasks: all that were started; cancelled: those of them that were cancelled while they ran."""
+    """Implements `TaskPool`. tasks: all started tasks; cancelled: tasks that were cancelled before they ended."""
 
     def __init__(self) -> None:
         self.tasks: list[FakeTask] = []
@@ -60,7 +60,7 @@ class FakeTaskPool:
 
 
 class InlineTaskPool(FakeTaskPool):
-    """Implements `TaskPool`: a task runs in the test's own process when it is started."""
+    """Implements `TaskPool`: `start` runs the task in the test process."""
 
     def start(self, task_type: TaskType, *arguments: Any) -> Any:
         task = super().start(task_type, *arguments)

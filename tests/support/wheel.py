@@ -1,4 +1,4 @@
-"""Environments that hold the built wheel, as its users install it; skipped where no package index can be reached."""
+"""Virtual environments with the built wheel, as users install it. Tests are skipped if no package index is reachable."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ UNREACHABLE = re.compile(
 
 
 def uv(*arguments: str) -> None:
-    """Run uv. Skips the test where uv is missing or no index answers, and says so; fails on anything else."""
+    """Run uv. Skips the test if uv is missing or no package index answers; fails on all other errors."""
     if UV is None:
         pytest.skip("uv is not installed, so no environment can be made for the wheel")
     done = subprocess.run([UV, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
@@ -29,14 +29,14 @@ def uv(*arguments: str) -> None:
 
 
 def build(folder: Path) -> Path:
-    """Build the wheel into `folder`."""
+    """Build the wheel in `folder`. Returns its path."""
     uv("build", "--wheel", "--quiet", "--out-dir", str(folder))
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
 class Environment:
-    """A virtual environment of this Python, in which nothing of the checkout can be imported."""
+    """A virtual environment of the running Python version, without access to the modules of the checkout."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,15 +52,18 @@ class Environment:
         uv("venv", "--quiet", "--python", sys.executable, str(self.folder))
 
     def install(self, *arguments: str) -> None:
-        """Install packages. Bytecode is written of the modules that a process imports: compiling all of numba and scipy takes 15 s."""
+        """Install packages. Bytecode is compiled by imports, only for the imported modules: all of numba and scipy would take 15 s."""
         uv("pip", "install", "--quiet", "--python", str(self.python), *arguments)
 
     def borrow(self) -> None:
-        """Make the packages of the running environment importable, but not the checkout that its .pth file names."""
+        """Make the packages of the running environment importable. Its .pth file is not read, so the checkout is not importable."""
         (self.packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
     def take_kernels(self, besides: str) -> None:
-        """Copy the machine code that the checkout has of the same sources: compiling all takes minutes. besides: a module left out."""
+        """Copy cached machine code of the kernels from the checkout, because compiling all of them takes minutes.
+
+        besides: module whose machine code is not copied.
+        """
         homes = {"ratings_core": self.packages, "services": self.packages / "equirank_services"}
         for package, home in homes.items():
             for folder in (ROOT / package).glob(f"**/__pycache__/{package}.*-*/"):
@@ -68,21 +71,21 @@ class Environment:
                     shutil.copytree(folder, home / folder.relative_to(ROOT), dirs_exist_ok=True)
 
     def run(self, *command: str | Path, directory: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        """Run a command outside the checkout, without the variables that could let it in."""
+        """Run a command outside of the checkout, without environment variables that could make the checkout importable."""
         environment = {"PATH": f"{self.folder / 'bin'}:/usr/bin:/bin", "HOME": str(self.folder)}
         return subprocess.run(
             command, cwd=directory or self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
         )
 
     def python_output(self, program: str) -> str:
-        """What a Python program prints; fails if it fails."""
+        """Run a Python program, and return the printed text. Fails if the program fails."""
         done = self.run(self.python, "-c", program)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
 
 class InstalledWheel(Installation):
-    """`equirank up` by the command of an environment, started in a folder of the caller's."""
+    """`equirank up`, run by the command of an environment in the working directory `directory`."""
 
     def __init__(self, environment: Environment, data: Path, directory: Path) -> None:
         self._environment, self.directory = environment, directory

