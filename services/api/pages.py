@@ -1,4 +1,4 @@
-"""The web page and its files. They are kept in memory, so the event loop sends them itself: they wait for no thread."""
+"""Routes of the web page and its files. The files are in memory, so the event loop sends them without a worker thread."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
