@@ -27,7 +27,7 @@ DEATHS: Final = 2
 
 
 class Isolated(Exception):  # noqa: N818 - names the fact
-    """Shards died at one record of a partition."""
+    """Shards died while they folded one record, so its partition stops before that record."""
 
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{DEATHS} shards died while they folded the record at offset {offset}"

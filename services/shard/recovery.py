@@ -131,7 +131,7 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: 
         why = f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation"
     try:
         state = PoolState.restore(created, generation, arrays, entry.position)
-    except (RatingsError, KeyError, ValueError) as error:  # whole, but not as this version writes it: the other pools go on
+    except (RatingsError, KeyError, ValueError) as error:  # the object is intact, but another release wrote it: stop only this pool
         state, why = PoolState(created, generation), why or f"its checkpoint cannot be read here: {type(error).__name__}: {error}"
     if why is not None:
         state.stop(why, entry.position)

@@ -17,7 +17,7 @@ from services.shard.partition import Partition
 log = logging.getLogger("equirank.checkpoint")
 
 _LOAD: Final = 5.0
-"""A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
+"""A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not written continuously."""
 _SLICE_SECONDS: Final = 0.01
 """Longest intended pause of the fold for one slice of listing and freezing pools."""
 

@@ -1,4 +1,4 @@
-"""Writes updates to the store, and detects boards in the store that the log does not support."""
+"""Writes updates to the store, and detects boards in the store whose records or generation are missing from the logs."""
 
 import logging
 import sys
