@@ -47,7 +47,7 @@ class RayLost(Exception):  # noqa: N818 - names the fact
 
 
 class TakenOver(Exception):  # noqa: N818 - names the fact
-    """Another engine runs on this log."""
+    """Another engine has taken over all partitions of this log."""
 
     def __init__(self) -> None:
         super().__init__("another engine took every partition over: this one ends; run one engine on a log")
@@ -89,7 +89,7 @@ class RayWatch:
         self._silence, self._troubles = Silence(limit), LogThrottle()
 
     def ask(self) -> RayLost | None:
-        """Request the list of nodes, which may block. Returns the problem if the node is dead, else None."""
+        """Request the list of nodes, which may block. Returns the problem if the node is dead or not listed, else None."""
         try:
             nodes = ray.nodes()
         except Exception as error:  # noqa: BLE001 - Ray raises undocumented exceptions; each one means that there is no answer
@@ -160,7 +160,7 @@ class Guard:
         while not self._stopping.wait(_ASK_SECONDS):
             try:
                 state = self._control.refresh()
-            except Exception as error:  # noqa: BLE001 - what the log's client raises must not end the watch
+            except Exception as error:  # noqa: BLE001 - an error of the log's client must not end this thread
                 self._troubles.warn(log, "whether another engine took over is not known: %s", error)
                 continue
             epochs = [state.partitions.epochs.get(number, -1) for number in range(self._partitions)]

@@ -69,7 +69,7 @@ _SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
     "equirank_solve_certificate": lambda told: told.certificates,
     "equirank_bootstrap_replicates_total": lambda told: told.replicates,
 }
-"""Metric -> its value by method."""
+"""Metric -> its values by method."""
 
 _Row = tuple[tuple[str, ...], float]
 
