@@ -79,7 +79,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         app.add_exception_handler(kind, _refused)
     app.add_middleware(FastPath, answers=answers)
     app.add_middleware(RequestMiddleware, access=access, metrics=metrics)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
     return app
 
 

@@ -1,4 +1,4 @@
-"""Boards and agents: read from the store only."""
+"""Routes of boards and agents. The newest boards come from the store alone; past boards also come from checkpoints."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -126,7 +126,7 @@ def get_agent(here: Here, pool: str, agent: str) -> Response:
 
 
 def _built(here: Context, asked: Asked, what: str) -> Response:
-    """Answer a poll that the fast path does not answer: one with an unusual spelling, or of a missing pool or board."""
+    """Answer a poll that the fast path does not answer: an unusual spelling, a missing pool or board, or a failed store."""
     value = built(here.store, here.directory, here.settings.provisional, here.clock, asked)
     return reply(value) if value is not None else _nothing(here, asked.pool, what)
 

@@ -41,7 +41,7 @@ class Directory:
     def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
         """Request a generation; return the request's offset in the control log. Raises `NoPool`, `InputError`, `LogError`.
 
-        asked: makes the request from the pool's newest generation or waiting request.
+        asked: makes the request from the pool's present definition: its waiting request, else its newest generation, else its creation.
         """
         wanted = asked(self.control.standing(pool))
         check_wish(wanted, self.control.refresh(), self._history)
