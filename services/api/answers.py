@@ -1,7 +1,7 @@
-"""Answers that many readers poll: built once per publication, then looked up.
+"""A cache of the answers that many readers poll. An answer is built once per publication and then looked up.
 
-Every answer is checked against the store's version of its pool before it is sent, so a cached answer is never older than the store.
-Where the store does not answer, or was emptied and is being filled again, readers get what was last known, marked with its age.
+Before an answer is sent, its version is compared with the pool's version in the store, so a cached answer is never older than the store.
+If the store does not answer, or was emptied and is being filled again, readers get the last known answer, marked with its age.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError
 from services.boards.store.versions import Versions
 
 _PAUSE_SECONDS: Final = 0.003
-"""Between two looks at the versions: what a poll waits for at most, beside the look itself."""
+"""Pause between two reads of versions. A poll waits at most this long before its read begins, in addition to a read under way."""
 _AGE_SECONDS: Final = 1.0
-"""Ages in an answer are renewed when they are off by more."""
+"""The ages in a cached answer are updated once they are this many seconds old."""
 _REFILL_SECONDS: Final = 30.0
-"""For so long readers get what was last known of a pool after the store was emptied: its owner writes it again within seconds."""
+"""After the store was emptied, readers get a pool's last known answer for this long. Its owner writes the pool again within seconds."""
 _BYTES: Final = 32 << 20
-"""Of all encoded answers that are kept; the least recently asked for go first."""
+"""Limit of bytes of all cached answers. The least recently used are dropped first."""
 
 Kind: TypeAlias = Literal["boards", "board", "insight"]
 Version: TypeAlias = tuple[object, ...]
@@ -39,7 +39,10 @@ V = TypeVar("V", bound=Value)
 
 
 class Asked(NamedTuple):
-    """What a reader polls. method, start: of a board; rows: most rows, of each board where several are asked for."""
+    """The answer that a reader polls, and the key of the cache.
+
+    method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
+    """
 
     kind: Kind
     pool: str
@@ -52,8 +55,10 @@ Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
 
 
 class Answer(NamedTuple):
-    """What is sent. tag: names the content without what only the clock changes, None where it must not be kept; stale_seconds: since the
-    store last confirmed it, where the store does not answer now or was emptied.
+    """An encoded answer.
+
+    tag: hash of the content without ages, for the ETag; None if clients must not keep the answer. stale_seconds: seconds since the store
+    last confirmed the answer, if the store does not answer now or was emptied; else None.
     """
 
     body: bytes
@@ -63,8 +68,11 @@ class Answer(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """version: that it was built from; built_at, confirmed_at: seconds by the clock that ages are counted with; size: bytes of the body as
-    it was built, which ages make longer.
+    """A cached answer.
+
+    version: version of the pool from which it was built. built_at: time of the ages in `value` and `body`, seconds since 1970.
+    confirmed_at: time at which the store last confirmed the version, seconds since 1970. size: bytes of the first `body`; later ages may
+    lengthen the body.
     """
 
     version: Version
@@ -77,14 +85,17 @@ class _Entry:
 
 
 class Answers:
-    """Builds and keeps answers.
+    """Builds and caches answers.
 
-    Solved boards that a summary read are kept as answers of their own. The next summary takes those of them that are still the newest: live
-    boards change several times a second, solved ones now and then.
+    Solved boards that were read for a summary are also cached as single answers. The next summary reuses those that are still the newest,
+    because live boards change several times a second, and solved boards change rarely.
 
     Args:
-        build: Reads the store for an answer, but for the boards given by method; None where there is nothing to answer with, which is
-            never kept.
+        versions: Reads the versions of pools from the store.
+        readers: Threads that read the store.
+        build: Builds an answer from the store and from the given boards, by method. Returns None if the pool or board does not exist; None
+            is not cached.
+        clock: Seconds since 1970.
     """
 
     def __init__(self, versions: Versions, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
@@ -95,7 +106,10 @@ class Answers:
         self._building: dict[tuple[Asked, Version], asyncio.Task[_Entry | None]] = {}
 
     async def get(self, asked: Asked) -> Answer | None:
-        """The newest answer; None if there is no answer yet. Raises `StoreError`, `ApiError` where nothing is known either."""
+        """Return the newest answer, or the last known one if the store does not answer; None if the pool or board does not exist.
+
+        Raises `StoreError`, `ApiError` if the store does not answer and no answer is cached.
+        """
         try:
             published = await self._versions.get(asked.pool)
             version = _part_of(asked, published)
@@ -131,7 +145,7 @@ class Answers:
         return entries.get(asked)
 
     def _known_boards(self, asked: Asked, published: PoolVersion) -> dict[str, Board]:
-        """Solved boards of a summary that are kept and still the newest, by method, with the ages that they have now."""
+        """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""
         known = {}
         for method in published.solved if asked.kind == "boards" else ():
             part = _board_of(asked, method)
@@ -142,7 +156,7 @@ class Answers:
         return known
 
     def _entries_for(self, asked: Asked, published: PoolVersion, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
-        """The answer, and the solved boards that were read for it; empty where there is nothing to answer with."""
+        """Build the answer. Returns entries for it and for the solved boards read for it; empty if the pool or board does not exist."""
         now = self._clock()
         value = self._build(asked, known)
         if value is None:
@@ -156,7 +170,7 @@ class Answers:
     def _finished(self, key: tuple[Asked, Version], task: "asyncio.Task[_Entry | None]") -> None:
         self._building.pop(key, None)
         if not task.cancelled():
-            task.exception()  # whoever waits for it gets it; nobody may
+            task.exception()  # marks the error as retrieved: waiting requests get it, but there may be none
 
     def _keep(self, asked: Asked, entry: _Entry) -> None:
         old = self._entries.pop(asked, None)
@@ -167,7 +181,7 @@ class Answers:
             self._bytes -= oldest.size
 
     def _last_known(self, asked: Asked, longest: float = math.inf) -> Answer | None:
-        """What the store confirmed at most `longest` seconds ago."""
+        """Return the cached answer, marked as stale, if the store confirmed it at most `longest` seconds ago; else None."""
         entry, now = self._entries.get(asked), self._clock()
         if entry is None or now - entry.confirmed_at > longest:
             return None
@@ -177,14 +191,16 @@ class Answers:
 
 
 def _may_be_refilled(asked: Asked, published: PoolVersion) -> bool:
-    """Whether an answer that is missing may be missing because the store was emptied: the whole pool is, or this board of a pool that is
-    published again. Of a pool that was removed the store still lists the name.
+    """Whether an answer may be missing because the store was emptied.
+
+    Then the store does not list the pool, or it already has the pool's head but not this board. A pool that its owner
+    deleted with `forget` is still listed, without a head.
     """
     return not published.listed or (published.head is not None and asked.kind != "boards")
 
 
 def _board_of(asked: Asked, method: str) -> Asked:
-    """One board of a summary, as a reader would ask for it alone."""
+    """Return the cache key of one board of a summary: that of a poll of the single board."""
     return Asked("board", asked.pool, method, 0, asked.rows)
 
 
@@ -195,7 +211,7 @@ def _entry(value: Value, version: Version, now: float) -> _Entry:
 
 
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
-    """The part of a pool's version that an answer depends on; None where there is nothing to answer with."""
+    """Return the part of a pool's version on which an answer depends; None if the pool or board does not exist."""
     if asked.kind == "boards":
         return None if version.head is None else (version.head, tuple(version.solved.items()))
     method = INSIGHT if asked.kind == "insight" else asked.method
@@ -205,7 +221,7 @@ def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
 
 
 def _age(entry: _Entry, now: float) -> None:
-    """Renew the ages in an entry where they are off by much."""
+    """Update the ages in an entry if they are at least `_AGE_SECONDS` old."""
     passed = now - entry.built_at
     if passed >= _AGE_SECONDS:
         entry.value, entry.built_at = _older(entry.value, passed), now

@@ -1,4 +1,4 @@
-"""The application: routes, what surrounds them, and how failures become problems."""
+"""The application: routes, middleware, and the conversion of exceptions into problems."""
 
 import re
 import time
@@ -43,18 +43,18 @@ from services.wire.pools import POOL_PATTERN
 
 _ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
 _NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
-"""/metrics says what there is to say; the framework's own takes a tenth of a poll."""
+"""The framework's telemetry is off: it takes a tenth of the time of a poll, and /metrics has all metrics."""
 _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "pool": {"pattern": f"^{POOL_PATTERN}$"},
     "method": {"pattern": f"^{METHOD_PATTERN}$"},
     "agent": {"minLength": 1, "maxLength": MAX_NAME_BYTES},
 }
-"""Rules of the names in paths, as OpenAPI states them."""
+"""JSON Schema rules of the names in paths, for the OpenAPI document."""
 _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
 def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[[], float] = time.time) -> FastAPI:
-    """The API and its page. The caller owns `log` and `store`, and closes them after the application ended."""
+    """Create the API with its web page. The caller owns `log` and `store`, and closes them after the application has ended."""
     metrics, access = Metrics(API), Access(settings)
     directory = Directory(ControlLog(log.control), log.history)
     intake = Intake(settings, log, directory, metrics, clock)
@@ -79,12 +79,12 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         app.add_exception_handler(kind, _refused)
     app.add_middleware(FastPath, answers=answers)
     app.add_middleware(RequestMiddleware, access=access, metrics=metrics)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way
     return app
 
 
 async def _known_parameters(request: Request) -> None:
-    """Refuses a query parameter that the route has not: a typo would pass for its default. Raises `ApiError`."""
+    """Raise `ApiError` for a query parameter that the route does not have. Otherwise a typo would silently give the default."""
     if not request.query_params:
         return
     told = request.app.openapi()["paths"].get(request.scope["route"].path_format, {}).get(request.method.lower())
@@ -109,7 +109,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _first_sentence(text: str) -> str:
-    """Of a route's description: what lists of routes show."""
+    """Return the first sentence of a route's description, which lists of routes show."""
     return re.split(r"[.;:]\s", text.strip().rstrip("."), maxsplit=1)[0]
 
 
@@ -118,7 +118,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _problem(request: Request, error: Exception) -> ApiError:
-    """What a request is answered that ended with one of `_PROBLEMS`."""
+    """Convert an exception of a type in `_PROBLEMS` into a problem."""
     match error:
         case ApiError():
             return error
@@ -150,14 +150,14 @@ def _of_framework(request: Request, error: HTTPException) -> ApiError:
 
 
 def _described_methods(request: Request) -> set[str]:
-    """The methods that OpenAPI names for the path of `request`: the framework's Allow names those of one route only."""
+    """Return the methods that OpenAPI names for the path of `request`. The framework's Allow header names those of one route only."""
     paths = request.app.openapi()["paths"]
     return {verb.upper() for path, verbs in paths.items() if _pattern(path).fullmatch(request.url.path) for verb in verbs}
 
 
 @cache
 def _pattern(path: str) -> re.Pattern[str]:
-    """What matches the paths that an OpenAPI path stands for."""
+    """Return a pattern that matches the paths of an OpenAPI path with parameters."""
     return re.compile(re.sub(r"\\\{agent\\\}", ".+", re.sub(r"\\\{(?!agent)\w+\\\}", "[^/]+", re.escape(path))))
 
 
@@ -166,4 +166,4 @@ def _unavailable(title: str, detail: str, *, retriable: bool) -> ApiError:
 
 
 _PROBLEMS: Final = (ApiError, InputError, RequestValidationError, HTTPException, NoPool, PoolExists, TooManyPools, StoreError, LogError)
-"""Exceptions that are answered with a problem of their own."""
+"""Exceptions that `_problem` converts."""

@@ -1,4 +1,4 @@
-"""One read for all who ask for it at the same time."""
+"""Combines concurrent requests for values into few reads."""
 
 import asyncio
 import time
@@ -10,13 +10,13 @@ V = TypeVar("V")
 
 
 class Batched(Generic[K, V]):
-    """Answers many callers with few reads. A caller always gets a read that began after it asked, so it never sees an older state than
-    somebody who was answered before it asked.
+    """Serves many callers with few reads.
 
-    At most one read runs at a time, and reads take at most two thirds of the time.
+    Each caller gets a value from a read that began after its call. So a caller never gets an older state than a call that was answered
+    before. At most one read runs at a time, and reads take at most two thirds of the time.
 
     Args:
-        read: Reads the values of several keys; it returns one for each, and has its own deadline.
+        read: Reads the values of several keys and returns one value per key. It must have a deadline.
         pause: Least seconds between two reads.
     """
 
@@ -26,7 +26,7 @@ class Batched(Generic[K, V]):
         self._task: asyncio.Task[None] | None = None
 
     async def get(self, key: K) -> V:
-        """The value of `key`. Raises what the read raises."""
+        """Return the value of `key`. Raises any error of the read."""
         future = self._asked.get(key)
         if future is None:
             future = self._asked[key] = asyncio.get_running_loop().create_future()
@@ -49,8 +49,8 @@ class Batched(Generic[K, V]):
             values = await self._read(batch.keys())
             for key, future in batch.items():
                 future.set_result(values[key])
-        except Exception as error:  # noqa: BLE001 - every caller gets it
+        except Exception as error:  # noqa: BLE001 - every caller gets the error
             for future in batch.values():
                 if not future.done():
                     future.set_exception(error)
-                    future.exception()  # a caller that was cancelled does not look at it
+                    future.exception()  # marks the error as retrieved, because a cancelled caller does not read it

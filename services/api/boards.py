@@ -1,4 +1,4 @@
-"""Boards and agents: read from the store only."""
+"""Routes of boards and agents. The newest boards come from the store alone; past boards also come from checkpoints."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -46,8 +46,9 @@ def built(
     asked: Asked,
     known: Mapping[str, Board] = MappingProxyType({}),
 ) -> Value | None:
-    """What a poll is answered with; None where there is no such pool or board. A summary takes boards from `known`, by method, and reads
-    the others from the store. Raises `StoreError`.
+    """Build the answer of a poll from the store; None if the pool or board does not exist. Raises `StoreError`.
+
+    known: boards for a summary, by method, that are not read again.
     """
     match asked.kind:
         case "boards":
@@ -125,7 +126,7 @@ def get_agent(here: Here, pool: str, agent: str) -> Response:
 
 
 def _built(here: Context, asked: Asked, what: str) -> Response:
-    """A poll that the fast path left to the routes: one of another spelling, or of something that is not there."""
+    """Answer a poll that the fast path does not answer: an unusual spelling, a missing pool or board, or a failed store."""
     value = built(here.store, here.directory, here.settings.provisional, here.clock, asked)
     return reply(value) if value is not None else _nothing(here, asked.pool, what)
 

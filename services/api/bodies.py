@@ -1,4 +1,4 @@
-"""Request bodies: bounded in bytes, in all of them together, and in time, before anything is done with them."""
+"""Reads request bodies with limits: bytes of one body, bytes of all bodies together, and time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -12,18 +12,18 @@ from services.wire.bulk.recognition import is_stream
 
 JSON: Final = "application/json"
 STREAM: Final = "application/vnd.apache.arrow.stream"
-"""Media types of bodies; the second one is registered for Arrow IPC streams."""
+"""Media types of bodies. `STREAM` is the registered type of Arrow IPC streams."""
 
 _LEAST: Final = 16 << 10
-"""Bytes that even the smallest request is counted as: what reading it takes."""
+"""Every request counts as at least this many bytes, the memory that reading any request takes."""
 
 
 class Bodies:
-    """Reads bodies while their bytes fit a common limit. Bytes count from the first one until the request was answered.
+    """Reads bodies under a common limit of bytes. A body counts from the start of its reading until its `read` block ends.
 
     Args:
         memory: Most bytes of all bodies at once.
-        seconds: Deadline for the last byte of a body, from the first look at it.
+        seconds: Deadline for the last byte of a body, from the start of its reading.
     """
 
     def __init__(self, memory: int, seconds: float) -> None:
@@ -32,10 +32,16 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request, limit: int, types: Sequence[str] = (JSON,)) -> AsyncIterator[bytes]:
-        """The body of a request that declares one of `types`, held until the block ends.
+        """Read the body of a request. Its bytes count until the block ends.
 
-        Raises `ApiError`: 415 for another type, or a body that is not of its type; 413 beyond `limit` bytes; 408 past the deadline; 503
-        where the common limit is reached.
+        Args:
+            request: The request.
+            limit: Most bytes of the body.
+            types: Accepted media types.
+
+        Raises:
+            ApiError: 415 for another type, or a body that does not match its type; 413 for more than `limit` bytes; 408 after the deadline;
+                503 if the common limit is reached.
         """
         declared = _checked_type(request, types)
         with self._share() as hold:
@@ -52,10 +58,10 @@ class Bodies:
 
     @contextmanager
     def _share(self) -> Iterator[Callable[[int], None]]:
-        """What one request holds of the common limit until the block ends.
+        """Reserve bytes of the common limit for one request until the block ends.
 
-        The function that is given holds at least so many bytes from now on; in steps that double, so that a body without a declared length
-        is counted seldom. It raises `ApiError` 503.
+        Yields a function that raises the reservation to at least the given number of bytes, or raises `ApiError` 503. The reservation at
+        least doubles each time, so that a body without a declared length needs few calls.
         """
         held = 0
 
@@ -86,7 +92,7 @@ def _checked_type(request: Request, types: Sequence[str]) -> str:
 
 
 def _declared(request: Request, limit: int) -> int:
-    """The body's length where the request declares it, else 0. Raises `ApiError` 413."""
+    """Return the declared length of the body; 0 without one. Raises `ApiError` 413."""
     given = request.headers.get("content-length", "0").strip()
     size = int(given) if given.isascii() and given.isdigit() else 0
     if size > limit:

@@ -1,4 +1,4 @@
-"""Limits of one connection: how many there are, how long and how large a request's head may be, and how slow a reader may be."""
+"""Limits of connections: their number, the time and size of a request's head, and the slowness of readers."""
 
 import asyncio
 import socket
@@ -11,9 +11,9 @@ HEAD_SECONDS: Final = 10.0
 """Deadline for the head of a request, and for the first byte of a new connection."""
 HEAD_BYTES: Final = 64 << 10
 READ_SECONDS: Final = 30.0
-"""A client that has read too little of an answer for so long is disconnected."""
+"""A client is disconnected if the server's write buffer for it has stayed too full for this long."""
 UNREAD_BYTES: Final = 64 << 20
-"""Most bytes that wait for slow readers, on all connections together."""
+"""Limit of bytes that wait for slow readers, on all connections together."""
 
 _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -21,17 +21,17 @@ _LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: cl
 
 
 class Unread:
-    """The bytes that wait for slow readers, on all connections of a server. held: how many."""
+    """Counts the bytes that wait for slow readers, on all connections of a server. held: the count; most: its limit."""
 
     def __init__(self, most: int = UNREAD_BYTES) -> None:
         self.most, self.held = most, 0
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """uvicorn's HTTP connection with what uvicorn lacks.
+    """uvicorn's HTTP connection with additional limits.
 
-    It adds a deadline for a request's head, a limit for its size, a limit for the number of connections that also holds for those which
-    send nothing, a deadline for readers of answers, and a limit for the bytes that wait for them.
+    It adds a deadline and a size limit for a request's head, a limit for the number of connections that includes idle ones, a deadline for
+    slow readers of answers, and a limit for the bytes that wait for them.
     """
 
     most = 8192
@@ -45,7 +45,7 @@ class LimitedConnection(HttpToolsProtocol):
     _in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Refuse one too many, or wait for a head."""
+        """Refuse the connection if there are too many; otherwise start the deadline of the first head."""
         super().connection_made(transport)
         if len(self.connections) > self.most:
             self._end(_FULL)
@@ -53,7 +53,7 @@ class LimitedConnection(HttpToolsProtocol):
             self._begin_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the waits for a head and for a reader."""
+        """End the deadlines of the head and of the reader."""
         self._stop_deadline()
         self._stop_reader_deadline()
         super().connection_lost(exc)
@@ -80,7 +80,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
-        """The client reads slower than it is answered: start its deadline, or disconnect it if too many bytes wait already."""
+        """Handle a full write buffer: start the reader's deadline, or disconnect the client if too many bytes wait on all connections."""
         super().pause_writing()
         self._unread_bytes = self.transport.get_write_buffer_size()
         self.unread.held += self._unread_bytes
@@ -90,18 +90,18 @@ class LimitedConnection(HttpToolsProtocol):
             self._reader_deadline = self.loop.call_later(self.read_seconds, self._reset)
 
     def resume_writing(self) -> None:
-        """The client has read: end its deadline."""
+        """Handle a drained write buffer: end the reader's deadline."""
         self._stop_reader_deadline()
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection; closing would wait for a client that has not read the whole answer."""
+        """Close an idle connection. If the client has not read all of the answer, reset it, because closing would wait for the client."""
         if self.transport.get_write_buffer_size():
             self._reset()
         super().timeout_keep_alive_handler()
 
     def _reset(self) -> None:
-        """Disconnect at once, so that neither this process nor the kernel keeps what the client has not read."""
+        """Reset the connection, so that neither this process nor the kernel keeps unread bytes."""
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
@@ -134,13 +134,13 @@ class LimitedConnection(HttpToolsProtocol):
 def limited(
     most: int, head_seconds: float = HEAD_SECONDS, read_seconds: float = READ_SECONDS, unread_bytes: int = UNREAD_BYTES
 ) -> type[LimitedConnection]:
-    """The connections of one server: at most `most` are open, a further one is answered 503 and closed.
+    """Return the connection class of one server, with its limits.
 
     Args:
-        most: Open connections.
+        most: Most open connections. A further one is answered 503 and closed.
         head_seconds: Deadline for a request's head.
         read_seconds: Deadline for a client that does not read its answer.
-        unread_bytes: Bytes that wait for slow readers on all connections together; who would make them more is disconnected.
+        unread_bytes: Most bytes that wait for slow readers on all connections together. A client that would exceed it is disconnected.
 
     """
     limits = {"most": most, "head_seconds": head_seconds, "read_seconds": read_seconds, "unread": Unread(unread_bytes)}

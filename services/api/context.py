@@ -1,4 +1,4 @@
-"""What every route works with, made once by `create_app`."""
+"""The objects that all routes share. `create_app` creates them once."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 _READERS: Final = 4
-"""Threads that read the store. A read is short work that holds the interpreter: more threads only slow down each other and the event
-loop."""
+"""Number of threads that read the store. A read is short and holds Python's interpreter lock, so more threads would delay each other and
+the event loop."""
 _CHECKPOINT_PLACES: Final = 9
-"""Requests that read checkpoints, one of them at a time: each holds a whole pool and takes seconds."""
+"""Requests that read checkpoints or wait for it. One reads at a time, because it loads a complete pool and takes seconds."""
 
 
 _EXPORT_SECONDS: Final = 120.0
@@ -37,7 +37,7 @@ _EXPORT_SECONDS: Final = 120.0
 
 
 class Pools:
-    """The separate threads of readers, writers, probes, exports and checkpoints: none of them waits for another."""
+    """Separate threads for readers, writers, probes, exports and checkpoints, so that no kind of work waits for another."""
 
     def __init__(self, settings: Settings) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
@@ -49,9 +49,10 @@ class Pools:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything is injected, so that tests run the application on real parts of their own.
+    """The shared objects. All are passed in, so that tests can run the application on their objects.
 
-    exports: those under way; partitions: of the outcome log; answers: boards and insight as readers poll them; heads: of all pools.
+    answers: cached boards and insight. heads: heads of all pools. exports: exports under way. partitions: number of partitions of the
+    outcome log.
     """
 
     settings: Settings
@@ -70,7 +71,7 @@ class Context:
 
 
 def context(request: Request) -> Context:
-    """The context of the application that serves `request`."""
+    """Return the context of the application that serves `request`."""
     return cast("Context", request.app.state.context)
 
 
@@ -79,11 +80,11 @@ async def _of_application(request: Request) -> Context:
 
 
 Here: TypeAlias = Annotated[Context, Depends(_of_application)]
-"""What a route works with, as one of its parameters."""
+"""Type of the route parameter that receives the context."""
 
 
 def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
-    """A route that reads the store: run in one of the readers' threads. It takes its context as `here`."""
+    """Decorate a route that reads the store, so that it runs on a reader thread. The route takes its context as `here`."""
 
     @wraps(route)
     async def answered(*arguments: P.args, **named: P.kwargs) -> Response:

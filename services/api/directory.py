@@ -1,4 +1,4 @@
-"""The pools that the control log names, as the API knows them: asked for when needed, never on every request."""
+"""The API's copy of the pools in the control log. It is refreshed when needed, not on every request."""
 
 import threading
 import time
@@ -15,7 +15,10 @@ _PATIENCE_SECONDS: Final = 0.25
 
 
 class Directory:
-    """A pool once seen stays: kind and name never change. Safe to share between threads. history: what generations are folded from."""
+    """Pools of the control log, cached: a pool's kind and name never change. Thread-safe.
+
+    history: the outcome log from which generations are folded.
+    """
 
     def __init__(self, control: ControlLog, history: Topic) -> None:
         self.control, self._history = control, history
@@ -24,25 +27,31 @@ class Directory:
         self._reading = threading.Lock()
 
     def find(self, pool: str) -> PoolCreated | None:
-        """The pool, looked up in the log where it was not seen before. Raises `LogError`."""
+        """Return the pool; None if it does not exist. Reads the control log if the pool is not cached. Raises `LogError`."""
         if pool not in self._pools:
             self._pools = dict(self.control.refresh().pools)
         return self._pools.get(pool)
 
     def create(self, wanted: PoolCreated, max_pools: int) -> PoolCreated:
-        """The pool as it stands, created if there was none. Raises `PoolExists`, `TooManyPools`, `InputError`, `LogError`."""
+        """Create the pool unless it exists; return the existing pool. Raises `PoolExists`, `TooManyPools`, `InputError`, `LogError`."""
         standing = self.control.create_pool(wanted, max_pools)
         self._pools = {**self._pools, standing.pool: standing}
         return standing
 
     def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
-        """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
+        """Request a generation; return the request's offset in the control log. Raises `NoPool`, `InputError`, `LogError`.
+
+        asked: makes the request from the pool's present definition: its waiting request, else its newest generation, else its creation.
+        """
         wanted = asked(self.control.standing(pool))
         check_wish(wanted, self.control.refresh(), self._history)
         return self.control.want(wanted)
 
     def seen(self) -> Mapping[str, PoolCreated]:
-        """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""
+        """Return all pools, from a copy that is at most about 1 s old if the log answers.
+
+        If the log hangs, one caller waits at most 0.25 s, and the others get the copy at once.
+        """
         if time.monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
             reading = threading.Thread(target=self._read, name="pools", daemon=True)
             reading.start()
@@ -53,7 +62,7 @@ class Directory:
         try:
             self._pools = dict(self.control.refresh().pools)
         except LogError:
-            return  # what readers see comes from the store; writers learn of the log's failure themselves
+            return  # readers need only the store, and requests that write get the log's error themselves
         finally:
             self._read_at = time.monotonic()
             self._reading.release()

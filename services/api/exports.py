@@ -1,4 +1,4 @@
-"""Exports over HTTP: a pool's outcomes as a stream, which says by its end whether it is complete."""
+"""Exports over HTTP: a pool's outcomes as a stream. An incomplete stream lacks its last chunk."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ Form: TypeAlias = Annotated[Format, Query(alias="format", description="jsonl: ou
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request asks for, as its parameters say."""
+    """The query parameters of an export."""
 
     pool: str
     begin: Begin = 0
@@ -52,38 +52,38 @@ class Asked:
     column: Columns = None
 
     def wanted(self) -> Wanted:
-        """The same as an export takes it. Raises `InputError`."""
+        """Convert the parameters to those of `services.admin.export`. Raises `InputError`."""
         asked = pool_range(check_pool_name(self.pool), (self.begin, self.end), self.since, self.until)
         return Wanted(asked, tuple(self.agent or ()), tuple(self.column or COLUMNS))
 
 
 class Exports:
-    """The exports of one API. At most `most` are under way at once; a further one is refused with 503."""
+    """The exports of one API. At most `most` run at once; a further one is refused with 503."""
 
     def __init__(self, log: Log, control: ControlLog, most: int) -> None:
         self._log, self._control, self._most = log, control, most
         self._free = Semaphore(most)
 
     def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
-        """The bytes of an export. Raises `ApiError` where there is no such pool, and what `tables` and `encoded` raise."""
+        """Return the parts of an export. Raises `ApiError` if the pool does not exist, and the errors of `tables` and `encoded`."""
         control = self._control.refresh()
         if wanted.range.pool not in control.pools:
             raise no_pool(wanted.range.pool)
         return encoded(tables(self._log, control, wanted), form, wanted.columns)
 
     def take(self) -> None:
-        """Begin an export. Raises `ApiError` 503."""
+        """Reserve one of the `most` exports. Raises `ApiError` 503 if none is free."""
         if not self._free.acquire(blocking=False):
             detail = f"{self._most} exports are under way already: send the request again later"
             raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
 
     def give_back(self) -> None:
-        """End an export."""
+        """Release the reservation."""
         self._free.release()
 
 
 class _Stream:
-    """One export under way. It is read by one thread at a time, and closed by another if the client leaves."""
+    """One export under way. One thread reads it at a time; another thread closes it if the client disconnects."""
 
     def __init__(self, exports: Exports, wanted: Wanted, form: Format) -> None:
         self._exports, self._wanted, self._form = exports, wanted, form
@@ -91,7 +91,7 @@ class _Stream:
         self._lock, self._closed = Lock(), False
 
     def next(self) -> bytes | None:
-        """The next bytes; None after the last ones. Raises what `Exports.parts` raises. The end and an error give the place back."""
+        """Return the next bytes; None at the end. Raises the errors of `Exports.parts`. The end and an error release the reservation."""
         with self._lock:
             data: bytes | None = None
             try:
@@ -104,7 +104,7 @@ class _Stream:
             return data
 
     def close(self) -> None:
-        """End the export. What runs in another thread ends first."""
+        """End the export. Waits for a read under way in another thread."""
         with self._lock:
             self._end()
 
@@ -136,14 +136,14 @@ async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depen
 
 
 class _Answer(StreamingResponse):
-    """An answer that ends its export, however it ends itself."""
+    """A streaming response that closes its export when it ends, also after an error or a disconnect."""
 
     def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: Mapping[str, str]) -> None:
         super().__init__(body, media_type=media_type, headers=headers)
         self._here, self._stream = here, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response, then close the export."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -151,7 +151,7 @@ class _Answer(StreamingResponse):
 
 
 async def _body(here: Context, stream: _Stream, head: bytes | None) -> AsyncIterator[bytes]:
-    """All parts. An error ends the connection before the last chunk, so the client can tell."""
+    """Yield all parts. An error closes the connection before the last chunk, which shows the client that the export is incomplete."""
     while head is not None:
         yield head
         head = await here.workers.exports.run(stream.next)

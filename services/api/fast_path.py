@@ -1,6 +1,6 @@
-"""Polls of boards and insight, answered ahead of the framework: a poll is a look-up, so nothing else may cost much more.
+"""Answers polls of boards and insight before they reach the framework, because a poll is only a look-up and the framework is slower.
 
-Only a request that is exactly such a poll is answered here. Everything else, also everything that is refused, goes on to the routes.
+Only valid polls with a cached or new answer are answered here. All other requests, including invalid ones, go to the routes.
 """
 
 import re
@@ -21,32 +21,32 @@ _PATH: Final = re.compile(rf"/v1/pools/(?P<pool>{POOL_PATTERN})/(?:(?P<insight>i
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _BOARDS: Final = "/v1/pools/{pool}/boards"
 _LONGEST_POLL: Final = 512
-"""Bytes of a path and its query. No poll is longer, and what is remembered of requests has to stay small."""
+"""Most characters of a path and bytes of its query. No poll is longer, and the limit keeps the cache of parsed requests small."""
 _ROUTES: Final = {
     "boards": SimpleNamespace(path=_BOARDS),
     "board": SimpleNamespace(path=f"{_BOARDS}/{{method}}"),
     "insight": SimpleNamespace(path="/v1/pools/{pool}/insight"),
 }
-"""What the metrics call these requests: the same as where a route answers them."""
+"""Route paths for the metrics, equal to the paths of the routes that answer the same requests."""
 _LIMITS: Final = {"boards": {"count": (0, 200)}, "board": {"start": (0, 2**31 - 1), "count": (1, 1000)}, "insight": {}}
-"""Query parameters of each with their bounds, as the routes declare them."""
+"""Query parameters of each kind with their bounds, as the routes declare them."""
 _ROWS: Final = {"boards": 0, "board": 50, "insight": 0}
-"""Rows unless `count` is given."""
+"""Number of rows if `count` is not given."""
 
 
 class FastPath:
-    """ASGI middleware in front of the routes."""
+    """ASGI middleware that answers polls. Other requests go to `app`."""
 
     def __init__(self, app: ASGIApp, answers: Answers) -> None:
         self._app, self._answers = app, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a poll, or hand the request on."""
+        """Answer a poll, or pass the request to the routes."""
         asked = asked_for(scope["path"], scope["query_string"]) if scope["type"] == "http" and scope["method"] == "GET" else None
         try:
             answer = None if asked is None else await self._answers.get(asked)
         except StoreError:
-            answer = None  # a route has to say what is wrong
+            answer = None  # the route reports the error
         if asked is None or answer is None:
             await self._app(scope, receive, send)
             return
@@ -57,7 +57,7 @@ class FastPath:
 
 
 def sent(answer: Answer, if_none_match: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """Status, headers and body of the response to a poll: 304 without a body where the caller has the answer already."""
+    """Return status, headers and body of the response to a poll. Without a body, 304, if `if_none_match` contains the answer's tag."""
     headers = [(b"cache-control", b"no-cache")]
     if answer.stale_seconds is not None:
         headers.append((b"warning", b'110 - "the store does not answer, or lost its data: this is what was last known"'))
@@ -70,7 +70,7 @@ def sent(answer: Answer, if_none_match: str) -> tuple[int, list[tuple[bytes, byt
 
 
 def asked_for(path: str, query: bytes) -> Asked | None:
-    """What a request polls; None where it is no poll, or one that a route has to refuse."""
+    """Parse a request as a poll; None if it is another request, or an invalid poll that a route must refuse."""
     return _asked_for(path, query) if len(path) + len(query) <= _LONGEST_POLL else None
 
 
@@ -88,7 +88,7 @@ def _asked_for(path: str, query: bytes) -> Asked | None:
 
 
 def _numbers(query: str, limits: dict[str, tuple[int, int]]) -> dict[str, int] | None:
-    """The parameters of a query; None where one is unknown, given twice or out of bounds."""
+    """Return the parameters of a query; None if one is unknown, given twice or out of bounds."""
     numbers: dict[str, int] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name not in limits or name in numbers or not _NUMBER.fullmatch(text):

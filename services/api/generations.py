@@ -1,4 +1,4 @@
-"""How a pool is folded: looked at, and changed by asking for a new generation."""
+"""Routes that show a pool's generations and request new ones."""
 
 from functools import partial
 from typing import Final
@@ -30,7 +30,7 @@ async def get_generations(here: Here, pool: str) -> Response:
 
 
 def _generations(here: Context, pool: str) -> Response:
-    pool_view(here, pool)  # says what to do where there is no such pool
+    pool_view(here, pool)  # raises 404 if the pool does not exist
     state = here.directory.control.refresh()
     _, waiting = state.wish(pool) or (None, None)
     return reply(Generations(pool=pool, serving=state.serving(pool), newest=state.newest(pool), waiting=waiting))
@@ -63,7 +63,7 @@ def _want(here: Context, pool: str, body: bytes) -> Response:
 
 
 def _wished(here: Context, standing: Generation | GenerationRequest, asked: GenerationAsked) -> GenerationRequest:
-    """How the pool is to be folded. Raises `ApiError` 409 for bans that were probably not meant."""
+    """Make the request for a generation from `standing` and the changes. Raises `ApiError` 409 for bans that are probably mistakes."""
     wanted = asked.bans
     if asked.ban or asked.unban:
         if wanted is not None:

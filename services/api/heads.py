@@ -1,4 +1,4 @@
-"""The heads of all pools: one read for all who list pools at the same time, and the last one where the store does not answer."""
+"""The heads of all pools. Concurrent requests share one read; if the store does not answer, they get the result of the last read."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -15,7 +15,7 @@ _PAUSE_SECONDS: Final = 0.005
 
 
 class Heads(NamedTuple):
-    """heard: newest heartbeats of the partitions; stale_seconds: how old all of it is where the store does not answer, else None."""
+    """Heads of all pools. heard: newest heartbeat per partition. stale_seconds: age of both if the store does not answer, else None."""
 
     heads: list[PoolHead]
     heard: Mapping[int, Heard]
@@ -31,7 +31,7 @@ class AllHeads:
         self._last: tuple[Heads, float] | None = None
 
     async def get(self) -> Heads:
-        """The newest heads, or the last known ones. Raises `StoreError`, `ApiError` where none are known."""
+        """Return the newest heads, or the last known ones if the store does not answer. Raises `StoreError` if none are known."""
         try:
             return await self._batched.get(None)
         except (StoreError, ApiError) as error:
@@ -41,7 +41,7 @@ class AllHeads:
             return known
 
     def last_known(self) -> Heads | None:
-        """What was read last, marked with its age; None before the first read."""
+        """Return the result of the last read, marked with its age; None before the first read."""
         if self._last is None:
             return None
         heads, read_at = self._last

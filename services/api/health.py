@@ -1,6 +1,6 @@
-"""What orchestrators, scrapers and writers ask.
+"""Routes for orchestrators, metric scrapers and writers.
 
-/livez: this process answers; /readyz: boards can be served, however old; /freshz: folding goes on.
+/livez: this process answers. /readyz: boards can be served, regardless of their age. /freshz: folding continues.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
     limit = here.settings.fresh_seconds
     try:
         return folding.freshness(wanted, await here.workers.probes.run(here.store.heartbeats.read), limit)
-    except (StoreError, ApiError):  # neither says anything about folding
+    except (StoreError, ApiError):  # the state of folding is unknown without the store
         return folding.unknown(wanted, limit)
 
 
@@ -61,5 +61,5 @@ async def metrics(here: Here) -> Response:
     idle = float("inf") if freshness.idle_seconds is None else freshness.idle_seconds
     here.metrics.gauge("equirank_api_folding_fresh").set(float(freshness.fresh))
     here.metrics.gauge("equirank_api_folding_idle_seconds").set(idle)
-    # Short work, done here: in the writers' threads it would wait for a log that hangs, just when it is looked for.
+    # This short work runs in the event loop. On the writer threads it would wait for a log that hangs, when metrics are needed most.
     return Response(here.metrics.text(), headers={"Content-Type": CONTENT_TYPE})

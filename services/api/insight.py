@@ -1,4 +1,4 @@
-"""Insight into a pool: cycles, clones, weakly connected agents, disagreements between methods; and what it should see next."""
+"""Routes for the insight into a pool, and for the games or measurements to make next."""
 
 import math
 from functools import partial

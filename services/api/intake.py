@@ -1,4 +1,4 @@
-"""Outcomes in: a request is checked whole, then written whole; what is answered as accepted is durable in the log."""
+"""Accepts outcomes: checks all of a request, then writes all of it. Accepted outcomes are durable in the log before the answer."""
 
 import time
 import uuid
@@ -22,7 +22,7 @@ from services.wire.pools import Kind
 from services.wire.rules import MAX_RECORD_BYTES
 
 MAX_BODY: Final = MAX_RECORD_BYTES
-"""Bytes of a request: what one record holds, so that what fits a request always fits the log."""
+"""Most bytes of a request. Equal to the limit of one record, so that every accepted outcome fits a record of the log."""
 
 
 _FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
@@ -40,14 +40,17 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Intake:
-    """Writes what requests hold. Used from worker threads: the log's durability is waited for here."""
+    """Checks requests and writes their outcomes. Called on worker threads, because a call waits until the log has made records durable."""
 
     def __init__(self, settings: Settings, log: Log, directory: Directory, metrics: Metrics, clock: Callable[[], float]) -> None:
         self._settings, self._log, self._directory = settings, log, directory
         self._metrics, self._clock = metrics, clock
 
     def take(self, body: bytes, *, may_retract: Callable[[], None]) -> Accepted:
-        """Check and write one request. may_retract: raises where the caller may not retract. Raises `ApiError`, `LogError`."""
+        """Check and write one request. Raises `ApiError`, `LogError`.
+
+        may_retract: raises an error if the client may not retract outcomes.
+        """
         now = self._clock()
         if is_stream(body) and (taken := self._take_games(body, now)) is not None:
             return taken
@@ -64,7 +67,7 @@ class Intake:
         return Accepted(accepted=len(ids), ids=ids, positions=positions, note=note)
 
     def _take_games(self, body: bytes, now: float) -> Accepted | None:
-        """Write a stream of sound games as it is, without an object for each; None where somebody has to look closer."""
+        """Write a stream of valid games unchanged, without decoding it into an object per game; None if it needs the detailed checks."""
         from services.wire.bulk.games import plain  # noqa: PLC0415 - loads pyarrow, which JSON does not need
 
         games = plain(body)
@@ -90,7 +93,7 @@ class Intake:
             refuse(refusals)
 
     def _wrong_kinds(self, found: Decoded, now: float, *, single: bool) -> list[Refusal]:
-        """Outcomes that do not fit their pool's kind; a pool that is not there yet is created where that is allowed."""
+        """Return a refusal for each outcome of a kind other than its pool's. Creates missing pools if the settings allow it."""
         wrong: list[Refusal] = []
         for pool, events in _by_pool(found.events).items():
             kinds = [event.kind for event in events]
@@ -112,19 +115,19 @@ class Intake:
         if wanted is None or not self._settings.creates_pools:
             raise no_pool(pool)
         if any(kind not in {None, wanted} for kind in kinds):
-            return wanted  # the request is refused: it creates nothing
+            return wanted  # the caller refuses the request, so the pool must not be created
         return self._create(PoolCreated(pool=pool, kind=wanted, time=now, fold=default_fold(self._settings)))
 
     def _create(self, wanted: PoolCreated) -> Kind:
         try:
             return self._directory.create(wanted, self._settings.max_pools).kind
         except PoolExists as error:
-            return error.standing.kind  # another request was first
+            return error.standing.kind  # a concurrent request created the pool
         except TooManyPools as error:
             raise ApiError(409, "too many pools", str(error)) from error
 
     def _write(self, pool: str, values: Sequence[bytes]) -> int:
-        """Append records of a pool; the position that counts them."""
+        """Append records of a pool. Returns the first position of a board that includes them."""
         topic, key = self._log.outcomes, pool.encode()
         records = [(key, value) for value in values]
         began = time.perf_counter()
@@ -138,9 +141,9 @@ class Intake:
 
 
 def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
-    """A refusal of each outcome with a name that is not displayed as a whole. body: what they were decoded from."""
+    """Return a refusal for each outcome with a name that contains invisible characters. body: the request's body."""
     if body.isascii() and b"\\" not in body:
-        return []  # it cannot write such a character
+        return []  # no such character is in the body
     single = not is_array(body)
     items = [(found.item[name.number], name.broken) for name in hidden_names(found.events)]
     return [
@@ -149,7 +152,7 @@ def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
 
 
 def default_fold(settings: Settings) -> FoldSettings:
-    """Settings of a pool that was created without settings."""
+    """Return the settings of a pool that is created without settings."""
     return FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
 
 

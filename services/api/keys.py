@@ -1,6 +1,6 @@
-"""Bearer keys: who they are, what they allow, and where they are read from. Only their SHA-256 digests are held.
+"""Bearer keys: their names, their scopes, and their sources. Only the SHA-256 digests of keys are kept in memory.
 
-A key is 256 random bits, so its plain digest cannot be turned back; a slow hash would protect nothing more.
+A key has 256 random bits, so it cannot be computed from its SHA-256 digest. A slow hash would not add protection.
 """
 
 import re
@@ -15,21 +15,21 @@ from services.runtime.settings import Settings
 
 _LINE: Final = re.compile(r"(?P<scope>write|admin)\s+(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,62})\s+sha256:(?P<digest>[0-9a-f]{64})")
 _LOOK_SECONDS: Final = 5.0
-"""How often a keys file is looked at, so that keys can be changed without a restart."""
+"""Time between two checks whether the keys file changed. Keys can thereby be changed without a restart."""
 
 
 class Key(NamedTuple):
-    """name: for the log; admin: whether it allows more than writing outcomes."""
+    """A key. name: for the log; admin: whether the key allows more than writing outcomes and exporting them."""
 
     name: str
     admin: bool
 
 
 class Keys:
-    """The keys of one installation, from settings and from the keys file. timer: seconds that never go back.
+    """The keys of one installation, from the settings and from the keys file. timer: monotonic time in seconds.
 
-    Raises `InputError` where the keys file cannot be read or breaks its format, which is only looked at once at the start: later a file
-    that cannot be read leaves the keys as they are.
+    Raises `InputError` at construction if the keys file cannot be read or is invalid. If a changed file cannot be read or is invalid later,
+    the present keys stay.
     """
 
     def __init__(self, settings: Settings, timer: Callable[[], float] = time.monotonic) -> None:
@@ -43,11 +43,11 @@ class Keys:
 
     @property
     def any(self) -> bool:
-        """Whether there are keys at all; a keys file closes the API also while it is empty."""
+        """Whether requests need a key. True with a keys file, even an empty one."""
         return bool(self._fixed) or self._file is not None
 
     def find(self, given: str) -> Key | None:
-        """The key whose text is `given`."""
+        """Return the key whose text is `given`; None for an unknown key."""
         self._look()
         digest = _digest(given)
         return self._fixed.get(digest) or self._of_file.get(digest)
@@ -63,13 +63,13 @@ class Keys:
         try:
             self._of_file, self._stamp = read_keys(self._file), stamp
         except InputError:
-            return  # in the middle of being written: looked at again
+            return  # perhaps half written: `_stamp` stays, so the next check reads the file again
 
 
 def read_keys(path: Path) -> Mapping[str, Key]:
-    """The keys of a file, by digest. Each line: `write|admin NAME sha256:DIGEST`; lines that are empty or begin with # are skipped.
+    """Read the keys of a file, by digest. Raises `InputError` with the line's number.
 
-    Raises `InputError` with the line's number.
+    Each line is `write|admin NAME sha256:DIGEST`. Empty lines and lines that begin with # are skipped.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -91,7 +91,7 @@ def _digest(key: str) -> str:
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when the file does; None where it cannot be looked at."""
+    """Return the file's modification time (ns), size and inode, to detect changes; None if the file cannot be read."""
     try:
         status = None if path is None else path.stat()
     except OSError:

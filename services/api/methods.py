@@ -1,4 +1,4 @@
-"""Which methods are solved for a pool: looked at and chosen."""
+"""Routes that show and choose the methods by which a pool is solved."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""What every request passes: its id, the host and origin checks, security headers, metrics, and one log line for what failed or wrote."""
+"""Middleware of every request: request id, host and origin checks, security headers, metrics, and a log line for failures and writes."""
 
 import logging
 import random
@@ -22,12 +22,12 @@ log = logging.getLogger("equirank.api")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
 _HUNG_UP: Final = 499
-"""Counted where the client closed the connection before its request was read: not a code of HTTP, because it is never sent."""
-_IDS: Final = random.Random()  # noqa: S311 - ids are to be unique, not secret; the system's generator takes five times as long
+"""Status in the metrics if the client closed the connection before its request was read. It is never sent, so it is not an HTTP code."""
+_IDS: Final = random.Random()  # noqa: S311 - ids must be unique, not secret; the system's generator takes five times as long
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
-"""Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
+"""Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
 _POLICY: Final = (
-    # Plotly writes style elements and attributes of its own; scripts come from here only, and none is inline.
+    # Plotly adds inline styles. Scripts are loaded from this origin only; there are no inline scripts.
     b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
     b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
@@ -41,7 +41,7 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
 class RequestMiddleware:
-    """ASGI middleware; pure, so that it costs a request microseconds."""
+    """ASGI middleware. It does not use the framework's middleware class, which takes longer than the microseconds of this one."""
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self._app, self._access, self._metrics = app, access, metrics
@@ -72,7 +72,7 @@ class RequestMiddleware:
             await self._app(scope, receive, answer)
         except ApiError as error:
             await error.response(answer.request_id)(scope, receive, answer)
-        except ClientDisconnect:  # nobody is there to answer, and it is no fault of ours
+        except ClientDisconnect:  # the client is gone: send nothing, and do not count a server error
             answer.status = _HUNG_UP
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
@@ -100,7 +100,7 @@ class RequestMiddleware:
 
 
 class _Answer:
-    """The send channel with our headers on the answer, and its status kept."""
+    """A send channel that adds headers to the answer and keeps its status."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send, self.request_id, self.status = send, request_id, 500
@@ -124,7 +124,7 @@ def _request_id(headers: Headers) -> str:
 
 
 def _level(status: int, path: str) -> int:
-    """Probes repeat their answer every few seconds, and it is what they ask for: the metrics count it, and the log keeps quiet."""
+    """Return the log level of an answer. A 503 of a probe is a normal answer that repeats every few seconds, so it is logged as debug."""
     if path in _PROBES and status == HTTPStatus.SERVICE_UNAVAILABLE:
         return logging.DEBUG
     return logging.ERROR if status >= 500 else logging.INFO

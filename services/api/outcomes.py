@@ -1,4 +1,4 @@
-"""POST /v1/outcomes."""
+"""The route that accepts outcomes: POST /v1/outcomes."""
 
 from functools import partial
 from typing import Final
@@ -15,7 +15,7 @@ from services.wire import schema
 
 router = APIRouter(tags=["outcomes"])
 _BODY, COMPONENTS = schema.request("Wire-")
-"""The body as OpenAPI describes it: wire schema v1, of which `id` and `time` are filled in where absent."""
+"""The body for the OpenAPI document: wire schema v1 with optional `id` and `time`, which the API fills in if absent."""
 _STREAM: Final = {
     "type": "string",
     "format": "binary",

@@ -1,4 +1,4 @@
-"""The web page and its files. They are kept in memory, so the event loop sends them itself: they wait for no thread."""
+"""Routes of the web page and its files. The files are in memory, so the event loop sends them without a worker thread."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -13,13 +13,13 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 @router.get("/pools/{pool}")
 async def get_page(request: Request) -> Response:
-    """The one page; its script reads the address."""
+    """Return the web page. All addresses get the same page, whose script reads the address."""
     return _send(request, page(), "no-cache")
 
 
 @router.get("/docs")
 async def get_docs(request: Request) -> Response:
-    """The description of the API for people; programs read /openapi.json."""
+    """Return the API's description for people. Programs read /openapi.json."""
     state = request.app.state
     if getattr(state, "page_of_routes", None) is None:
         state.page_of_routes = page_of_routes(request.app.openapi())
@@ -28,7 +28,7 @@ async def get_docs(request: Request) -> Response:
 
 @router.get("/static/{digest}/{name}")
 async def get_asset(request: Request, digest: str, name: str) -> Response:
-    """A file of the page. Its address changes with its bytes, so that it may be kept for ever."""
+    """Return a file of the page. Its address contains its digest, so clients may cache it without limit."""
     found = asset(name)
     if found is None or found.digest != digest:
         raise ApiError(404, "no such file", "load the page again")

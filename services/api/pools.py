@@ -1,4 +1,4 @@
-"""Pools: listed, looked at, created."""
+"""Routes that list, show and create pools."""
 
 from functools import partial
 from http import HTTPStatus
@@ -63,7 +63,7 @@ def _pool(here: Context, pool: str) -> PoolView:
 
 
 def _last_known(here: Context, pool: str) -> PoolView | None:
-    """What the store said of a pool when all pools were listed last; None where nobody listed it."""
+    """Return the pool from the last list of all pools, marked with its age; None if no list contains it."""
     read = here.heads.last_known()
     head = None if read is None else next((one for one in read.heads if one.pool == pool), None)
     if read is None or read.stale_seconds is None or head is None:
@@ -88,7 +88,7 @@ async def put_pool(request: Request, here: Here, pool: str) -> Response:
 
 
 def pool_view(here: Context, pool: str) -> PoolView:
-    """The pool as store and control log know it. Raises `ApiError` 404."""
+    """Return the pool from the store and the control log. Raises `ApiError` 404."""
     head = here.store.live.head(check_pool_name(pool))
     created = here.directory.seen().get(pool)
     if head is None and created is None:
@@ -97,7 +97,7 @@ def pool_view(here: Context, pool: str) -> PoolView:
 
 
 def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolView:
-    """The two halves of what is known of a pool, one of which may be missing."""
+    """Combine a pool's head from the store and its record from the control log. Either may be missing."""
     kind = head.kind if head is not None else str(created.kind) if created is not None else ""
     label = created.label if created is not None else head.label if head is not None else ""
     return PoolView(pool=pool, kind=kind, label=label, head=head)
@@ -114,14 +114,14 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
-    check(kind, fold)  # refuses what no shard could fold
+    check(kind, fold)  # raises for settings that a shard cannot fold
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
 
 
 def _create(here: Context, wanted: PoolCreated) -> Response:
     known = here.directory.find(wanted.pool) is not None
     standing = here.directory.create(wanted, here.settings.max_pools)
-    known = known or standing != wanted  # of two that ask at once, one creates it
+    known = known or standing != wanted  # a concurrent request may have created it
     if standing.label != wanted.label:
         raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
     return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)

@@ -1,4 +1,4 @@
-"""What the API answers when it cannot do what was asked: one JSON shape, which says what to do about it."""
+"""Problems: the JSON form of all errors of the API, with the next step for the client."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -31,7 +31,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiError(Exception):
-    """Ends a request with a problem."""
+    """An error that ends a request with a problem."""
 
     def __init__(
         self, status: int, title: str, detail: str, *, refusals: Sequence[Item] = (), headers: Mapping[str, str] | None = None
@@ -41,18 +41,18 @@ class ApiError(Exception):
         super().__init__(f"{status} {title}: {detail}")
 
     def response(self, request_id: str) -> Response:
-        """The answer that tells it."""
+        """Return the response that reports the problem."""
         problem = Problem(status=self.status, title=self.title, detail=self.detail, request_id=request_id, refusals=self.refusals)
         return Response(msgspec.json.encode(problem), self.status, self.headers, PROBLEM_TYPE)
 
 
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:
-    """Refuse a request whose outcomes break rules: none of it was written."""
+    """Raise `ApiError` 422 for a request whose outcomes break rules. To be called before any outcome is written."""
     items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
     detail = f"{len(items)} refused, nothing was written: mend them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
 
 
 def no_pool(pool: str) -> ApiError:
-    """The pool is not known."""
+    """Return the 404 error for an unknown pool."""
     return ApiError(404, "no such pool", f"no pool is called {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")

@@ -1,4 +1,4 @@
-"""Rates: a bucket for each of many names, which refills with time."""
+"""Rate limits: one token bucket per name."""
 
 import threading
 import time
@@ -10,9 +10,9 @@ _NAMES: Final = 10_000
 
 
 class Buckets:
-    """One bucket a name: `burst` at once, refilled by `rate` a second. The names least recently used are forgotten beyond 10,000.
+    """One token bucket per name. Beyond 10,000 names, the least recently used are forgotten.
 
-    timer: seconds that never go back.
+    rate: tokens added per second. burst: most tokens of a bucket. timer: monotonic time in seconds.
     """
 
     def __init__(self, rate: float, burst: float, timer: Callable[[], float] = time.monotonic) -> None:
@@ -21,11 +21,11 @@ class Buckets:
         self._lock = threading.Lock()
 
     def wait(self, name: str) -> float:
-        """Seconds until the bucket of `name` gives one more; 0 where it does so now."""
+        """Return the seconds until the bucket of `name` has one token; 0 if it has one now."""
         return max(0.0, (1.0 - self._now(name)) / self._rate)
 
     def take(self, name: str) -> None:
-        """Take one from the bucket of `name`; it goes down to empty and no further."""
+        """Take one token from the bucket of `name`. The bucket never goes below 0."""
         with self._lock:
             self._left[name] = (max(0.0, self._now(name) - 1.0), self._timer())
             self._left.move_to_end(name)

@@ -1,4 +1,4 @@
-"""Answers of the API and how OpenAPI describes them: the same records do both."""
+"""The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -28,11 +28,11 @@ _REF: Final = "#/components/schemas/{name}"
 
 
 MOST_LABEL: Final = 64
-"""Characters of a pool's label."""
+"""Most characters of a pool's label."""
 _LABEL: Final = {"maxLength": MOST_LABEL, "pattern": rf"^(?!\n)$|{schema.new_name()['pattern']}"}
 NewName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.new_name())]
 KnownName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.known_name())]
-"""Names as OpenAPI describes them; the rules themselves are checked with their own errors."""
+"""Names for the OpenAPI document. Other code checks the rules and raises more precise errors."""
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ class Boards(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Value: TypeAlias = Boards | Board | Insight
-"""What readers poll."""
+"""Answers that readers poll."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,12 +167,12 @@ _PROBLEMS: Final[Mapping[int, str]] = {
 
 
 def reply(value: msgspec.Struct, status: int = 200) -> Response:
-    """`value` as JSON."""
+    """Return `value` as a JSON response."""
     return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
 def fresh_reply(request: Request, value: msgspec.Struct) -> Response:
-    """`value` as JSON with an ETag; 304 where the caller has it already."""
+    """Return `value` as a JSON response with an ETag, or 304 if the client has that version."""
     body = msgspec.json.encode(value)
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
@@ -182,30 +182,33 @@ def fresh_reply(request: Request, value: msgspec.Struct) -> Response:
 
 
 def described(answer: type[msgspec.Struct], refused: Iterable[int] = (), status: int = 200, text: str = "Done.") -> dict[int | str, Any]:
-    """What a route's `responses` say."""
+    """Return a route's `responses` for the OpenAPI document.
+
+    answer: type of the successful answer. refused: status codes of problems. status, text: code and description of success.
+    """
     return {status: {"description": text, "content": {JSON: {"schema": _reference(answer)}}}, **problems(refused)}
 
 
 def problems(statuses: Iterable[int]) -> dict[int | str, Any]:
-    """The part of a route's `responses` for what it refuses."""
+    """Return the part of a route's `responses` that describes problems, by status code."""
     content = {PROBLEM_TYPE: {"schema": _reference(Problem)}}
     return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses}
 
 
 def body_of(schema: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
-    """What a route's `openapi_extra` says of its body. others: schemas of bodies of other media types, by type."""
+    """Return a route's `openapi_extra` that describes its JSON body. others: schemas of other media types, by type."""
     content = {kind: {"schema": body} for kind, body in {JSON: schema, **others}.items()}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def components() -> dict[str, Any]:
-    """The schemas that `described` refers to."""
+    """Return the schemas that `described` references, by name."""
     _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF, schema_hook=_anything)
     return dict(schemas)
 
 
 def _anything(kind: type) -> dict[str, Any]:
-    """Additional results of a method may be any JSON."""
+    """Return the schema of `object`: additional results of a method may be any JSON."""
     if kind is object:
         return {"description": "any JSON"}
     raise NotImplementedError(kind)

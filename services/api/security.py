@@ -1,4 +1,4 @@
-"""Who may ask what: host names (against DNS rebinding), origins (against foreign pages), bearer keys with two scopes."""
+"""Access checks: host names (against DNS rebinding), origins (against pages of other sites), and bearer keys with two scopes."""
 
 import math
 from functools import lru_cache
@@ -15,15 +15,15 @@ from services.api.rates import Buckets
 from services.runtime.settings import LOOPBACK, Settings
 
 _FAILURES: Final = 10.0
-"""Wrong keys a minute and address that are answered 403; further ones are answered 429. A right key is let in all the same: many clients
-share the address of a proxy, and one of them with a wrong key must not lock out the others."""
+"""Wrong keys per minute and address that are answered 403; further ones are answered 429. A valid key is always accepted: many clients may
+share the address of a proxy, and a client with a wrong key must not lock out the others."""
 _BURST_SECONDS: Final = 2.0
-"""A key's requests of so long may come at once."""
+"""Burst of a key, as seconds of its rate: a rate of 10 requests per second allows 20 requests at once."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Access:
-    """The rules of one installation. Each check raises `ApiError` or returns."""
+    """The access rules of one installation. Each check raises `ApiError` if it fails."""
 
     def __init__(self, settings: Settings) -> None:
         self._hosts = {host.lower() for host in (*LOOPBACK, settings.host, *settings.allowed_hosts)}
@@ -33,7 +33,7 @@ class Access:
         self._requests = None if rate is None else Buckets(rate, max(1.0, _BURST_SECONDS * rate))
 
     def check_host(self, headers: Headers) -> None:
-        """The Host header names this service: a page elsewhere whose name was pointed here is refused."""
+        """Check that the Host header names this service. Refuses pages of other sites whose host name resolves to this address."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or (name := _host_name(hosts[0])) is None:
             raise ApiError(400, "bad Host header", "send exactly one Host header, name or name:port")
@@ -41,7 +41,7 @@ class Access:
             raise ApiError(421, "not this host", f"requests for {name} are not answered here: add it to EQUIRANK_ALLOWED_HOSTS")
 
     def check_origin(self, headers: Headers, method: str) -> None:
-        """Writes come from no page, or from a page of this very address."""
+        """Check that a request that writes comes from a program or from a page of this origin."""
         if method in SAFE_METHODS:
             return
         if headers.get("sec-fetch-site") == "cross-site":
@@ -51,7 +51,10 @@ class Access:
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
     def check_key(self, request: Request, *, admin: bool = False) -> None:
-        """Outcomes may be written, and what was sent may be read, with any key. admin: pools may be created, and outcomes retracted."""
+        """Check the request's key, if the installation has keys, and its rate. admin: whether an admin key is required.
+
+        Any key may write outcomes and export them. Retractions and changes of pools require an admin key.
+        """
         address = _address(request)
         if not self._keys.any:
             self._pace(request, address)
@@ -72,7 +75,7 @@ class Access:
         self._pace(request, key.name)
 
     def _pace(self, request: Request, name: str) -> None:
-        """Count a request once, however many checks it takes."""
+        """Count a request toward the rate of `name`, once even if several checks call this. Raises `ApiError` 429."""
         if self._requests is None or getattr(request.state, "paced", False):
             return
         if (seconds := self._requests.wait(name)) > 0:
@@ -86,7 +89,7 @@ def _slow_down(why: str, seconds: float) -> ApiError:
 
 
 def _address(request: Request) -> str:
-    """Whom a request came from: an IPv4 address, or the 64 bits of an IPv6 one that name a network."""
+    """Return the client's IPv4 address, or the /64 network of its IPv6 address."""
     client = "" if request.client is None else request.client.host
     try:
         address = ip_address(client)
@@ -94,12 +97,12 @@ def _address(request: Request) -> str:
         return client
     if address.version == 4:
         return client
-    mapped = address.ipv4_mapped  # as a socket for both kinds, or a proxy on one, names an IPv4 address
+    mapped = address.ipv4_mapped  # a dual-stack socket, or a proxy on one, shows IPv4 clients in this form
     return str(ip_network((int(address) >> 64 << 64, 64)) if mapped is None else mapped)
 
 
 def _netloc(origin: str) -> str | None:
-    """Host and port of an Origin; None where it is no URL."""
+    """Return host and port of an Origin header; None if it is not a URL."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

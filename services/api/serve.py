@@ -13,14 +13,14 @@ from services.runtime.settings import Settings
 _STOP_SECONDS: Final = 4
 _BACKLOG: Final = 4096
 _IDLE_SECONDS: Final = 30
-"""How long a connection stays open between two requests: longer than pollers pause."""
+"""Time for which an idle connection stays open. It is longer than the pauses of polling clients."""
 _GC_THRESHOLD: Final = (500_000, 10, 100)
 """Requests leave no reference cycles, so a collection frees almost nothing, and no request is answered while it runs. With 5,000 open
 connections a collection of the youngest generation takes 20 to 50 ms, a full one 0.2 s. A threshold of 10,000 causes one every second."""
 
 
 def serve(app: FastAPI, settings: Settings) -> None:
-    """Serve until told to stop; requests under way are finished."""
+    """Serve until the process gets a stop signal. Requests under way have a few seconds to finish."""
     _allow_open_files()
     _collect_garbage_rarely()
     uvicorn.run(
@@ -41,13 +41,13 @@ def serve(app: FastAPI, settings: Settings) -> None:
 
 
 def _allow_open_files() -> None:
-    """Each connection is an open file: allow as many as the system lets this process have."""
+    """Raise the limit of open files to the highest permitted value, because each connection is an open file."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _collect_garbage_rarely() -> None:
-    """Leave out of every later collection what lives as long as the process, and make collections rare."""
+    """Exclude all present objects from garbage collection, because they live as long as the process, and make collections rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLD)

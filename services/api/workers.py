@@ -1,4 +1,4 @@
-"""Threads with a limited number of places, and a deadline for each request: the bound on everything in the API that waits."""
+"""Worker threads for blocking work, with a limited number of requests and a deadline for each."""
 
 import asyncio
 import threading
@@ -15,13 +15,13 @@ T = TypeVar("T")
 class Workers:
     """Runs blocking work for requests.
 
-    A request takes a place for as long as its work waits or runs, also after its deadline: work that hangs can never pile up.
+    A request occupies a place while its work waits or runs, even after its deadline. Work that hangs therefore cannot accumulate.
 
     Args:
-        what: What the work waits for, for the error: "the log", "the store".
-        threads: Work that runs at once.
-        places: Requests that run or wait at once; a further one is refused with 503.
-        seconds: Deadline of a request, from its arrival here; past it the request is answered with 503.
+        what: The service that the work waits for, for error texts: "the log", "the store".
+        threads: Number of threads.
+        places: Most requests that run or wait at once. A further one is refused with 503.
+        seconds: Deadline of a request, from the call of `run`. After it, the request is answered with 503.
     """
 
     def __init__(self, what: str, *, threads: int, places: int, seconds: float) -> None:
@@ -30,7 +30,7 @@ class Workers:
         self._free = threading.Semaphore(places)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Return `work()`. Raises what it raises, and `ApiError` 503 where all places are taken or the deadline passed."""
+        """Return `work()`. Raises its errors, and `ApiError` 503 if all places are occupied or the deadline has passed."""
         if not self._free.acquire(blocking=False):
             busy = f"{self._places} requests wait for {self._what} already: send the request again later"
             raise ApiError(503, "busy", busy, headers={"Retry-After": "1"})
@@ -39,7 +39,7 @@ class Workers:
         waiting = asyncio.wrap_future(running)
         try:
             done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
-        finally:  # work that has not begun never begins; work that has begun goes on and keeps its place, and nobody looks at its result
+        finally:  # queued work is cancelled; work that has begun continues and keeps its place, and its result is dropped
             running.cancel()
             waiting.cancel()
         if done:
@@ -48,5 +48,5 @@ class Workers:
         raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
 
     def finish(self, work: Callable[[], None]) -> None:
-        """Do `work` after what runs now; nobody waits for it, and it takes no place."""
+        """Queue `work` without waiting for it. It needs no place."""
         self._threads.submit(work)

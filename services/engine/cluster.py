@@ -1,4 +1,4 @@
-"""The Ray that an engine runs on: its own, or a cluster that somebody else started, which may lack resources for shards."""
+"""Connects an engine to Ray: an own instance, or an existing cluster, which may lack resources for shards."""
 
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -9,11 +9,11 @@ import ray
 import services
 
 SHARD: Final = "equirank_shard"
-"""The resource that each shard takes one of: an operator says by it which nodes hold shards, and how many each."""
+"""Ray resource of which each shard takes one unit. With it an operator sets how many shards each node may run."""
 
 
 class NoCluster(Exception):  # noqa: N818 - names the fact
-    """Nothing answers as a Ray cluster where the settings say that there is one."""
+    """No Ray cluster answers at the configured address."""
 
     def __init__(self, address: str, shards: int, why: str) -> None:
         super().__init__(
@@ -23,7 +23,7 @@ class NoCluster(Exception):  # noqa: N818 - names the fact
 
 
 class ShadowedPackage(Exception):  # noqa: N818 - names the fact
-    """The working directory holds another package named `services`, which Ray's workers would import instead of Equirank's."""
+    """The working directory contains another package named `services`. Ray's workers would import it instead of Equirank's."""
 
     def __init__(self, origin: str) -> None:
         super().__init__(
@@ -33,12 +33,12 @@ class ShadowedPackage(Exception):  # noqa: N818 - names the fact
 
 
 def start_of_a_node(shards: int) -> str:
-    """The command that starts a cluster's first node, with room for so many shards."""
+    """Return the command that starts a cluster's first node with resources for `shards` shards."""
     return f"`RAY_worker_niceness=0 ray start --head --resources='{{\"{SHARD}\": {shards}}}'`"
 
 
 def lacking(shards: int) -> str | None:
-    """What to tell where the cluster's nodes hold fewer than so many shards; None where they hold all, or nobody knows now."""
+    """Return a warning if the cluster has resources for fewer than `shards` shards; None if it has enough or Ray does not answer."""
     room = _room()
     if room is None or room >= shards:
         return None
@@ -49,7 +49,7 @@ def lacking(shards: int) -> str | None:
 
 
 def has_room(shards: int) -> bool:
-    """Whether the cluster's nodes hold so many shards; also False where nobody knows now."""
+    """Whether the cluster has resources for `shards` shards. False if Ray does not answer."""
     room = _room()
     return room is not None and room >= shards
 
@@ -66,12 +66,12 @@ def join(address: str, shards: int, **local: Any) -> None:
 
     Args:
         address: Address of the cluster; "local" starts Ray on this machine.
-        shards: Number of shards the cluster is to hold, for the error's text.
-        local: Options of `ray.init` for a Ray on this machine.
+        shards: Number of shards that the cluster must run, for the error's text.
+        local: Options of `ray.init` if Ray is started on this machine.
 
     Raises:
         NoCluster: No cluster answers at `address`.
-        ShadowedPackage: The working directory holds another package named `services`.
+        ShadowedPackage: The working directory contains another package named `services`.
     """
     _check_working_directory()
     try:

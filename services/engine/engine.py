@@ -1,7 +1,8 @@
 """The engine: the driver that starts Ray, shards and solves, watches them, and exposes their metrics.
 
-Phases: start (Ray, shards), run (a loop that never folds or solves itself), stop (shards finish their batch, publish and
-checkpoint; then Ray ends). It may be killed at any of them: the log is the truth, and the next engine takes over.
+Phases: start (Ray, shards), run (a loop that starts and watches work but does no folding or solving), stop (shards finish their batch,
+publish and write checkpoints; then Ray ends). The process may be killed in any phase: the next engine continues from the log and the
+checkpoints.
 """
 
 import logging
@@ -44,14 +45,14 @@ _TICK_SECONDS: Final = 0.25
 _LONGEST_PAUSE: Final = 2.0
 _HEALTH_SECONDS: Final = 10.0
 _START_SECONDS: Final = 90.0
-"""An actor that takes longer to start is replaced if the nodes hold all shards. Each further one in its place may take twice as long."""
+"""An actor that takes longer to start is replaced if the nodes have resources for all shards. Each replacement may take twice as long."""
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
-    """Checkpoints in a folder of one machine, on a cluster of several."""
+    """The checkpoints are in a local folder, and the Ray cluster has several machines."""
 
     def __init__(self, url: str, machines: int) -> None:
         super().__init__(
@@ -62,10 +63,11 @@ class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
 
 @dataclass(slots=True)
 class _Shard:
-    """A shard actor, the question that is under way, and its last answer.
+    """A shard actor, its health request under way, and its last health.
 
-    again: starts another actor in its place, which may take so many seconds to start. waits_since: when it was created or Ray began to
-    start it again, None once it has answered. patience: how many seconds a start may take.
+    again: starts a replacement; its argument is the new `patience`. waits_since: time at which the actor was created or at which Ray began
+    to restart it, monotonic seconds; None once it has answered. patience: seconds that a start may take. asked: future of the health
+    request, None without one. asked_at: time of the request, monotonic seconds. answers: whether the last request was answered.
     """
 
     name: str
@@ -80,7 +82,7 @@ class _Shard:
 
 
 class Engine:
-    """One installation's driver: `start`, then `run` until its `stop` is set."""
+    """The driver of one installation. Call `start`, then `run`, which returns after its `stop` is set."""
 
     def __init__(self, settings: Settings, metrics: EngineMetrics) -> None:
         self._settings, self._metrics = settings, metrics
@@ -90,18 +92,18 @@ class Engine:
         self._troubles = LogThrottle()
         self._guard: Guard | None = None
         self._silence: Silence | None = None
-        """Of all shards together, once one has answered."""
+        """How long no shard has answered; None until one has answered."""
 
     def run(self, stop: threading.Event, leave: Callable[[Exception], None]) -> None:
-        """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too.
+        """Start shards, watch them and start solves until `stop` is set. Then stop the shards and shut down Ray.
 
         Args:
-            stop: Set to end.
-            leave: Ends this process at once; called where it must end and its loop is blocked.
+            stop: Set by the caller to end the engine.
+            leave: Ends this process at once. Called if the engine must end and its loop is blocked.
 
         Raises:
-            RayLost: The node of this engine is dead, or neither Ray nor any shard answers any more.
-            TakenOver: Another engine has taken every partition over.
+            RayLost: The node of this engine is dead, or Ray's control service or all shards have not answered for too long.
+            TakenOver: Another engine has taken over every partition.
 
         """
         log_ = open_log(self._settings)
@@ -143,10 +145,15 @@ class Engine:
             ray.shutdown()
 
     def start(self, ray_folder: str | None = None) -> None:
-        """Start or join Ray. Ray takes the signal handlers over: install yours afterwards. Raises `NoCluster` and `LocalCheckpoints`."""
+        """Start Ray or join a cluster. Raises `NoCluster`, `ShadowedPackage`, `LocalCheckpoints`.
+
+        Ray replaces the signal handlers of the process, so the caller must install its handlers afterwards.
+
+        ray_folder: folder for Ray's temporary files, if the engine starts Ray.
+        """
         os.environ.update(_ONE_THREAD)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # shards come before whatever the machine does besides; solves give way
+        os.environ.setdefault("RAY_worker_niceness", "0")  # no lower priority for shards; solves lower their priority themselves
         local: dict[str, Any] = {}
         if self._settings.ray == "local":
             local = {
@@ -165,7 +172,7 @@ class Engine:
             log.warning("%s", why)
 
     def _tell_weaknesses(self, log_: Log) -> None:
-        """Say which settings are too weak to keep what is acknowledged."""
+        """Log a warning for each setting with which acknowledged records can be lost, and set the metrics."""
         weaknesses = [*log_.weaknesses, *forgets_unarchived(self._settings, log_.outcomes)]
         retention = retention_of(log_.outcomes)
         seconds = None if retention is None else retention.seconds
@@ -177,8 +184,8 @@ class Engine:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
 
     def _start_shard(self, index: int, partitions: int, engine: int, patience: float = _START_SECONDS) -> _Shard:
-        """Start the actor that folds every partition whose number is `index` modulo the number of shards."""
-        # No name in Ray: it would be taken where two installations share a cluster, or where an engine takes over from a living one.
+        """Start the actor that folds the partitions whose number modulo the number of shards is `index`."""
+        # No name in Ray: names would collide if two installations share a cluster, or if an engine takes over from a live one.
         remote = ray.remote(ShardActor).options(
             num_cpus=0,
             resources={cluster.SHARD: 1},
@@ -212,21 +219,27 @@ class Engine:
         self._metrics.erasures = eraser.health()
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
-        """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
+        """Wait until the next tick, and start planned solves as others end.
+
+        The pause is four times as long as the tick took, within limits, because a tick takes long with thousands of pools.
+        """
         until = time.monotonic() + min(max(_TICK_SECONDS, 4 * took), _LONGEST_PAUSE)
         while not stop.is_set() and (left := until - time.monotonic()) > 0:
             if not solves.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
                 stop.wait(min(left, _TICK_SECONDS))
 
     def _tidy(self, store: RedisStore, control: ControlLog) -> None:
-        """Once in a while, remove what no shard will write again (pools that the log lost, keys of logs whose engines are gone), and tell
-        the store that this engine is here. In this order: a full store refuses writes and takes removals.
+        """Every 60 s, remove obsolete keys from the store, and then register this engine there.
+
+        Obsolete are pools that are missing from the control log, and the keys of logs whose engines are gone. Removal comes first, because
+        a full store accepts removals and refuses writes.
         """
         if (now := time.monotonic()) < self._sweep_at:
             return
         self._sweep_at = now + _SWEEP_SECONDS
         try:
-            lost = store.live.names() - control.refresh().pools.keys()  # in this order: a pool is in the control log before its boards are
+            # The store is read first, because a new pool is in the control log before it is in the store.
+            lost = store.live.names() - control.refresh().pools.keys()
             store.live.remove(lost)
             removed = [*lost, *store.logs.remove_gone()]
             if removed:
@@ -239,7 +252,7 @@ class Engine:
             self._troubles.warn(log, "the store could not be told that this engine is here: %s", error)
 
     def _ask(self, shard: _Shard) -> None:
-        """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""
+        """Store a shard's health if it has answered, and request it again. The metrics show the age of the last health."""
         now = time.monotonic()
         if shard.asked is not None:
             if ray.wait([shard.asked], timeout=0)[0]:
@@ -254,16 +267,16 @@ class Engine:
             shard.asked, shard.asked_at = shard.actor.health.remote(), now
 
     def _started_in_time(self, shard: _Shard) -> _Shard:
-        """The shard, or another one in its place if it takes too long to start.
+        """Return the shard, or its replacement if it takes too long to start.
 
-        Ray forgets to create an actor if its control service restarts at that moment: the actor waits for ever then.
+        If Ray's control service restarts while it creates an actor, the actor may never start.
         """
         if shard.waits_since is None or shard.again is None:
             return shard
         now = time.monotonic()
         if now - shard.waits_since <= shard.patience:
             return shard
-        if not cluster.has_room(self._settings.shards):  # it waits for a node, or for Ray itself
+        if not cluster.has_room(self._settings.shards):  # the actor waits for resources, or Ray does not answer
             shard.waits_since = now
             return shard
         why = "although the nodes have room for all shards"
@@ -289,10 +302,10 @@ class Engine:
             self._replace(shard)
 
     def _replace(self, shard: _Shard) -> None:
-        """End a shard whose partitions another one took over.
+        """Remove a superseded shard.
 
-        Where this is the newest engine, that was a shard of an older one which Ray started again: this engine's takes them back. Otherwise
-        the newer engine keeps them, and an engine without shards ends.
+        If this is the newest engine, the partitions were taken over by a shard of an older engine that Ray had restarted. A replacement
+        takes them back. Otherwise a newer engine owns the partitions. Raises `TakenOver` if this engine then has no shards.
         """
         try:
             newest = self._guard is not None and self._guard.is_newest()
@@ -310,7 +323,7 @@ class Engine:
             raise TakenOver
 
     def _read_manifests(self, checkpoints: CheckpointStore) -> None:
-        """Read the manifests of those partitions whose shard reports a newer checkpoint."""
+        """Read the manifests of the partitions whose shard reports another checkpoint than the known one."""
         for told in [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]:
             held = self._manifests.get(told.partition)
             if told.checkpoint is None or (held is not None and _as_new(held, told)):
@@ -332,14 +345,16 @@ class Engine:
 
 
 def _as_new(held: Manifest, told: PartitionHealth) -> bool:
-    """Whether the manifest is the checkpoint that the shard reports, or a later one; a new generation comes without a new position, and
-    a clock that was put back with an earlier time.
+    """Whether the manifest is the checkpoint that the shard reports, or one at a higher position.
+
+    At an equal position, times must be equal: a new generation changes the checkpoint but not its position, and a clock that was set back
+    gives it an earlier time.
     """
     return (held.position, held.written_at) == (told.checkpoint, told.checkpoint_at) or held.position > (told.checkpoint or 0)
 
 
 def _finished(answer: Any) -> bool:
-    """Whether a shard says that it finished. One that died, or is being restarted, did not."""
+    """Whether a shard's answer says that it finished. False if the shard died or is being restarted."""
     try:
         return bool(ray.get(answer))
     except ray.exceptions.RayError as error:

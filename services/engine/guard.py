@@ -1,7 +1,7 @@
-"""Notices that this engine has to end: its Ray is gone, or another engine has taken over.
+"""Detects that this engine must end: Ray is lost, or another engine has taken over.
 
-Both questions are asked on threads of their own, because each may block: on a control service of Ray that is dead, or on a broker that
-hangs. Once the answer is in, the engine's loop raises it at its next tick. If the loop is blocked itself, the guard ends the process.
+Ray and the control log are checked on separate threads, because each check may block: Ray's control service may be dead, or a broker may
+hang. The engine's loop raises a detected problem at its next tick. If the loop is blocked, the guard ends the process.
 """
 
 import logging
@@ -20,42 +20,44 @@ from services.runtime.logging import LogThrottle
 log = logging.getLogger("equirank.engine")
 
 SILENT_SHARDS_SECONDS: Final = 30.0
-"""An engine none of whose shards has answered for so long, after one had, ends."""
+"""The engine ends if no shard has answered for this long. The time counts from the first answer of a shard."""
 OWN_RAY_SECONDS: Final = 10.0
-"""How long the control service (GCS) of an engine's own Ray may not answer: nobody would restart it."""
+"""Limit for the silence of the control service (GCS) of an own Ray instance. It is short, because no program restarts that service."""
 _RAY_LIMIT: Final = "RAY_gcs_rpc_server_reconnect_timeout_s"
 LEAVE_SECONDS: Final = 3.0
-"""What the engine's loop has to end in order once it must end; then the process ends as it is. The log has everything."""
+"""Time for the engine's loop to end in order after a problem was detected. Then the process is ended; the log loses nothing by that."""
 LOG_SECONDS: Final = 4.0
-"""That one call of the guard to the log may take."""
+"""Deadline of one call of the guard to the log."""
 _ASK_SECONDS: Final = 1.0
 _JUDGE_SECONDS: Final = 0.5
 _GAP_SECONDS: Final = 5.0
 
 
 def cluster_seconds() -> float:
-    """How long the control service of a cluster may not answer: it may be restarted, and shards go on meanwhile.
+    """Return the limit in seconds for the silence of a cluster's control service.
 
-    Ten seconds less than Ray's own limit, after which Ray ends this process without a word to us.
+    The service may be restarted, and shards continue to work during that time. The limit is 10 s below Ray's limit, after which Ray ends
+    this process without notice.
     """
     return max(OWN_RAY_SECONDS, float(os.environ.get(_RAY_LIMIT, "60")) - 10.0)
 
 
 class RayLost(Exception):  # noqa: N818 - names the fact
-    """The Ray that this engine's shards run on is gone."""
+    """The Ray instance or cluster of this engine is lost."""
 
 
 class TakenOver(Exception):  # noqa: N818 - names the fact
-    """Another engine runs on this log."""
+    """Another engine has taken over all partitions of this log."""
 
     def __init__(self) -> None:
         super().__init__("another engine took every partition over: this one ends; run one engine on a log")
 
 
 class Silence:
-    """How long something has not answered, while this process was able to listen.
+    """Measures how long a service has not answered.
 
-    A gap between two looks counts as at most five seconds: a process that was stopped itself, or busy, has missed nothing.
+    The time between two calls of `too_long` counts as at most 5 s. If this process was suspended or busy for longer, the service may have
+    answered in that time.
     """
 
     def __init__(self, limit: float, timer: Callable[[], float] = time.monotonic) -> None:
@@ -63,11 +65,11 @@ class Silence:
         self._silent, self._looked_at = 0.0, timer()
 
     def heard(self) -> None:
-        """It has answered."""
+        """Note an answer of the service."""
         self._silent = 0.0
 
     def too_long(self) -> bool:
-        """Look: whether it has been silent for longer than the limit."""
+        """Add the time since the last call; return whether the silence is longer than the limit."""
         now = self._timer()
         self._silent += min(now - self._looked_at, _GAP_SECONDS)
         self._looked_at = now
@@ -79,7 +81,7 @@ class RayWatch:
 
     Args:
         node: Identity of the node.
-        limit: Seconds for which the control service may not answer.
+        limit: Longest silence of the control service, in seconds.
     """
 
     def __init__(self, node: str, limit: float) -> None:
@@ -87,10 +89,10 @@ class RayWatch:
         self._silence, self._troubles = Silence(limit), LogThrottle()
 
     def ask(self) -> RayLost | None:
-        """Ask for the nodes, which may block. The problem, where the answer says that the node is dead."""
+        """Request the list of nodes, which may block. Returns the problem if the node is dead or not listed, else None."""
         try:
             nodes = ray.nodes()
-        except Exception as error:  # noqa: BLE001 - Ray raises whatever it likes; no answer is what counts
+        except Exception as error:  # noqa: BLE001 - Ray raises undocumented exceptions; each one means that there is no answer
             self._troubles.warn(log, "Ray's control service does not answer: %s", error)
             return None
         self._silence.heard()
@@ -100,7 +102,7 @@ class RayWatch:
         return RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)")
 
     def silent(self) -> RayLost | None:
-        """The problem, where the control service has not answered for too long. Call it often."""
+        """Return the problem if the control service has not answered for too long, else None. To be called at least every 5 s."""
         return RayLost(f"Ray's control service has not answered for {self._limit:g} s") if self._silence.too_long() else None
 
 
@@ -108,10 +110,10 @@ class Guard:
     """Watches Ray and the control log until `stop`.
 
     Args:
-        log_: Its own connection: the engine's may be in use by a call that blocks. It stays open until the process ends.
+        log_: A separate connection to the log, because a call on the engine's connection may block. It stays open until the process ends.
         engine: Offset of this engine's `EngineStarted` record.
-        limit: Seconds for which Ray's control service may not answer.
-        leave: Ends the process; called `LEAVE_SECONDS` after the problem was found, unless the process has ended before.
+        limit: Longest silence of Ray's control service, in seconds.
+        leave: Ends the process. Called `LEAVE_SECONDS` after the problem was detected, unless the process has ended before.
 
     """
 
@@ -125,21 +127,21 @@ class Guard:
         self.problem: Exception | None = None
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start the threads."""
         for name, work in (("ask-ray", self._ask_ray), ("ask-log", self._ask_log), ("guard", self._judge)):
             threading.Thread(target=work, name=name, daemon=True).start()
 
     def stop(self) -> None:
-        """End without waiting for questions that are under way."""
+        """End the threads. Does not wait for checks under way."""
         self._stopping.set()
 
     def check(self) -> None:
-        """Raise what was found. For the engine's loop."""
+        """Raise the detected problem, if any. Called by the engine's loop."""
         if self.problem is not None:
             raise self.problem
 
     def found(self, problem: Exception) -> None:
-        """The engine has to end because of `problem`; the first one counts."""
+        """Note that the engine must end because of `problem`. Only the first problem counts."""
         if self.problem is None:
             log.error("this engine ends: %s", problem)
             self._found_at = time.monotonic()
@@ -158,7 +160,7 @@ class Guard:
         while not self._stopping.wait(_ASK_SECONDS):
             try:
                 state = self._control.refresh()
-            except Exception as error:  # noqa: BLE001 - what the log's client raises must not end the watch
+            except Exception as error:  # noqa: BLE001 - an error of the log's client must not end this thread
                 self._troubles.warn(log, "whether another engine took over is not known: %s", error)
                 continue
             epochs = [state.partitions.epochs.get(number, -1) for number in range(self._partitions)]

@@ -1,4 +1,4 @@
-"""The engine's metrics, read from what shards and solves told last. No label names a pool or an agent."""
+"""The engine's metrics, from the last health of shards and solves. Labels contain no names of pools or agents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -57,7 +57,7 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_generations_building": lambda told: told.building,
     "equirank_generation_progress_ratio": lambda told: told.progress,
 }
-"""Metric -> its value of one partition."""
+"""Metric -> its value for one partition."""
 
 _SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
     "equirank_solve_seconds_total": lambda told: told.seconds,
@@ -69,16 +69,16 @@ _SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
     "equirank_solve_certificate": lambda told: told.certificates,
     "equirank_bootstrap_replicates_total": lambda told: told.replicates,
 }
-"""Metric -> its value by method."""
+"""Metric -> its values by method."""
 
 _Row = tuple[tuple[str, ...], float]
 
 
 class EngineMetrics(Collector):
-    """Serves the metrics on a port of `host`; fed by the engine's loop. port: None serves nothing, 0 picks a free one.
+    """Serves the metrics on a port of `host`. The engine's loop updates them. port: None: no server; 0: any free port.
 
-    solves, archive, erasures: where they stand. weaknesses: how many settings put acknowledged records at risk. retention_seconds: how
-    long the outcomes topic keeps records.
+    solves, archive, erasures: their last health. weaknesses: number of settings with which acknowledged records can be lost.
+    retention_seconds: how long the outcomes topic keeps records; infinite if age is no limit or the limit is unknown.
     """
 
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
@@ -92,7 +92,7 @@ class EngineMetrics(Collector):
         self._server = None if port is None else start_http_server(port, host, self._registry)
 
     def shards(self, healths: Sequence[WorkerHealth], answering: int) -> None:
-        """What the shards told last, and how many of them still answer."""
+        """Update the health of the shards. answering: number of shards whose last health request was answered."""
         self._healths, self._answering = list(healths), answering
         for health in healths:
             shard = _shard(health)
@@ -108,7 +108,7 @@ class EngineMetrics(Collector):
             thread.join()
 
     def collect(self) -> Iterator[Family]:
-        """All metrics as they stand."""
+        """Yield the present values of all metrics."""
         healths = self._healths
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
@@ -146,7 +146,7 @@ class EngineMetrics(Collector):
 
 
 def _shard(health: WorkerHealth) -> str:
-    """The shard's name, without the host and the process that it is now."""
+    """Return the shard's name without its host and process."""
     return health.owner.partition("/")[0]
 
 
@@ -156,7 +156,7 @@ def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
 
 
 def _pauses(told: Sequence[Mapping[str, Durations]]) -> Iterator[tuple[tuple[str, ...], Durations]]:
-    """Of all shards, by reason."""
+    """Yield the pauses of all shards, by reason."""
     for reason in sorted({reason for pauses in told for reason in pauses}):
         yield (reason,), Durations.together(pauses[reason] for pauses in told if reason in pauses)
 

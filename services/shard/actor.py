@@ -1,7 +1,7 @@
-"""The Ray actor around a `ShardWorker`: one process, one folding thread, answers about its health beside it.
+"""The Ray actor around a `ShardWorker`: one process with one folding thread, which answers calls of `health` while it folds.
 
-A restart runs only the constructor, so that is where work begins; it never fails, as Ray would not start the actor again then.
-The engine asks `health`; nothing else ever asks a shard.
+When Ray restarts an actor, it runs only the constructor. The constructor therefore starts the folding thread. It must not raise: Ray does
+not restart an actor whose constructor failed. Only the engine calls a shard, with `health` and `stop`.
 """
 
 import logging
@@ -27,17 +27,18 @@ from services.shard.worker import ShardWorker
 log = logging.getLogger("equirank.shard")
 
 _PAUSE_SECONDS: Final = 1.0
-"""Before a failed shard ends, so that Ray does not start it again in a tight loop."""
+"""Pause before the process of a failed shard ends. It keeps Ray from restarting the shard in a tight loop."""
 
 
 class ShardActor:
-    """Runs one worker from its construction on. Made remote by the engine.
+    """Runs one worker, starting in the constructor. The engine makes this class remote.
 
-    engine: offset of the `EngineStarted` record of the engine that made it; Ray may start it again after a later engine took over.
+    engine: offset of the `EngineStarted` record of the engine that created the actor. It detects that a later engine has started, because
+    Ray may restart the actor even then.
     """
 
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str, engine: int) -> None:
-        make_files_private()  # the nodes of a cluster that somebody else started have a umask of their own
+        make_files_private()  # the umask of a cluster's nodes is unknown if another program started them
         configure(settings.log_level)
         set_up_memory()
         if os.nice(0) > 0:
@@ -50,11 +51,11 @@ class ShardActor:
         self._thread.start()
 
     def health(self) -> tuple[WorkerHealth | None, bool]:
-        """The worker's progress, once it works, and whether another shard took over: then this one has ended and writes no more."""
+        """Return the worker's health (None before the worker exists), and whether the shard was superseded and has stopped writing."""
         return self._worker.health() if self._worker is not None else None, self._fenced
 
     def stop(self, seconds: float) -> bool:
-        """Finish, publish, checkpoint; whether that was done within `seconds`."""
+        """Finish the batch, publish, write checkpoints and end the folding thread. Returns whether it ended within `seconds`."""
         self._stopped = True
         if self._worker is not None:
             self._worker.stop()
@@ -65,7 +66,7 @@ class ShardActor:
         try:
             self._work()
         except Fenced as error:
-            log.error("shard ends: %s", error)  # noqa: TRY400 - the message is the whole story
+            log.error("shard ends: %s", error)  # noqa: TRY400 - the message is sufficient without a traceback
             self._fenced = True
         except BaseException:
             log.exception("shard failed, its process ends and is started again")
@@ -89,6 +90,6 @@ class ShardActor:
             log_.close()
 
     def _check_engine(self, log_: Log) -> None:
-        """Raise `Fenced` where a later engine has started: its shards own the partitions, or are about to."""
+        """Raise `Fenced` if a later engine has started, because its shards take over the partitions."""
         if (newest := control_state(log_.control).engine) > self._engine:
             raise Fenced(f"engine {newest} started after engine {self._engine}, which this shard belongs to")

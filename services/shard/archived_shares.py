@@ -1,4 +1,4 @@
-"""Archived records as what each pool has of them: outcomes of one kind that follow each other stay columns."""
+"""Splits archived records into shares, one or more for each pool. Consecutive outcomes of one kind stay columns."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from services.state.pool import Outcomes
 
 
 class _Coded(NamedTuple):
-    """A column of texts. texts: distinct ones; code: int64 (n,), number of each row's, -1 for null."""
+    """A column of n texts. texts: the distinct texts; code: int64 (n,), index into `texts` for each row, -1 for null."""
 
     texts: list[str]
     code: NDArray[np.int64]
 
 
 def read_shares(records: ArchivedRecords) -> tuple[list[Share], list[int]]:
-    """What each pool has, and the numbers of the records that hold something that is no outcome."""
+    """Return the shares of all pools, and the indices of the records with an item that breaks a rule of the wire schema."""
     from services.archive.schema import UNREAD  # noqa: PLC0415 - needs the extra `archive`
 
     kinds = _coded(records.rows["kind"])
@@ -30,7 +30,7 @@ def read_shares(records: ArchivedRecords) -> tuple[list[Share], list[int]]:
 
 def _shares(records: ArchivedRecords, record: NDArray[np.int64], kinds: _Coded) -> Iterator[Share]:
     rows, pools = records.rows, _coded(records.rows["pool"])
-    order = np.flatnonzero(pools.code >= 0)  # what is no outcome names no pool
+    order = np.flatnonzero(pools.code >= 0)  # items that break a rule of the wire schema have no pool
     if len(pools.texts) > 1 or len(order) < len(rows):
         order = order[np.argsort(pools.code[order], kind="stable")]
         rows = rows.combine_chunks().take(order)
@@ -43,7 +43,7 @@ def _shares(records: ArchivedRecords, record: NDArray[np.int64], kinds: _Coded) 
 
 
 def _runs(kind: NDArray[np.int64], begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows of one kind, from row `begin` to before row `end`."""
+    """Split the rows from `begin` up to but not including `end` into ranges of one kind: (first row, row after the last)."""
     changes = np.flatnonzero(kind[begin + 1 : end] != kind[begin : end - 1]) + begin + 1
     starts = [begin, *changes.tolist()]
     yield from zip(starts, [*starts[1:], end], strict=True)
@@ -62,7 +62,7 @@ def _coded(column: Any) -> _Coded:
     from services.wire.bulk.arrays import are_equal  # noqa: PLC0415 - needs the extra `archive`
 
     texts = column.combine_chunks()
-    if len(texts) and are_equal(texts):  # nearly always, and many times as fast
+    if len(texts) and are_equal(texts):  # the usual case; many times as fast as the encoding below
         return _Coded([texts[0].as_py()], np.zeros(len(texts), np.int64))
     coded = texts.dictionary_encode()
     return _Coded(coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy().astype(np.int64))

@@ -1,11 +1,12 @@
-"""Evidence of what a shard was folding when it died, and the partition that is isolated for it.
+"""Notes in the control log which records a shard is about to fold, and isolates a partition if shards die at one record.
 
-A record can end the process that folds it, for example by the memory it takes. The next shard would fold it again and end too, and
-all its partitions with it. So a shard that takes a partition over notes in the control log what it is about to fold, until it has
-folded all that was in the log when it started. After a death the noted records are folded one at a time, each noted. A record at which
-shards died twice isolates its partition: it stops there, the others go on, and an operator decides.
+A record can end the process that folds it, for example by the memory it takes. The next shard would fold the record again and end too,
+which stops all its partitions. A shard that takes over a partition therefore notes in the control log which records it is about to fold.
+It stops taking notes once it has folded all records that were in the log at its start. After a death, the next shard folds the noted
+records one at a time, with a note for each. A record at which shards died twice isolates its partition: the partition stops before that
+record until an operator decides, and other partitions continue.
 
-The first death of a shard that ran for long leaves no note. A record that ends every process therefore ends at most four of them.
+A shard that has stopped taking notes leaves no note when it dies. A record that ends every process therefore ends at most four processes.
 """
 
 import logging
@@ -22,11 +23,11 @@ from services.shard.slices import slices
 log = logging.getLogger("equirank.shard")
 
 DEATHS: Final = 2
-"""Of shards at one record, after which it is not tried again."""
+"""Number of deaths of shards at one record after which the record is not folded again."""
 
 
 class Isolated(Exception):  # noqa: N818 - names the fact
-    """Shards died at one record of a partition."""
+    """Shards died while they folded one record, so its partition stops before that record."""
 
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{DEATHS} shards died while they folded the record at offset {offset}"
@@ -35,7 +36,7 @@ class Isolated(Exception):  # noqa: N818 - names the fact
 
 
 def isolated_at(partition: int, control: ControlState) -> int | None:
-    """The offset at which a partition is isolated, as its last shard wrote; None where it is not."""
+    """Return the offset at which the control log isolates a partition; None if the partition is not isolated."""
     attempt = control.partitions.attempts.get(partition)
     if attempt is None or attempt.deaths < DEATHS or control.partitions.skips(partition, attempt.begin):
         return None
@@ -43,10 +44,10 @@ def isolated_at(partition: int, control: ControlState) -> int | None:
 
 
 class Attempts:
-    """Notes what is folded of one partition, under one epoch, as long as that is of use. Driven by the folding thread.
+    """Notes the records to fold of one partition under one epoch. Called by the folding thread.
 
-    until: the log's end when the shard started, up to which it takes notes; 0 for none.
-    isolated: offset of the record that is not to be folded; blocked: whether it came.
+    until: end of the log when the shard started; records below it are noted. 0: no notes.
+    isolated: offset of the record that must not be folded. blocked: whether folding has reached that record.
     """
 
     def __init__(self, partition: int, epoch: int, until: int, control: ControlLog, clock: Callable[[], float] = time.time) -> None:
@@ -56,35 +57,40 @@ class Attempts:
         self._suspected, self._deaths = (0, 0), 0
 
     def look_back(self, position: int) -> None:
-        """Learn from the control log whether a shard died while it folded records that are still to fold. position: of the partition."""
+        """Read from the control log whether a shard died while it folded records at or after `position`, the partition's position."""
         known = self._control.known().partitions
         found = known.attempts.get(self._partition)
         if found is not None and found.end > position and not known.skips(self._partition, found.begin):
             self._suspect(found)
 
     def parts(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-        """`records` in runs to fold one after the other, up to the isolated one."""
+        """Split `records` into runs to fold one after the other. The iteration ends before the isolated record."""
         for part in slices(records):
             if isinstance(part, ArchivedRecords) or part[0].offset >= max(self._until, self._suspected[1]):
-                yield part  # what is archived was folded: a checkpoint covers it
+                yield part  # archived records need no note: they were folded before, and a checkpoint covers them
             else:
                 yield from self._noting(part)
             if self.blocked:
                 return
 
     def settle(self, position: int, *, idle: bool) -> None:
-        """Nothing is being folded: withdraw the note where no more are taken, or nothing follows for now. position: folded up to."""
+        """Withdraw the note after folding, if no more notes are needed or no more records wait.
+
+        Args:
+            position: Offset up to which the partition was folded.
+            idle: Whether no more records wait.
+        """
         if self._noted and (idle or position >= max(self._until, self._suspected[1])):
             self._noted = False
             self._append(Attempt(partition=self._partition, epoch=self._epoch, time=self._clock()))
 
     def resume(self, until: int) -> None:
-        """An operator decided: fold the isolated record again, or go on without it. until: the log's end."""
+        """Continue after an operator's decision to retry or to skip the isolated record. until: present end of the log."""
         self.isolated, self.blocked, self._suspected = None, False, (0, 0)
         self._until, self._noted = until, True
 
     def is_decided(self, control: ControlState) -> bool:
-        """Whether the control log has an operator's word on the isolated record."""
+        """Whether the control log contains an operator's decision on the isolated record."""
         return self.isolated is not None and isolated_at(self._partition, control) is None
 
     def _suspect(self, found: Attempt) -> None:
@@ -100,10 +106,13 @@ class Attempts:
             self.isolated = found.begin
             if found.deaths < DEATHS:
                 self._note(found.begin, found.end, DEATHS)
-            self._noted = False  # it stays until an operator decides
+            self._noted = False  # keeps `settle` from withdrawing the note, which stays until an operator decides
 
     def _noting(self, part: Sequence[Record]) -> Iterator[Sequence[Record]]:
-        """A run that may hold what ended another shard. What comes before is not noted, as that would replace the evidence."""
+        """Split a run that may contain the record that ended another shard. Only the suspected records and later ones are noted.
+
+        A note for the records before them would replace the note that names the suspected records.
+        """
         begin, end = self._suspected
         if before := [record for record in part if record.offset < begin]:
             yield before
@@ -125,7 +134,7 @@ class Attempts:
         self._append(attempt)
 
     def _append(self, attempt: Attempt) -> None:
-        """Write a note. Folding goes on without one where the log takes none: evidence is of less use than progress."""
+        """Write a note to the control log. If this fails, folding continues without notes, because progress matters more."""
         try:
             self._control.append(attempt)
         except LogError as error:

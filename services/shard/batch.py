@@ -1,7 +1,7 @@
-"""Records of one call as what each pool has of them, and the dead letters they give.
+"""Decodes the records of one call of the fold into shares, one or more for each pool, and collects their dead letters.
 
-A pool's outcomes come as columns, straight from the bytes, where all its records hold plain games only; else as events. What comes from
-the archive stays columns. Either way they are the same outcomes: one takes less time.
+If all records of a pool contain only plain games, its outcomes are scanned from the bytes into columns, which is faster. Other records of
+the topic are decoded into events. Archived records are columns already. Columns and events represent the same outcomes.
 """
 
 from collections import defaultdict
@@ -22,23 +22,23 @@ from services.wire.plain import plain_games
 from services.wire.scanning.scan import Scanned
 
 _SCANNED_PART: Final = 2
-"""Where more than one record in so many is not plain, nothing is gained by reading the others as columns."""
+"""If more than one in `_SCANNED_PART` records is not plain, all records are decoded as events: columns would save no time."""
 _MOST_POOLS: Final = 64
-"""Of more pools, events are faster: columns are gone through once for each."""
+"""With more pools than this, all records are decoded as events: splitting columns takes one pass over all rows for each pool."""
 
 
 class Batch:
-    """Records of one call, read.
+    """The decoded records of one call.
 
-    shares: what each pool has, one share or several that follow each other; pools in the order of their first outcomes. outcomes: how many
-    there are in all.
+    shares: by pool, one or more shares in log order; pools are in the order of their first outcomes. outcomes: total number of outcomes.
+    letters: dead letters so far.
     """
 
     def __init__(self, partition: int, records: Sequence[Record]) -> None:
         self.partition, self.records = partition, records
         self.letters: list[DeadLetter] = []
         self._read_last: tuple[int, bytes, Sequence[bytes]] = -1, b"", ()
-        """The record that was read last for an entry: its number, its bytes, and the texts of its items."""
+        """Cache for excerpts: index, value and texts of the items of the record that was last split into items."""
         shares, self._unread = _read_archived(records) if isinstance(records, ArchivedRecords) else _read(records)
         self.shares: dict[str, list[Share]] = {}
         for share in sorted(shares, key=lambda share: (share.record[0], share.item[0])):
@@ -46,17 +46,26 @@ class Batch:
         self.outcomes = sum(map(len, shares))
 
     def refuse_unread(self) -> None:
-        """Entries for what is no outcome of the schema."""
+        """Add a dead letter for each record or item that breaks a rule of the wire schema."""
         for refusal in self._unread:
             self._refuse(refusal.record, refusal.item, refusal.reason, refusal.path, refusal.rule)
 
     def refuse_all(self, share: Share, reason: Reason, rule: str) -> None:
-        """No outcome of a share was folded, for its pool."""
+        """Add a dead letter for each outcome of a share whose pool is refused."""
         for i in range(len(share)):
             self.refuse(share, i, reason, "pool", rule)
 
     def refuse(self, share: Share, index: int, reason: Reason, path: str, rule: str, generation: int = 0) -> None:
-        """An outcome of a share was not folded."""
+        """Add a dead letter for one outcome of a share.
+
+        Args:
+            share: The share that contains the outcome.
+            index: Index of the outcome in the share.
+            reason: Reason of the refusal.
+            path: Path of the field that breaks the rule.
+            rule: The rule, for people.
+            generation: Number of the generation that refused the outcome; 0 without one.
+        """
         self._refuse(int(share.record[index]), int(share.item[index]), reason, path, rule, share.pool, generation)
 
     def _refuse(self, record: int, item: int, reason: Reason, path: str, rule: str, pool: str | None = None, generation: int = 0) -> None:
@@ -75,7 +84,10 @@ class Batch:
         )
 
     def _refused_text(self, record: int, item: int) -> bytes:
-        """An item's own text, so that the entries of a record together are about as long as the record, however many it holds."""
+        """Return the text of one item, or the value of a record that is not an array.
+
+        Dead letters hold items instead of records: together they are about as long as the record, whatever its number of items.
+        """
         if self._read_last[0] != record:
             value = self.records[record].value
             self._read_last = record, value, events.item_texts(value) if item >= 0 else ()
@@ -97,7 +109,7 @@ def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]
     rest: Sequence[int] = scanned.rest
     found = _decoded(values, rest)
     mixed = {event.pool for event in found.events} & set(scanned.pools)
-    if mixed:  # a pool that is not plain in some record is read as events in all of them
+    if mixed:  # all records of a pool are decoded as events if one of them is not plain, which keeps the pool's outcomes in order
         of_mixed = np.isin(scanned.pool, [i for i, pool in enumerate(scanned.pools) if pool in mixed])
         rest = sorted({*rest, *scanned.record[of_mixed].tolist()})
         found = _decoded(values, rest)
@@ -105,7 +117,7 @@ def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]
 
 
 def _decoded(values: Sequence[bytes] | Mapping[int, bytes], chosen: Sequence[int]) -> Decoded:
-    """The outcomes of some records, under the numbers that these have among all."""
+    """Decode the records with the indices `chosen`. The result refers to records by their indices in `values`."""
     found = events.decode([values[record] for record in chosen])
     refusals = [msgspec.structs.replace(refusal, record=chosen[refusal.record]) for refusal in found.refusals]
     return Decoded(found.events, [chosen[record] for record in found.record], found.item, refusals)
@@ -124,7 +136,7 @@ def _of_columns(records: Sequence[Record], scanned: Scanned, left_out: set[str])
 
 def _of_events(records: Sequence[Record], found: Decoded) -> list[Share]:
     pools = [event.pool for event in found.events]
-    if pools and pools.count(pools[0]) == len(pools):  # nearly always
+    if pools and pools.count(pools[0]) == len(pools):  # the usual case: one pool
         return [Share(pools[0], records, found.record, found.item, found.events)]
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for i, pool in enumerate(pools):

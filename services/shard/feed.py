@@ -1,4 +1,4 @@
-"""Reads the running partitions of a shard from the log, and decides what a log that fails means for them."""
+"""Reads the running partitions of a shard from the log. After a failure it stops partitions, or waits and reads again."""
 
 import logging
 import threading
@@ -14,13 +14,13 @@ from services.shard.readers import LogReaders, Poll
 log = logging.getLogger("equirank.shard")
 
 _PAUSE_SECONDS: Final = 1.0
-"""After a log that does not answer."""
+"""Pause after a read to which the log did not answer."""
 
 
 class LogFeed:
-    """Polls all running partitions; readers are opened again when another set of partitions runs, and after a failure.
+    """Polls all running partitions. Reopens the readers when the set of running partitions changes, and after a failure.
 
-    stopping: set when the shard is to end. clock: seconds since 1970. figures: take when the log was read, and how often it failed.
+    stopping: set when the shard must end. clock: seconds since 1970. figures: receive the time of the last poll and the number of failures.
     """
 
     def __init__(
@@ -29,9 +29,9 @@ class LogFeed:
         self._readers, self._owned, self._stopping, self._clock, self._figures = readers, owned, stopping, clock, figures
 
     def poll(self, seconds: float) -> Poll | None:
-        """Read, waiting at most `seconds` for a record. None after a failure: what it means for the partitions is done.
+        """Read records, waiting at most `seconds` for the first. Returns None after a failure that was handled.
 
-        Raises `LogError` where neither stopping a partition nor waiting helps.
+        Raises `LogError` if neither stopping a partition nor waiting helps.
         """
         try:
             if self._owned.take_change():
@@ -51,8 +51,10 @@ class LogFeed:
         self._readers.close()
 
     def _failed(self, error: LogError) -> None:
-        """Stop the partition whose offset is lost or whose records cannot be read, or all where the log is another one; wait where the
-        log does not answer.
+        """Handle a failed read.
+
+        If an offset is lost, or a batch or the archive cannot be read, the partition of the error stops. If the topic was replaced, all
+        partitions stop. After a retriable error, wait. After any other error, find the partitions that cannot be read.
         """
         match error:
             case OffsetLost() | BatchDamaged() | ArchiveFails():
@@ -70,8 +72,10 @@ class LogFeed:
         self._stopping.wait(_PAUSE_SECONDS)
 
     def _stop_unreadable(self, error: LogError) -> None:
-        """Stop the partitions that cannot be read alone either: a damaged batch has no position, and holds up all partitions of
-        its reader. Waits where the log does not answer that; raises `error` where each partition alone can be read.
+        """Read each partition alone and stop those that cannot be read. The error does not name its partition, and a damaged batch blocks
+        all partitions of its reader.
+
+        Waits if all failures are retriable. Raises `error` if each partition can be read alone.
         """
         running = self._owned.running().items()
         probed = {number: self._readers.unreadable(number, runtime.partition.position) for number, runtime in running}
@@ -86,9 +90,9 @@ class LogFeed:
 
 
 def retry(work: Callable[[], None], stopping: threading.Event, seconds: Sequence[float] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)) -> None:
-    """Do `work` again while the log says that this can help and the shard does not end. seconds: pauses; the last one for all later tries.
+    """Call `work` until it succeeds. Raises `LogError` if the error is not retriable or the shard must end.
 
-    Raises `LogError`.
+    seconds: pauses between tries. The last one is repeated.
     """
     tries = 0
     while True:

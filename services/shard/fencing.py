@@ -2,4 +2,4 @@
 
 
 class Fenced(Exception):  # noqa: N818 - names the fact
-    """Another shard took over: this one must end."""
+    """Another shard took over a partition of this shard, which must end."""

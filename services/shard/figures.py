@@ -1,4 +1,4 @@
-"""What a shard counts from its start on, over all partitions that it ever had."""
+"""Counters and durations of a shard since its start, over all its partitions."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from services.runtime.metrics import CHECKPOINT_BUCKETS
 
 @dataclass(slots=True)
 class ShardFigures:
-    """Shared by the parts of a shard, so no count falls while the shard lives, also where a partition is recovered again.
+    """Figures that the parts of a shard share. Counts never decrease, because a partition that is recovered again keeps using them.
 
-    The folding thread writes, any thread may read.
+    The folding thread writes; any thread may read.
 
     Attributes:
-        counts: What happened how often, by the words of `services/engine/metrics.py`.
+        counts: Number of events by name; `services/engine/metrics.py` lists the names.
         dead_letters: Dead letters by reason.
-        folds: How long each call of the fold took.
-        freezes: How long the fold paused each time pools were frozen for a checkpoint.
-        copies: How long it paused each time changes were copied for readers.
-        checkpoints: How long each checkpoint written took.
-        polled_at: When the log was read last, seconds since 1970.
-        published_at: When the store took something last, seconds since 1970.
-        measured_at: When the topic said last how far it reaches, by the timer.
-        unread_partitions: How many partitions were added to the topic, which nothing reads.
+        folds: Durations of the calls of the fold.
+        freezes: Pauses of the fold in which pools were frozen for a checkpoint.
+        copies: Pauses of the fold in which changes were copied for publication.
+        checkpoints: Durations of written checkpoints.
+        polled_at: Time of the last successful poll of the log, seconds since 1970.
+        published_at: Time of the last successful write to the store, seconds since 1970; None before the first.
+        measured_at: Time at which the topic was asked for the end offsets that are known now, by the timer.
+        unread_partitions: Number of partitions that were added to the topic after the start. No shard reads them.
     """
 
     counts: Counter[str] = field(default_factory=Counter)

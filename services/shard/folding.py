@@ -1,4 +1,4 @@
-"""Folds records into a partition and writes its dead letters, with the figures of both."""
+"""Folds records into a partition, writes the dead letters, and counts both."""
 
 import threading
 import time
@@ -16,13 +16,13 @@ from services.shard.slices import size
 
 
 class Folding:
-    """directory: where partitions learn what their pools are."""
+    """Folds records and writes dead letters for all partitions of a shard. directory: gives the pools and their generations."""
 
     def __init__(self, directory: Directory, dead_letter_topic: Topic, stopping: threading.Event, figures: ShardFigures) -> None:
         self._directory, self._dead_letters, self._stopping, self._figures = directory, dead_letter_topic, stopping, figures
 
     def fold(self, runtime: PartitionRuntime, records: Sequence[Record]) -> None:
-        """Fold records of a partition in order, and write the dead letters they give. Raises `LogError`, `Fenced`."""
+        """Fold records of a partition in order, and write their dead letters. Raises `LogError`, `Fenced`."""
         began = time.perf_counter()
         retry(lambda: runtime.letters.extend(runtime.partition.fold(records, self._directory)), self._stopping)
         runtime.folded_at = records[-1].time
@@ -31,7 +31,7 @@ class Folding:
         self.write_letters(runtime)
 
     def write_letters(self, runtime: PartitionRuntime) -> None:
-        """Write the dead letters that a partition holds. Raises `LogError`."""
+        """Write the partition's dead letters that are not yet written. Raises `LogError`."""
         if runtime.letters:
             self._figures.dead_letters.update(letter.reason for letter in runtime.letters)
             letters = [_without_names(letter, runtime.partition) for letter in runtime.letters]
@@ -40,7 +40,7 @@ class Folding:
 
 
 def _without_names(letter: DeadLetter, partition: Partition) -> DeadLetter:
-    """The entry without names that its pool erases; without those of all pools where its pool could not be read."""
+    """Replace the names that the letter's pool erases. If the pool is unknown, replace the names that any pool of the partition erases."""
     pools = partition.pools if letter.pool is None else [letter.pool]
     for pool in pools:
         if (state := partition.pools.get(pool)) is not None and state.generation.erased:

@@ -13,19 +13,19 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         position: First offset not yet folded.
-        lag: Offsets not yet folded.
-        lag_seconds: How long the first of them waits, at most.
-        folded_at: When the log took the last record folded, seconds since 1970.
+        lag: Number of offsets not yet folded.
+        lag_seconds: Upper bound of the time that the first record not yet folded has waited.
+        folded_at: Log time of the last folded record, seconds since 1970; None before the first.
         checkpoint, checkpoint_at: Position and time of the newest checkpoint.
-        status: Whether the partition runs, and for what it stopped.
-        stopped: Why it stopped, for people.
-        isolated: Offset of a record at which shards died, which is not folded.
-        pools_frozen: Pools whose boards go no further, as their generation cannot be folded again.
-        counts: Outcomes and retractions by `COUNTERS`, since the shard took the partition over; no count falls.
-        pending: Retractions that no generation applies yet, without those that change nothing (`PoolRetractions.waiting`).
-        building: Generations under construction.
-        progress: Of the generation that is least far, 0 to 1.
-        memory: Bytes by part.
+        status: Whether the partition runs, and the kind of reason for which it stopped.
+        stopped: Why the partition stopped, for people; None while it runs.
+        isolated: Offset of the record at which the partition is isolated.
+        pools_frozen: Number of pools whose boards are no longer updated, because their generation cannot be folded again.
+        counts: Outcomes and retractions by `COUNTERS`, since the shard took over the partition. Counts never decrease.
+        pending: Pending retractions that change a result (`PoolRetractions.waiting`).
+        building: Number of generations under construction.
+        progress: Progress of the slowest of them, 0 to 1; None without one.
+        memory: Bytes of pools and builds, by part.
     """
 
     partition: int
@@ -53,9 +53,9 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Progress and counters of a shard since its start.
 
-    owner: NAME/HOST/PROCESS; progress_at: when it last polled its log, by its own clock; counters: as `ShardFigures.counts`;
-    odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
-    those written took; published_at: when the store took something last; unread_partitions: as `ShardFigures` has it.
+    owner: NAME/HOST/PROCESS; progress_at: time of the last successful poll of the log, seconds since 1970 by the shard's clock;
+    counters: see `ShardFigures.counts`; odd_times: number of late and of future outcomes; folds: durations of the calls of the fold;
+    pauses: durations of the fold's pauses, by cause; checkpoints, published_at, unread_partitions: see `ShardFigures`.
     """
 
     owner: str

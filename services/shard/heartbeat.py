@@ -1,6 +1,6 @@
-"""Writes a shard's heartbeats into the store on its own thread.
+"""Writes a shard's heartbeats into the store on a separate thread.
 
-The folding thread is reported on, not used: while it hangs, the heartbeats go on and say since when it has not read the log.
+If the folding thread hangs, heartbeats continue and report how long ago the log's end was last read.
 """
 
 import logging
@@ -19,7 +19,7 @@ BEAT_SECONDS: Final = 1.0
 
 
 class HeartbeatThread:
-    """Asks `report` about once a second and writes the answer, until `stop`."""
+    """Calls `report` about once a second and writes the returned heartbeats, until `stop`."""
 
     def __init__(self, store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> None:
         self._store, self._report = store, report
@@ -27,11 +27,11 @@ class HeartbeatThread:
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End. A write under way has a second to end; a store that hangs is not waited for."""
+        """End the thread. Waits at most one second for a write under way, because the store may hang."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(BEAT_SECONDS)

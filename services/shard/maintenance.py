@@ -1,4 +1,4 @@
-"""What goes on between two batches of the fold: new generations, publication, checkpoints, and a look at the logs once a second."""
+"""Work between two batches of the fold: new generations, publication, checkpoints, and a check of the logs once a second."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from services.shard.watch import LogWatch
 
 
 class Maintenance:
-    """Driven by the folding thread. timer: seconds that never go back."""
+    """Calls the four kinds of work in turn. Called by the folding thread. timer: monotonic time in seconds."""
 
     def __init__(
         self,
@@ -25,9 +25,15 @@ class Maintenance:
         self.generations, self.publisher, self.checkpoints, self.watch = generations, publisher, checkpoints, watch
 
     def step(self, patience: float, *, behind: bool) -> None:
-        """A short piece of each. patience: seconds to wait for old records; behind: whether more records are likely to wait.
+        """Do a short piece of each kind of work.
 
-        Raises `Fenced` and `LogError`.
+        Args:
+            patience: Seconds to wait for old records that builds of generations read.
+            behind: Whether more records are likely to wait in the log.
+
+        Raises:
+            Fenced: Another shard owns a partition.
+            LogError: The log failed.
         """
         now = self._timer()
         self.generations.step(patience)
@@ -36,7 +42,7 @@ class Maintenance:
         self.watch.step(now)
 
     def drain(self) -> None:
-        """Publish and checkpoint all that was folded. Raises `Fenced`."""
+        """Publish all changes and write a last checkpoint of each running partition. Raises `Fenced`."""
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
             runtime.checkpointer.drain(runtime.partition)

@@ -1,4 +1,4 @@
-"""The partitions that a shard owns, and which of them still run."""
+"""The partitions that a shard owns, and which of them run."""
 
 from collections.abc import Mapping
 
@@ -9,47 +9,51 @@ from services.shard.partition_runtime import PartitionRuntime
 
 
 class OwnedPartitions:
-    """runtimes: by number. changed: whether another set of partitions runs since `take_change`. replaced: the log is another one."""
+    """The partitions of one shard.
+
+    runtimes: by partition number. changed: whether the set of running partitions changed since the last `take_change`. replaced: whether
+    the topic was replaced by another log.
+    """
 
     def __init__(self) -> None:
         self.runtimes: dict[int, PartitionRuntime] = {}
         self.changed = self.replaced = False
 
     def all(self) -> list[PartitionRuntime]:
-        """Every partition, running or stopped. Any thread may call it."""
+        """Return every partition, running or stopped. Any thread may call this."""
         return list(self.runtimes.values())
 
     def running(self) -> dict[int, PartitionRuntime]:
-        """The partitions that are read and folded."""
+        """Return the partitions that are read and folded, by number."""
         return {number: runtime for number, runtime in self.runtimes.items() if runtime.stopped is None}
 
     def states(self) -> dict[int, Partition]:
-        """State of each partition."""
+        """Return the state of each partition, by number."""
         return {number: runtime.partition for number, runtime in self.runtimes.items()}
 
     def epochs(self) -> dict[int, int]:
-        """Epoch under which each partition is owned."""
+        """Return the epoch under which the shard owns each partition, by number."""
         return {number: runtime.epoch for number, runtime in self.runtimes.items()}
 
     def take_change(self) -> bool:
-        """Whether the set of running partitions changed since the last call."""
+        """Return whether the set of running partitions changed since the last call."""
         changed, self.changed = self.changed, False
         return changed
 
     def stop(self, number: int, error: Exception) -> None:
-        """Stop one partition, unless it stopped before; the others go on."""
+        """Stop one partition if it runs. Other partitions continue."""
         if self.runtimes[number].stopped is None:
             self.runtimes[number].stop(error)
             self.changed = True
 
     def stop_all(self, error: TopicReplaced) -> None:
-        """Stop every partition: the log is another one, of which nothing may be read, and a restart of the shard would not help."""
+        """Stop every partition, because the topic was replaced by another log. That log must not be read, even after a restart."""
         for runtime in self.running().values():
             runtime.stop(error)
         self.replaced = self.changed = True
 
     def check_epochs(self, newest: Mapping[int, int]) -> None:
-        """Raise `Fenced` where another shard took a partition over. newest: epoch of each partition in the control log."""
+        """Raise `Fenced` if another shard took over a partition. newest: latest epoch of each partition in the control log."""
         for number, epoch in self.epochs().items():
             if newest.get(number, epoch) > epoch:
                 raise Fenced(f"partition {number} was taken over under epoch {newest[number]}; this shard had {epoch}")

@@ -1,6 +1,6 @@
-"""A partition's state: the pools that live there, folded in log order. Pure: no log, no store, no clock.
+"""The state of a partition: its pools, folded in log order. The code is pure: it uses no log, store or clock.
 
-The same records from the same position give the same pools, however they are cut into calls (law 1).
+The same records from the same position give the same pools, however they are split into calls (law 1).
 """
 
 import hashlib
@@ -27,23 +27,24 @@ log = logging.getLogger("equirank.shard")
 
 
 class Directory(Protocol):
-    """Where a partition learns what its pools are."""
+    """Gives a partition the pools and generations that the control log defines."""
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
-        """The pool and the generation to fold it by, or None where the pool is unknown at `offset`.
+        """Return the pool and the generation to fold it by; None if the pool is unknown at `offset`.
 
-        kind: of the outcome at hand (None for a retraction), for directories that create pools on first use.
+        kind: kind of the outcome at `offset`, None for a retraction. Directories that create pools on first use need it.
         """
 
 
 @dataclass(slots=True)
 class ReaderView:
-    """What readers see in place of the newest state of a partition.
+    """Restrictions on what is published of a partition.
 
     Attributes:
-        hidden: Pools whose readers already saw a later generation, which is being built again.
-        stopped: Why no more records of the partition are folded; None while they are.
-        unread: Pools that no checkpoint holds, empty. Where the partition stops before it folds them, readers see only their heads.
+        hidden: Pools whose present state is not published, because readers already saw a later generation. That one is built again.
+        stopped: Why the partition stopped; None while its records are folded.
+        unread: Empty states of the pools that no checkpoint contains. If the partition stops before it folds them, only their heads are
+            published.
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -53,12 +54,13 @@ class ReaderView:
 
 @dataclass(slots=True)
 class FoldCounters:
-    """Counts what was folded into the pools that serve. No count falls, also when a pool switches to another generation.
+    """Counts outcomes folded into the serving pools. Counts never decrease, even when a pool switches to another generation.
 
     Attributes:
-        outcomes: Outcomes by `COUNTERS`, since this object was made. Outcomes that a build reads again do not count here.
-        odd: Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made.
-        future_seconds: How far ahead of the log's clock an outcome's time counts as future.
+        outcomes: Outcomes by `COUNTERS`, since this object was created. Outcomes that builds read again are not counted.
+        odd: Number of outcomes that are "late" (before their pool's time) or "future" (ahead of the log's clock), since this object was
+            created.
+        future_seconds: An outcome counts as future if its time is more than this many seconds ahead of the log's clock.
     """
 
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
@@ -66,7 +68,7 @@ class FoldCounters:
     future_seconds: float = float("inf")
 
     def add(self, content: PoolContent, before: Mapping[str, int], late_before: int, share: Share, batch: Batch) -> None:
-        """Count a pool's outcomes, once they are folded. before, late_before: `content.counts` and `content.clock.late` before them."""
+        """Count a pool's outcomes after the fold. before, late_before: `content.counts` and `content.clock.late` before it."""
         for name, count in content.counts.items():
             self.outcomes[name] += count - before[name]
         clock = content.clock
@@ -78,8 +80,9 @@ class FoldCounters:
 class Partition:
     """State of partition `number` of `partitions`. position: the first offset not yet folded.
 
-    builds: generations under construction, by pool and number; edition: rises with every change that the position does not tell;
-    outcomes: read so far; last: offset and SHA-256 of the last record folded, by which recovery knows the log again.
+    builds: generations under construction, by pool and number. edition: counter of the changes that leave `position` as it is, such as
+    progress of a build. outcomes: number of outcomes read so far. last: offset and SHA-256 of the last folded record, with which recovery
+    checks that the log is the same; None after archived records.
     """
 
     def __init__(self, number: int, partitions: int, position: int = 0) -> None:
@@ -92,14 +95,15 @@ class Partition:
         self.last: tuple[int, str] | None = None
 
     def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
-        """Fold the records that are at or after the position; entries for what could not be folded."""
+        """Fold the records at or after the position. Returns a dead letter for each refused outcome or record."""
         records = records[count_below(records, self.position) :]
         if not records:
             return []
         batch = Batch(self.number, records)
         batch.refuse_unread()
         known = {pool: self._state(pool, shares, directory) for pool, shares in batch.shares.items()}
-        for pool, shares in batch.shares.items():  # the directory was asked before: it may fail, and the call be repeated
+        # All states are looked up first: if the directory fails, nothing is folded yet, and the call can be repeated.
+        for pool, shares in batch.shares.items():
             for share in shares:
                 self._fold_or_refuse(known[pool], share, batch)
         self.outcomes += batch.outcomes
@@ -112,9 +116,11 @@ class Partition:
         return batch.letters
 
     def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
-        """Give builds that are behind what they have not read of `records`; entries for what they refuse.
+        """Fold old records into the builds that are behind the partition. Returns a dead letter for each outcome that a build refuses.
 
-        records: all that the partition holds from `start` to the last of them; a build that stands before them waits for others.
+        Args:
+            records: All records of the partition from `start` to the last of them. Those at or after the partition's position are ignored.
+            start: Offset from which `records` is complete. A build at an earlier position takes nothing.
         """
         letters: list[DeadLetter] = []
         old = records[: count_below(records, self.position)]
@@ -124,9 +130,15 @@ class Partition:
         return letters
 
     def catch_up_alone(self, build: Build, records: Sequence[Record], reached: int) -> list[DeadLetter]:
-        """Give one build that is behind what its pool has of the records below `reached`; entries for what it refuses.
+        """Fold old records into one build that is behind the partition. Returns a dead letter for each outcome that the build refuses.
 
-        An archive may reach beyond the partition, after a recovery from an older checkpoint: what is there comes with the stream.
+        After a recovery from an older checkpoint, an archive may contain records at or after the partition's position. They are ignored,
+        because the build gets them later, when the partition folds them.
+
+        Args:
+            build: The build to advance.
+            records: All records that the build needs, from its position to before `reached`.
+            reached: Offset up to which the build has then read the log.
         """
         records, reached = records[: count_below(records, self.position)], min(reached, self.position)
         batch = Batch(self.number, records)
@@ -140,14 +152,14 @@ class Partition:
         return batch.letters
 
     def begin(self, build: Build) -> None:
-        """Build a generation beside the one that serves; another of its pool is given up."""
+        """Start a build beside the serving generation. Another unfinished build of the same pool is dropped."""
         for key in [key for key, other in self.builds.items() if key[0] == build.generation.pool and other.failed is None]:
             del self.builds[key]
         self.builds[build.key] = build
         self.edition += 1
 
     def switch(self, build: Build) -> None:
-        """From now on the pool's state is that of `build`. Nothing of it was published yet. Raises `ValueError` where it is behind."""
+        """Replace the pool's state with the state of `build`. Raises `ValueError` if the build is behind the partition."""
         self.pools[build.generation.pool] = build.switch(self.position)
         self.readers.hidden.discard(build.generation.pool)
         for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
@@ -156,7 +168,7 @@ class Partition:
 
     @property
     def frozen(self) -> set[str]:
-        """Hidden pools for which nothing is built: what readers have of them goes no further."""
+        """Hidden pools whose builds have all failed. Their published boards are not updated."""
         building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
         return {pool for pool in self.readers.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
 
@@ -182,7 +194,7 @@ class Partition:
         if not isinstance(state, PoolState):
             batch.refuse_all(share, *state)
             return
-        if state.generation.number == 1 and share.offset(0) < state.generation.start:  # some came before their pool was there
+        if state.generation.number == 1 and share.offset(0) < state.generation.start:  # outcomes before the pool's creation are refused
             batch.refuse_all(share.below(state.generation.start), *_UNKNOWN)
         self._fold(state, share.since(state.generation.start), batch)
 
@@ -196,19 +208,19 @@ class Partition:
         if generation.fold_version != FOLD_VERSION:
             why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
             state.stop(why, generation.start)
-        elif generation.retraction_horizon > generation.start:  # to count them as if nothing were retracted would be silently wrong
+        elif generation.retraction_horizon > generation.start:  # else wrong results would be published without a warning
             state.stop(f"what generation {generation.number} leaves out was not read from the log", generation.start)
         return state
 
     def _fold(self, state: PoolState, share: Share, batch: Batch) -> None:
-        """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
+        """Fold one pool's outcomes in order. If the fold raises, only this pool stops."""
         if state.stopped is not None or not len(share):
             return
         before, late_before = state.content.counts.copy(), state.content.clock.late
         try:
             refused = state.fold(share.outcomes)
             state.note(share.retractions())
-        except Exception as error:  # law 6: nothing bad stops the stream
+        except Exception as error:  # law 6: failures are isolated
             first, last = share.offset(0), share.offset(-1)
             log.exception("pool stopped", extra={"pool": share.pool, "position": first})
             why = f"{type(error).__name__} between offsets {first} and {last}: {error}"

@@ -1,4 +1,4 @@
-"""A partition that a shard owns: its state, and what goes with it."""
+"""A partition that a shard owns: its state, its checkpointer and builder, and its progress in the log."""
 
 import logging
 from collections import Counter
@@ -19,23 +19,28 @@ log = logging.getLogger("equirank.shard")
 
 _MEMORY_SECONDS: Final = 10.0
 _SKEW_SECONDS: Final = 60.0
-"""A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
+"""If the log time of the last record is further ahead of the shard's clock than this, one of the clocks was set back. The lag in seconds
+is then computed without that log time."""
 
 
 @dataclass(slots=True)
 class PartitionRuntime:
-    """A partition and what goes with it.
+    """A partition and the objects that a shard keeps for it.
 
     Attributes:
-        attempts: Notes of what is folded.
-        even_at: When no record waited last, or its start, by the timer.
-        passed: Offset below which everything was folded or is no record.
-        end: End of the log, when it was asked last.
-        folded_at: When the log took the last record, seconds since 1970.
-        status: Whether it runs, and for what it stopped.
-        stopped: Why it stopped, for people; None while it runs.
-        stopped_at: Offset that the log lost, or of the damaged batch, for which it stopped.
-        recovered: Whether it has been what its checkpoint holds.
+        partition: State of the partition.
+        epoch: Epoch under which the shard owns it.
+        checkpointer: Writes its checkpoints.
+        builder: Builds its generations.
+        attempts: Notes of the records to fold.
+        even_at: Last time at which no record was known to wait, by the timer; first the time of the takeover.
+        passed: Offset below which every record was folded. Some offsets have no record.
+        end: End of the log, as last read.
+        folded_at: Log time of the last folded record, seconds since 1970; None before the first.
+        status: Whether the partition runs, and the kind of reason for which it stopped.
+        stopped: Why the partition stopped, for people; None while it runs.
+        stopped_at: First lost offset or offset of the damaged batch, if the partition stopped for one of these.
+        recovered: Whether recovery succeeded. If not, `partition` is empty and its position is unknown.
         letters: Dead letters not yet written.
     """
 
@@ -58,17 +63,20 @@ class PartitionRuntime:
 
     @property
     def lag(self) -> int:
-        """Offsets of the log that nobody looked at yet."""
+        """Number of offsets that were not read yet."""
         return max(0, self.end - max(self.passed, self.partition.position))
 
     def pass_to(self, position: int, *, idle: bool) -> None:
-        """Everything below `position` was folded or is no record, unless the partition stopped on the way."""
+        """Note that all records below `position` were folded, unless the partition stopped.
+
+        idle: whether the last poll brought no records of the partition.
+        """
         if self.stopped is None:
             self.passed = position
             self.attempts.settle(position, idle=idle)
 
     def stop(self, error: Exception) -> None:
-        """Stop the partition for an error of its log; readers see why. Raises `UndefinedTransition` if it stopped before."""
+        """Stop the partition because of `error`. The reason is published. Raises `UndefinedTransition` if it has already stopped."""
         partition, why, event = self.partition, str(error), _event(error)
         self.status = PARTITION_LIFECYCLE.after(self.status, event)
         if isinstance(error, OffsetLost) and event is PartitionEvent.LOSE_RECORDS:
@@ -83,12 +91,12 @@ class PartitionRuntime:
         partition.readers.stopped = f"partition {partition.number} stopped: {why}"
 
     def go_on(self, event: PartitionEvent = PartitionEvent.DECIDE) -> None:
-        """An operator decided on what it stopped for, or it is tried again."""
+        """Run the partition again, after an operator's decision or for another try."""
         self.status = PARTITION_LIFECYCLE.after(self.status, event)
         self.stopped = self.partition.readers.stopped = self.stopped_at = None
 
     def health(self, at: float, now: float) -> PartitionHealth:
-        """Where the partition stands. at: by the clock; now: by the timer."""
+        """Return the partition's progress. at: seconds since 1970; now: monotonic time in seconds."""
         partition, checkpoint = self.partition, self.checkpointer.newest
         pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
         return PartitionHealth(
@@ -115,7 +123,7 @@ class PartitionRuntime:
         )
 
     def memory(self, now: float) -> dict[str, int]:
-        """Bytes of pools and builds by part; counted now and then, as there may be thousands."""
+        """Return the bytes of all pools and builds, by part. Counted at most every 10 s, because there may be thousands of pools."""
         if now >= self._memory_at + _MEMORY_SECONDS:
             partition, total = self.partition, Counter[str]()
             building = [build.state for build in list(partition.builds.values()) if build.state is not None]
@@ -125,7 +133,10 @@ class PartitionRuntime:
         return self._memory_read
 
     def lag_seconds(self, at: float, now: float) -> float:
-        """How long the first record that nobody looked at waits, at most. at: by the clock, beside the log's; now: by the timer."""
+        """Return an upper bound of the seconds that the first unread record has waited; 0 without one.
+
+        at: seconds since 1970, compared with log times; now: monotonic time in seconds.
+        """
         if not self.lag:
             return 0.0
         since = now - self.even_at

@@ -1,4 +1,7 @@
-"""The open readers of a shard: one over all partitions that the topic still holds, and one of the archive for each of the others."""
+"""The open readers of a shard.
+
+One reader of the topic serves all partitions whose next records the topic holds. Every other partition has a reader of the archive.
+"""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,24 +18,24 @@ from services.runtime.deadlines import start
 from services.shard.slices import size
 
 _AHEAD_SECONDS: Final = 0.005
-"""How long a poll waits for the topic while an archive is read."""
+"""Longest wait of a poll for records of the topic while an archive is read on threads."""
 _FULL_BYTES: Final = 1 << 20
-"""A poll that brought as many bytes is full."""
+"""A poll that brings at least this many bytes counts as full."""
 _PROBES: Final = 10
 _PROBE_SECONDS: Final = 0.5
 
 
 class ForgottenRecords:
-    """Reads what the topic forgot of one partition from the archive, on a thread: the fold of other partitions never waits for files.
+    """Reads from the archive the records of one partition that the topic forgot: from `position` to `until`, or a little further.
 
-    It reads from `position` to `until`, or a little further.
+    It reads on a thread, so that the fold of other partitions does not wait for files.
 
     Args:
         partition: Number of the partition.
         position: First offset to read.
         until: First offset that the topic holds.
         open_: Opens a reader of the partition at `position`. Runs on the thread.
-        most: Most records of one part, about.
+        most: Approximate limit of records in one part.
     """
 
     def __init__(self, partition: int, position: int, until: int, open_: Callable[[], Reader], most: int) -> None:
@@ -43,11 +46,11 @@ class ForgottenRecords:
 
     @property
     def ended(self) -> bool:
-        """Whether the topic holds what follows."""
+        """Whether the topic holds the next records."""
         return self.position >= self._until
 
     def take(self) -> Sequence[Record]:
-        """The records that were read meanwhile; none where the thread still reads. Raises `LogError`."""
+        """Return the part that the thread has read, and start to read the next one. Empty while the thread reads. Raises `LogError`."""
         if self._next is None:
             self._next = start(self._read, "archive")
         if not self._next.done():
@@ -66,10 +69,10 @@ class ForgottenRecords:
 
 
 class Poll(NamedTuple):
-    """What one look at the log brought.
+    """The result of one poll.
 
-    records: by partition. passed: offset below which all was read, of each partition that ran. full: whether the look brought as much as
-    it may, so that more records are likely to wait.
+    records: by partition. passed: for each running partition, the offset below which all records were read. full: whether the poll
+    reached its limit of records or bytes, so that more records are likely to wait.
     """
 
     records: Mapping[int, Sequence[Record]]
@@ -78,19 +81,23 @@ class Poll(NamedTuple):
 
 
 class LogReaders:
-    """What the topic forgot of a partition comes from the archive; the others go on meanwhile. stopping: set when the shard is to end."""
+    """Polls running partitions, each from the topic or, if the topic forgot its next records, from the archive.
+
+    stopping: set when the shard must end.
+    """
 
     def __init__(self, log_: Log, control: ControlLog, most_records: int, stopping: threading.Event) -> None:
         self._topic, self._control, self._most_records, self._stopping = log_.outcomes, control, most_records, stopping
         self._history = log_.archived if isinstance(log_.archived, History) else None
         self._reader: Reader | None = None
         self._forgotten: list[ForgottenRecords] | None = None
-        """Of partitions whose next records the topic forgot; None while nothing is open."""
+        """Archive readers of the partitions whose next records the topic forgot; None while no readers are open."""
 
     def poll(self, seconds: float, positions: Mapping[int, int]) -> Poll:
-        """Read, waiting at most `seconds` for a record. Raises `LogError`.
+        """Read records, waiting at most `seconds` for the first. Raises `LogError`.
 
-        positions: the next offset of each partition that runs, where readers are opened if none are. The same partitions until `close`.
+        positions: next offset of each running partition. If no readers are open, they are opened there. Until `close`, all calls must name
+        the same partitions.
         """
         if self._forgotten is None:
             self._forgotten = self._open(positions)
@@ -104,7 +111,7 @@ class LogReaders:
             records |= self._reader.poll(seconds, self._most_records)
             passed |= {number: self._reader.position(number) for number in positions if number not in passed}
         if any(one.ended for one in forgotten):
-            self.close()  # the topic holds what follows
+            self.close()  # the topic holds the next records
         return Poll(records, passed, self._is_full(records))
 
     def close(self) -> None:
@@ -115,16 +122,19 @@ class LogReaders:
             self._reader = None
 
     def is_in_archive(self, error: LogError) -> bool:
-        """Whether the topic forgot what it was to give next, so that the archive has to be read, which is not read for it yet."""
+        """Whether `error` says that the topic forgot the next records of a partition whose archive is not being read yet.
+
+        Reopening the readers then reads the partition from the archive.
+        """
         archived = {one.partition for one in self._forgotten or ()}
         return self._history is not None and isinstance(error, OffsetLost) and error.forgotten and error.partition not in archived
 
     def unreadable(self, number: int, position: int) -> LogError | None:
-        """Why a partition cannot be read on from a position, now or ever; None if it can."""
+        """Return the error of reading one partition from `position` on; None if it can be read."""
         try:
             end = self._topic.end(number)
             with closing(open_reader(self._topic, {number: position}, self._control.known().partitions.skipped)) as reader:
-                for _ in range(_PROBES):  # sound records may come before the damage
+                for _ in range(_PROBES):  # valid records may precede the damage
                     if reader.position(number) >= end:
                         break
                     reader.poll(_PROBE_SECONDS, self._most_records)
@@ -133,7 +143,7 @@ class LogReaders:
         return None
 
     def _open(self, positions: Mapping[int, int]) -> list[ForgottenRecords]:
-        """Open readers at the next offset of each partition; those of the archive. Raises `LogError`."""
+        """Open readers at the next offset of each partition. Returns the readers of the archive. Raises `LogError`."""
         history = self._history
         forgotten = [number for number, position in positions.items() if history is not None and history.forgot(number, position)]
         followed = {number: position for number, position in positions.items() if number not in forgotten}

@@ -1,4 +1,4 @@
-"""Recovery: a partition from the newest checkpoint that verifies, ready to continue at its position."""
+"""Recovery: restores a partition from its newest valid checkpoint, so that folding continues at the checkpoint's position."""
 
 import hashlib
 import logging
@@ -25,15 +25,27 @@ _OTHER_COUNT: Final = "the log was folded with another number of partitions"
 
 
 class WrongLog(Exception):  # noqa: N818 - names the fact
-    """The checkpoint belongs to another log than the one at hand: going on would count outcomes wrongly."""
+    """A checkpoint or the control log belongs to another log than the configured one. Continuing would count outcomes wrongly."""
 
 
 def recover(
     number: int, log_: Log, control: ControlState, checkpoints: CheckpointStore, skipped: list[SkippedCheckpoint]
 ) -> tuple[Partition, Manifest | None]:
-    """The partition as its newest whole checkpoint holds it, or empty at its beginning, and that checkpoint.
+    """Restore a partition from its newest valid checkpoint. Without one, the partition is empty at its first needed offset.
 
-    Raises `WrongLog` where log identity or last record differ, `LogError` where the log does not answer.
+    Args:
+        number: Number of the partition.
+        log_: Log of the partition.
+        control: State of the control log.
+        checkpoints: Where checkpoints are read.
+        skipped: Receives the checkpoints that were not valid.
+
+    Returns:
+        The partition, and the manifest of the checkpoint or None.
+
+    Raises:
+        WrongLog: The log's identity or the last folded record differ.
+        LogError: The log does not answer.
     """
     topic = log_.outcomes
     check_bound(number, topic, control)
@@ -52,10 +64,12 @@ def recover(
 
 
 def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, control: ControlState) -> Partition:
-    """The partition that a checkpoint holds; arrays: of its objects. Raises `WrongLog` where the control log does not know a generation, or
-    a pool lives in another partition.
+    """Restore the partition of a checkpoint. arrays: arrays of the checkpoint's objects, by object name.
 
-    A pool that serves a later generation by now is hidden: readers go on with what they have until that one is built again.
+    If a pool serves a later generation now, the restored state is hidden. Readers keep the published boards until that generation is built
+    again.
+
+    Raises `WrongLog` if the control log lacks a generation of the checkpoint, or if a pool belongs to another partition.
     """
     partition = Partition(manifest.partition, partitions, manifest.position)
     if manifest.last_offset is not None and manifest.last_sha256 is not None:
@@ -66,13 +80,13 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
             partition.readers.hidden.add(entry.pool)
     for entry in manifest.builds:
         build = Build.restored(_restored(manifest, entry, arrays[entry.object], partitions, control), entry.position)
-        if build.failed is None:  # one that failed is begun anew
+        if build.failed is None:  # a failed build is started again by the builder
             partition.builds[build.key] = build
     return partition
 
 
 def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> None:
-    """Begin the pools that no checkpoint holds and whose generation leaves retracted outcomes out: the log is read for those first."""
+    """Add the pools that are in no checkpoint and whose generation applies retractions. The retractions are read from the log first."""
     for made in served(partition.number, topic, control):
         if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION:
             found = retracted(made, topic, partition.number, control)
@@ -80,9 +94,9 @@ def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> N
 
 
 def retracted(made: Generation, topic: Topic, partition: int, control: ControlState) -> Retracted:
-    """What the log retracts below the horizon of a generation, but for what an operator gave up as lost.
+    """Read from the log the retractions below the horizon of a generation. Records that an operator accepted as lost are left out.
 
-    Raises `LogError`, and `WrongLog` where the log ends before that horizon.
+    Raises `LogError`, and `WrongLog` if the log ends before the horizon.
     """
     found, position, horizon = list[RetractEvent](), control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
     if position < horizon:
@@ -104,7 +118,7 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
 
 
 def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: int, control: ControlState) -> PoolState:
-    """One pool; stopped where it was, or where this version cannot go on with it."""
+    """Restore one pool. It is stopped if it was stopped before, or if this release cannot continue its generation."""
     if (home := partition_of(entry.pool, partitions)) != manifest.partition:
         what = f"the checkpoint holds pool {entry.pool}, which lives in partition {home} of {partitions}: {_OTHER_COUNT}"
         raise WrongLog(f"partition {manifest.partition}: {what}; {OTHER}")
@@ -117,7 +131,7 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: 
         why = f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation"
     try:
         state = PoolState.restore(created, generation, arrays, entry.position)
-    except (RatingsError, KeyError, ValueError) as error:  # whole, but not as this version writes it: the other pools go on
+    except (RatingsError, KeyError, ValueError) as error:  # the object is intact, but another release wrote it: stop only this pool
         state, why = PoolState(created, generation), why or f"its checkpoint cannot be read here: {type(error).__name__}: {error}"
     if why is not None:
         state.stop(why, entry.position)
@@ -125,25 +139,25 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: 
 
 
 def beginning(number: int, topic: Topic, control: ControlState) -> int:
-    """Where a partition without checkpoint starts: at the first offset that any of its generations reads."""
+    """Return the start of a partition without a checkpoint: the lowest start of its serving generations, else the log's beginning."""
     return min([made.start for made in served(number, topic, control)], default=topic.begin(number))
 
 
 def served(number: int, topic: Topic, control: ControlState) -> list[Generation]:
-    """The generations that readers see of a partition's pools."""
-    known = list(control.generations)  # at once: other threads refresh the control log, too
+    """Return the serving generations of a partition's pools."""
+    known = list(control.generations)  # copied, because other threads refresh the control log
     here = [pool for pool in known if partition_of(pool, topic.partitions) == number]
     return [made for pool in here if (made := control.serving(pool)) is not None]
 
 
 def check_bound(number: int, topic: Topic, control: ControlState) -> None:
-    """Raises `WrongLog` where the control log is about another log: starts of generations and losses are positions in that one."""
+    """Raise `WrongLog` if the control log was written for another outcome log: its positions are offsets of that log."""
     if (bound := control.partitions.logs.get(number, topic.identity)) != topic.identity:
         raise WrongLog(f"partition {number} of {topic.name}: it was folded from log {bound}, this is {topic.identity}; {OTHER}")
 
 
 def check_homes(control: ControlState, partitions: int) -> None:
-    """Raises `LogError` where a pool was folded and nobody ever owned the partition that it lives in: its outcomes are in another one."""
+    """Raise `LogError` if no shard ever owned the partition of a folded pool: the number of partitions has changed since."""
     for pool in control.generations:
         if (home := partition_of(pool, partitions)) not in control.partitions.epochs:
             what = f"partition {home} of {partitions}, where pool {pool} lives, was never folded"
@@ -151,7 +165,7 @@ def check_homes(control: ControlState, partitions: int) -> None:
 
 
 def check_log(manifest: Manifest, topic: Topic) -> None:
-    """Raises `WrongLog` where a checkpoint was folded from another log, or from records that this one lost at its end; `LogError`."""
+    """Raise `WrongLog` if a checkpoint was folded from another log, or from records missing at the log's end. Raises `LogError`."""
     where = f"partition {manifest.partition} of {topic.name}"
     if manifest.log_identity != topic.identity:
         raise WrongLog(f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; {OTHER}")
@@ -164,9 +178,9 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
 
 
 def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool:
-    """Whether the log has the record at `offset` that was folded, by its hash. Raises `LogError`.
+    """Whether the log's record at `offset` is the folded one, by its hash. Raises `LogError`.
 
-    Also where that record was damaged since: it is folded, and a skip concerns new generations only. Or forgotten, perhaps just now.
+    True also if the record cannot be compared: it was damaged since it was folded, or the topic forgot it, perhaps during this call.
     """
     try:
         return sha256_at(topic, partition, offset) == sha256 or offset < topic.begin(partition)
@@ -176,7 +190,7 @@ def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool
 
 
 def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
-    """Hash of the record at `offset`, None where the log has none. A log that does not answer is no other log: raises `LogError`."""
+    """Return the SHA-256 of the record at `offset`; None if the log has no record there. Raises `LogError` if the log does not answer."""
     if topic.end(partition) <= offset:
         return None
     try:

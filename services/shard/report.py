@@ -1,4 +1,4 @@
-"""What a shard reports: its health to the engine, heartbeats to readers."""
+"""A shard's reports: health for the engine, heartbeats for readers."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from services.shard.owned import OwnedPartitions
 
 
 class ShardReport:
-    """Reads the figures of a shard. Any thread may call it. clock: seconds since 1970; timer: seconds that never go back."""
+    """Makes reports from the figures of a shard. Any thread may call it. clock: seconds since 1970; timer: monotonic time in seconds."""
 
     def __init__(
         self, owner: str, owned: OwnedPartitions, figures: ShardFigures, clock: Callable[[], float], timer: Callable[[], float]
@@ -20,7 +20,7 @@ class ShardReport:
         self._owner, self._owned, self._figures, self._clock, self._timer = owner, owned, figures, clock, timer
 
     def health(self) -> WorkerHealth:
-        """Progress so far."""
+        """Return the shard's progress and counters."""
         runtimes, figures = self._owned.all(), self._figures
         return WorkerHealth(
             owner=self._owner,
@@ -37,7 +37,7 @@ class ShardReport:
         )
 
     def heartbeats(self) -> list[Heartbeat]:
-        """One heartbeat per partition, for readers."""
+        """Return one heartbeat per partition."""
         at, now = self._clock(), self._timer()
         return [
             Heartbeat(

@@ -1,4 +1,4 @@
-"""What one pool has of the records of a call: outcomes as columns, or as events."""
+"""A share: consecutive outcomes of one pool among the records of a call, as columns or as events."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _KIND: Final = {GameColumns: Kind.GAMES, ScoreColumns: Kind.SCORES}
 
 
 class Share:
-    """Outcomes of a pool that follow each other, in order. outcomes[k] is item[k] of records[record[k]]."""
+    """Outcomes of one pool, in log order. `outcomes[k]` is item `item[k]` of `records[record[k]]`."""
 
     def __init__(self, pool: str, records: Sequence[Record], record: Indices, item: Indices, outcomes: Outcomes) -> None:
         self.pool, self.outcomes = pool, outcomes
@@ -31,32 +31,35 @@ class Share:
         return len(self.record)
 
     def offset(self, index: int) -> int:
-        """Offset of the record that holds an outcome."""
+        """Return the offset of the record that contains the outcome at `index`."""
         return offset_of(self._records, int(self.record[index]))
 
     def since(self, start: int) -> "Share":
-        """What is in records at or after offset `start`."""
+        """Return the outcomes of records at or after offset `start`."""
         return self if not len(self) or self.offset(0) >= start else self._part(self._count_below(start), len(self))
 
     def below(self, end: int) -> "Share":
-        """What is in records before offset `end`."""
+        """Return the outcomes of records before offset `end`."""
         return self if not len(self) or self.offset(-1) < end else self._part(0, self._count_below(end))
 
     def retractions(self) -> Sequence[tuple[int, RetractEvent]]:
-        """The retractions, each with its record's offset."""
+        """Return the retractions, each with its record's offset."""
         if isinstance(self.outcomes, GameColumns | ScoreColumns) or RetractEvent not in map(type, self.outcomes):
             return ()
         return [(self.offset(i), event) for i, event in enumerate(self.outcomes) if isinstance(event, RetractEvent)]
 
     def ahead(self, seconds: float) -> int:
-        """How many outcomes have a time more than `seconds` after the log took them."""
+        """Count the outcomes whose time is more than `seconds` after the log time of their record."""
         limits = times_of(self._records)[np.asarray(self.record)] + seconds
         outcomes = self.outcomes
         times = outcomes.time if isinstance(outcomes, GameColumns | ScoreColumns) else np.array([event.time for event in outcomes])
         return int(np.count_nonzero(times > limits))
 
     def firsts(self) -> Iterator[tuple[Kind | None, int]]:
-        """Kind and offset of the first outcome, and of the first that has a kind: a retraction makes no pool, what follows it may."""
+        """Yield the kind and offset of the first entry. If that is a retraction, then yield those of the first outcome, if any.
+
+        A retraction cannot create a pool on first use, but a later outcome can.
+        """
         if isinstance(self.outcomes, GameColumns | ScoreColumns):
             yield _KIND[type(self.outcomes)], self.offset(0)
             return
@@ -78,15 +81,15 @@ class Share:
 
 
 def offset_of(records: Sequence[Record], index: int) -> int:
-    """Offset of a record, of which nothing else is asked."""
+    """Return the offset of one record without decoding an archived record."""
     return int(records.offset[index]) if isinstance(records, ArchivedRecords) else records[index].offset
 
 
 def count_below(records: Sequence[Record], offset: int) -> int:
-    """How many of `records` lie below an offset."""
+    """Count the records below `offset`. `records` are in offset order."""
     return bisect_left(range(len(records)), offset, key=partial(offset_of, records))
 
 
 def times_of(records: Sequence[Record]) -> NDArray[np.float64]:
-    """When the log took each record, seconds since 1970."""
+    """Return the log time of each record, seconds since 1970. Shape (n,)."""
     return records.time if isinstance(records, ArchivedRecords) else np.array([record.time for record in records])

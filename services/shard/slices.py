@@ -1,4 +1,4 @@
-"""Records cut into parts that fold in a moment."""
+"""Splits records into slices that fold in a short time, so that other work between slices is not delayed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -10,12 +10,14 @@ _SLICE_BYTES: Final = 1 << 22
 
 
 def size(records: Iterable[Record]) -> int:
-    """Bytes of their values."""
+    """Return the total bytes of the records' values; of archived records, the bytes of their rows."""
     return records.rows.nbytes if isinstance(records, ArchivedRecords) else sum([len(record.value) for record in records])
 
 
 def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up. The archive's are cut so already."""
+    """Split records into slices of about `_SLICE_BYTES`, so that publication is not delayed. Archived records stay one slice, because their
+    reader limits their size.
+    """
     if isinstance(records, ArchivedRecords) or (records and size(records) < _SLICE_BYTES):
         yield records
         return

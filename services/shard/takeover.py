@@ -1,4 +1,4 @@
-"""Taking partitions over: a new epoch in the control log, then the state from the newest checkpoint."""
+"""Takes over partitions: appends a takeover record to the control log, then restores the newest checkpoint."""
 
 import logging
 from collections.abc import Callable
@@ -22,10 +22,10 @@ log = logging.getLogger("equirank.shard")
 
 
 class Takeovers:
-    """Makes the runtimes of a shard's partitions.
+    """Creates the runtimes of a shard's partitions.
 
-    owner: name of the shard, for the control log. clock: seconds since 1970. timer: seconds that never go back.
-    figures: shared by all of them.
+    owner: name of the shard, for the control log. clock: seconds since 1970. timer: monotonic time in seconds.
+    figures: shared by all runtimes.
     """
 
     def __init__(
@@ -44,17 +44,19 @@ class Takeovers:
         self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
 
     def take_over(self, number: int) -> PartitionRuntime:
-        """Own a partition under a new epoch, from its newest checkpoint. Raises `LogError`."""
+        """Become the owner of a partition under a new epoch, and restore its newest checkpoint. Raises `LogError`."""
         control = self._control.refresh()
         bound, again = control.partitions.logs.get(number, self._log.outcomes.identity), number in control.partitions.epochs
         epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
         return self.recover(number, epoch, again=again)
 
     def recover(self, number: int, epoch: int, *, again: bool = True) -> PartitionRuntime:
-        """The partition from its newest checkpoint; stopped where that and the log do not fit, or where it does not answer: a shard goes on
-        with its other partitions. again: whether a shard had it before.
+        """Restore a partition from its newest checkpoint.
 
-        Raises `LogError` of the control log.
+        If the checkpoint and the log do not match, or the log does not answer, the partition is stopped and the shard continues with its
+        other partitions. Raises `LogError` if the control log cannot be read.
+
+        again: whether a shard owned the partition before.
         """
         partition, manifest, end, failure = self._restored(number)
         partition.counters.future_seconds = self._settings.future_seconds
@@ -63,7 +65,7 @@ class Takeovers:
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)
         attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
-        if failure is None:  # else its position is not known, and what is noted may have been folded
+        if failure is None:  # after a failure the position is unknown, and the noted records may have been folded
             attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
         if failure is not None:
@@ -71,7 +73,7 @@ class Takeovers:
         return runtime
 
     def _restored(self, number: int) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
-        """A partition, the manifest that it comes from, the end of its log, and why it stops at once."""
+        """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None."""
         skipped = list[SkippedCheckpoint]()
         control = self._control.refresh()
         try:
@@ -85,12 +87,12 @@ class Takeovers:
         return partition, manifest, end, None
 
     def _empty(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
-        """An empty partition. Where the log is the right one, readers see its pools, stopped."""
+        """Return an empty partition. Unless the log is another one, its pools are published as stopped."""
         partition = Partition(number, self._log.outcomes.partitions)
         if isinstance(error, LogError) and not isinstance(error, TopicReplaced):
             partition.readers.unread = self._unread(number, control)
         return partition
 
     def _unread(self, number: int, control: ControlState) -> dict[str, PoolState]:
-        """The pools of a partition, before anything is folded."""
+        """Return empty states of a partition's pools, by pool."""
         return {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, self._log.outcomes, control)}

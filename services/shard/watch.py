@@ -1,4 +1,4 @@
-"""What a shard asks the logs about once a second: how far its topic reaches, who owns its partitions, and what operators decided."""
+"""Checks the logs about once a second: the end of the topic, the owners of partitions, and operators' decisions."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,16 @@ log = logging.getLogger("equirank.shard")
 _LOOK_SECONDS: Final = 1.0
 _ARCHIVE_SECONDS: Final = 60.0
 _OFFLINE_SECONDS: Final = 5.0
-"""Between two questions whether a partition answers that is offline."""
+"""Least time between two checks whether an offline partition answers."""
 _NEWS_SECONDS: Final = 0.2
-"""Between two checks whether the control log grew: somebody waits for what an operator decided."""
+"""Time between two checks whether the control log grew. It is short, because an operator waits for the effect of a decision."""
 
 
 class LogWatch:
-    """timer: seconds that never go back. figures: take when the topic answered."""
+    """Applies new records of the control log, and measures the topic. Called by the folding thread.
+
+    timer: monotonic time in seconds. figures: receive the time of the last measurement.
+    """
 
     def __init__(
         self,
@@ -43,14 +46,14 @@ class LogWatch:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._figures = figures
         self._awaited = {PartitionStatus.OFFLINE: AnswerWatch(log_.outcomes.end, _OFFLINE_SECONDS)}
-        """Asks for what partitions of a status wait for, without an operator."""
+        """Checks for partitions that continue without an operator's decision, by the status of these partitions."""
         if isinstance(log_.archived, History):
             self._awaited[PartitionStatus.ARCHIVE_UNREADABLE] = AnswerWatch(log_.archived.archived_to, _ARCHIVE_SECONDS)
         self._measuring: Future[tuple[float, dict[int, int]]] | None = None
         self._looked_at = self._asked_at = float("-inf")
 
     def step(self, now: float) -> None:
-        """Look, if the last look was a second ago, or the control log grew. Raises `Fenced` where another shard owns a partition now."""
+        """Check the logs if the last check was a second ago or the control log grew. Raises `Fenced` if another shard owns a partition."""
         if now - self._asked_at < _NEWS_SECONDS:
             return
         self._asked_at = now
@@ -68,12 +71,12 @@ class LogWatch:
             log.warning("the log does not answer: %s", error)
 
     def close(self) -> None:
-        """Wait a moment for a question that is under way, as the log is closed next."""
+        """Wait at most one second for a measurement under way, because the caller closes the log next."""
         if self._measuring is not None:
             wait([self._measuring], _LOOK_SECONDS)
 
     def _apply(self, control: ControlState) -> None:
-        """Do what the control log says. Raises `Fenced` and `LogError`."""
+        """Check epochs, resume or retry stopped partitions, and start builds, by the control log. Raises `Fenced` and `LogError`."""
         self._owned.check_epochs(control.partitions.epochs)
         self._resume(control)
         self._retry()
@@ -81,8 +84,9 @@ class LogWatch:
             runtime.builder.look(self._timer(), control)
 
     def _measure(self) -> None:
-        """Ask the topic how far it reaches, on a thread: a partition without a leader takes long to answer, and the others go on meanwhile.
-        Nothing where the topic is another one, or has not answered yet.
+        """Start to read the topic's end offsets, unless a measurement is under way or the topic was replaced.
+
+        The topic is read on a thread, because a partition without a leader takes long to answer and must not delay the fold of others.
         """
         if self._measuring is None and not self._owned.replaced:
             running = self._owned.running()
@@ -91,9 +95,9 @@ class LogWatch:
             self._measuring = start(partial(self._ends, asked, folded), "measure")
 
     def _ends(self, numbers: Sequence[int], folded: Mapping[int, int]) -> tuple[float, dict[int, int]]:
-        """When the topic was asked, and its end in each partition.
+        """Read the topic's end offsets; return the time before the read, by the timer, and the end of each partition.
 
-        It is also told how far partitions were folded, for tools that watch lag: recovery never reads that, and nothing depends on it.
+        Also commits the folded positions to the topic, for external tools that watch lag. Equirank never reads these positions.
         """
         at, ends = self._timer(), {number: self._topic.end(number) for number in numbers}
         if isinstance(self._topic, CommitsPositions):
@@ -104,7 +108,7 @@ class LogWatch:
         return at, ends
 
     def _take_in(self) -> None:
-        """Take in what the topic has answered. Raises `LogError`."""
+        """Store the result of a finished measurement. Raises `LogError`."""
         if self._measuring is None or not self._measuring.done():
             return
         answer, self._measuring = self._measuring, None
@@ -117,7 +121,7 @@ class LogWatch:
                 runtime.even_at = self._figures.measured_at
 
     def _look_for_more(self) -> None:
-        """Say once that partitions were added to the topic."""
+        """Count the partitions that were added to the topic, and log an error when their number rises."""
         found = self._topic.unread if isinstance(self._topic, Grows) else 0
         if found > self._figures.unread_partitions:
             what = "nothing reads them, producers write pools to other partitions than before, and the next start is refused"
@@ -125,7 +129,7 @@ class LogWatch:
         self._figures.unread_partitions = found
 
     def _resume(self, control: ControlState) -> None:
-        """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""
+        """Resume the stopped partitions on which an operator has decided."""
         for number, runtime in list(self._owned.runtimes.items()):
             if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
                 continue
@@ -134,7 +138,7 @@ class LogWatch:
             self._go_on(runtime, position, PartitionEvent.DECIDE)
 
     def _retry(self) -> None:
-        """Let partitions go on that were offline, or stopped for an archive which can be opened again."""
+        """Resume the offline partitions that answer again, and those whose archive can be read again."""
         for number, runtime in list(self._owned.runtimes.items()):
             awaited = self._awaited.get(runtime.status)
             if awaited is not None and awaited.answers(number, self._timer()):
@@ -142,7 +146,7 @@ class LogWatch:
                 self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
 
     def _go_on(self, runtime: PartitionRuntime, position: int, event: PartitionEvent) -> None:
-        """Continue at `position`; a partition that stopped in recovery is recovered."""
+        """Resume a partition at `position`. If it stopped during recovery, recover it again instead."""
         number = runtime.partition.number
         if runtime.recovered:
             runtime.partition.position = position
@@ -154,7 +158,7 @@ class LogWatch:
 
 
 def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
-    """Where a stopped partition goes on; None where that is not decided. Its reader passes over what is skipped."""
+    """Return the offset at which a stopped partition resumes; None without an operator's decision. Its reader omits skipped records."""
     number, position = runtime.partition.number, runtime.partition.position
     offset = runtime.stopped_at
     match runtime.status:

@@ -1,7 +1,7 @@
-"""What a shard does, in any process: take partitions over, then read, fold, publish and checkpoint until it is stopped.
+"""The work of a shard, independent of Ray: take over partitions, then read, fold, publish and write checkpoints until it is stopped.
 
 Delivery: exactly once into the state (law 3), at least once for dead letters, absolute values into the store (law 4).
-Unit of parallelism: the partition. One thread folds; publication and checkpoints run beside it on copies. Not guaranteed: order
+The partition is the unit of parallelism. One thread folds; other threads publish and write checkpoints from copies. There is no order
 between partitions.
 """
 
@@ -38,10 +38,10 @@ _POLL_SECONDS: Final = 0.05
 
 
 class ShardWorker:
-    """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` when another shard took one of them.
+    """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` if another shard took over one of them.
 
-    clock: seconds since 1970, for readers and records. timer: seconds that never go back, by which everything is due: a clock that is
-    set back or forward delays nothing.
+    clock: seconds since 1970, for readers and records. timer: monotonic time in seconds, for all schedules, so that setting the clock
+    does not delay work.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class ShardWorker:
         self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
-        """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
+        """Make `run` finish its batch, publish, write checkpoints and return. Any thread may call this."""
         self._stopping.set()
 
     def run(self) -> None:
-        """Take the partitions over, recover them, and work until `stop`. Raises `Fenced`."""
+        """Take over the partitions, recover them, and work until `stop`. Raises `Fenced`."""
         retry(self._take_over, self._stopping)
         try:
             while not self._stopping.is_set():
@@ -89,21 +89,21 @@ class ShardWorker:
             self._control.close()
 
     def health(self) -> WorkerHealth:
-        """Progress so far. Any thread may call it."""
+        """Return the shard's progress and counters. Any thread may call this."""
         return self._report.health()
 
     def heartbeats(self) -> list[Heartbeat]:
-        """What readers learn of each partition's folding. Any thread may call it."""
+        """Return one heartbeat per partition, for readers. Any thread may call this."""
         return self._report.heartbeats()
 
     def _take_over(self) -> None:
-        self._control.refresh()  # a control log that cannot be read is reported before anything is added to it
+        self._control.refresh()  # fail before the first takeover record if the control log cannot be read
         for number in self._numbers:
             if number not in self._owned.runtimes and not self._stopping.is_set():
                 self._owned.runtimes[number] = self._takeovers.take_over(number)
 
     def _round(self) -> None:
-        """One look at the log, and what follows."""
+        """Poll the log once, and fold the records; without records, do maintenance."""
         poll = self._feed.poll(0.0 if self._works() else _POLL_SECONDS)
         if poll is None:
             return
@@ -115,7 +115,7 @@ class ShardWorker:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 
     def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
-        """Fold what a poll brought of a partition, up to a record that isolates it."""
+        """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
         for part in runtime.attempts.parts(records):
             self._folding.fold(runtime, part)
             self._maintenance.step(0.0, behind=behind)
@@ -124,12 +124,12 @@ class ShardWorker:
             self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
 
     def _works(self) -> bool:
-        """Whether there is work although no record waits in the log."""
+        """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
 
 
 def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, clock: Callable[[], float]) -> LiveDirectory:
-    """Where the partitions learn what their pools are."""
+    """Create the directory of pools and generations that all partitions of the shard share."""
     return LiveDirectory(
         control,
         FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),

@@ -1,4 +1,4 @@
-"""Checkpoints of one partition, written beside the fold: the folding thread freezes pools, a slice at a time; another thread writes."""
+"""Checkpoints of one partition. The folding thread freezes its pools in short slices; another thread writes them."""
 
 import logging
 import time
@@ -17,39 +17,45 @@ from services.shard.partition import Partition
 log = logging.getLogger("equirank.checkpoint")
 
 _LOAD: Final = 5.0
-"""A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
+"""A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not written continuously."""
 _SLICE_SECONDS: Final = 0.01
-"""For how long folding pauses at once while pools are listed and frozen."""
+"""Longest intended pause of the fold for one slice of listing and freezing pools."""
 
 
 class CheckpointSchedule:
-    """When the next checkpoint of a partition is due, by the `now` of its callers: seconds that never go back."""
+    """Decides when the next checkpoint of a partition is due. Every `now` is monotonic time in seconds."""
 
     def __init__(self) -> None:
         self._due_at, self._soon, self._outcomes = float("-inf"), False, 0
 
     def is_due(self, now: float, outcomes: int, most: float) -> bool:
-        """Whether the next one is due. outcomes: read by the partition; most: outcomes since the last one after which the next is due."""
+        """Whether the next checkpoint is due.
+
+        Args:
+            now: Monotonic time in seconds.
+            outcomes: Number of outcomes that the partition has read.
+            most: Number of outcomes since the last checkpoint began that makes the next one due before its time.
+        """
         return self._soon or now >= self._due_at or outcomes - self._outcomes >= most
 
     def begin(self, outcomes: int) -> None:
-        """A checkpoint begins."""
+        """Note that a checkpoint begins. outcomes: number of outcomes that the partition has read."""
         self._soon, self._outcomes = False, outcomes
 
     def end(self, now: float, interval: float, seconds: float) -> None:
-        """A checkpoint ended after `seconds` of writing. interval: least seconds from now to the next one."""
+        """Note that a checkpoint ended after `seconds` of writing. interval: least seconds from now to the next checkpoint."""
         self._due_at = now + max(interval, _LOAD * seconds)
 
     def hurry(self) -> None:
-        """The next one is due at once."""
+        """Make the next checkpoint due at once."""
         self._soon = True
 
 
 class Checkpointer:
-    """Checkpoints of one partition under one epoch. Driven by the folding thread.
+    """Checkpoints of one partition under one epoch. Called by the folding thread.
 
-    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. figures: take how many
-    were written, and how long the fold paused for them.
+    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. figures: receive the
+    number of checkpoints, the duration of writing them, and the pauses of the fold.
     """
 
     def __init__(
@@ -72,16 +78,16 @@ class Checkpointer:
         self._written: Checkpoint | None = None
 
     def step(self, now: float, interval: float, partition: Partition, most: float = float("inf")) -> bool:
-        """Take note of a checkpoint that ended, begin the next one when it is due and the partition moved, and freeze a slice.
+        """Finish a written checkpoint, begin the next one if it is due and the partition changed, and freeze a slice of its pools.
 
         Args:
-            now: Seconds that never go back.
+            now: Monotonic time in seconds.
             interval: Least seconds from the end of a checkpoint to the next one.
-            partition: What to write.
-            most: Outcomes read since the last checkpoint began after which the next one is due anyway.
+            partition: Partition to write.
+            most: Number of outcomes since the last checkpoint began that makes the next one due before its time.
 
         Returns:
-            Whether folding paused for this.
+            Whether the fold paused to freeze pools.
         """
         if self._job is not None:
             if not self._job.done():
@@ -101,7 +107,7 @@ class Checkpointer:
         return True
 
     def drain(self, partition: Partition) -> None:
-        """Write a last checkpoint if the partition moved since the newest one, and end the thread. One that is half frozen is given up."""
+        """Write a last checkpoint if the partition changed since the newest one, and end the thread. A half-frozen one is discarded."""
         if self._begun is not None:
             self._begun[1].close()
             self._begun = None
@@ -115,19 +121,22 @@ class Checkpointer:
 
     @property
     def freezes(self) -> bool:
-        """Whether a checkpoint began that is not frozen completely yet."""
+        """Whether a checkpoint has begun and some of its pools are not frozen yet."""
         return self._begun is not None
 
     def holds(self, build: Build) -> bool:
-        """Whether the newest checkpoint has the build as far as its partition was: a crash then costs only the tail of the log."""
+        """Whether the newest checkpoint contains the build at the partition's position. After a crash, it needs only later records."""
         return self._written is not None and build.key in self._written.caught_up
 
     def hurry(self) -> None:
-        """Write a checkpoint as soon as the one under way has ended."""
+        """Make the next checkpoint due as soon as the one under way has ended."""
         self._schedule.hurry()
 
     def _moved(self, partition: Partition) -> bool:
-        """Whether there is something to write; also where what holds erased names may not be deleted yet: an earlier owner died before."""
+        """Whether the partition changed since the newest checkpoint.
+
+        Also true until older checkpoints with erased names are removed: an earlier owner may have died before it removed them.
+        """
         if not self.writer.pruned and any(state.generation.erased for state in partition.pools.values()):
             return True
         position = None if self.newest is None else self.newest.position
@@ -151,7 +160,7 @@ class Checkpointer:
         return self._job
 
     def _settle(self, job: Future[Checkpoint]) -> None:
-        """Take note of a checkpoint that ended."""
+        """Note the result of a finished write: the newest manifest and the figures, or the failure."""
         self._job = None
         try:
             self._written = job.result()

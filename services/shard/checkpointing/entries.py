@@ -1,4 +1,4 @@
-"""Which pools a checkpoint writes: a pool that did not change since the last one keeps its object."""
+"""Selects the pools that a checkpoint writes. A pool that did not change since the last checkpoint keeps its object."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -16,8 +16,9 @@ from services.state.pool import PoolState
 class PoolToWrite:
     """One pool as it was when the checkpoint began.
 
-    version: of the pool's changes. content: None where the entry's object holds it already. beside: arrays of the object that are no
-    part of the content. changes: whose version it is; None where the entry was read: then it is of the state that was restored from it.
+    entry: the pool's entry in the manifest. version: version of the pool's changes. content: frozen content to write; None if the entry's
+    object contains it already. beside: arrays of the object that are not part of the content. changes: the tracker that counts `version`;
+    None if the entry comes from the checkpoint that the shard restored.
     """
 
     entry: PoolEntry
@@ -27,25 +28,31 @@ class PoolToWrite:
     changes: ChangeTracker | None = None
 
     def holds(self, state: PoolState) -> bool:
-        """Whether the object holds a state as it is. A generation that is built again is another state, and counts from 0 again."""
+        """Whether the object contains `state` as it is now.
+
+        Versions of different states must not be compared: a generation that is built again has another state, which counts from 0.
+        """
         is_its = state.changes is self.changes if self.changes is not None else state.recovered_at > 0
         return is_its and self.version == state.changes.version
 
     def close(self) -> None:
-        """Give the frozen content up."""
+        """Release the frozen content."""
         if self.content is not None:
             self.content.close()
 
 
 class PoolEntries:
-    """Pools of the newest checkpoint, by name and generation. epoch: of the owner."""
+    """Pools of the newest checkpoint, by name and generation. epoch: epoch of the partition's owner."""
 
     def __init__(self, epoch: int, entries: Iterable[PoolEntry]) -> None:
         self.epoch = epoch
         self._newest = {(entry.pool, entry.generation): PoolToWrite(entry, 0, None) for entry in entries}
 
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
-        """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
+        """Freeze one pool as it is now, folded up to `position`. Raises `MemoryError`.
+
+        An unchanged or stopped pool keeps its object. A broken pool without an object is written as it was before any outcome.
+        """
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None and (before.holds(state) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
@@ -55,7 +62,10 @@ class PoolEntries:
         return self._changed(state, state, position, partition)
 
     def replace(self, items: Iterable[PoolToWrite]) -> None:
-        """A checkpoint of these pools was written. Entries are dropped one by one: to free thousands at once would delay the fold."""
+        """Note that a checkpoint of these pools was written.
+
+        Old entries are dropped one by one, because freeing thousands at once would delay the folding thread.
+        """
         written = {(item.entry.pool, item.entry.generation): item for item in items}
         for key in [key for key in self._newest if key not in written]:
             del self._newest[key]
@@ -63,11 +73,11 @@ class PoolEntries:
             self._newest[key] = item
 
     def forget(self, objects: set[str]) -> None:
-        """These objects are gone: pools that had them are written by the next checkpoint, as if they had changed."""
+        """Note that these objects are missing. The next checkpoint writes their pools again."""
         self._newest = {key: item for key, item in self._newest.items() if item.entry.object not in objects}
 
     def _changed(self, state: PoolState, source: PoolState, position: int, partition: int) -> PoolToWrite:
-        """A new object. source: the state to write; that before any outcome where the pool is broken."""
+        """Freeze `source` for a new object. source: `state`, or its state before any outcome if the pool is broken."""
         entry = PoolEntry(
             pool=state.generation.pool,
             kind=state.kind,

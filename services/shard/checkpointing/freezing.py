@@ -1,7 +1,9 @@
-"""A partition frozen for a checkpoint in slices between calls of the fold, so that thousands of pools hold it up no longer than one.
+"""Freezes the pools of a partition for a checkpoint in slices between calls of the fold.
 
-All of them have to be as they were at one position. A pool that nobody folded since still is. So a fold that is about to change one has it
-frozen first, and the others wait for their turn.
+Slices keep the pauses of the fold short, even with thousands of pools.
+
+All pools of a checkpoint must be frozen at one position. A pool that was not folded since is still at that position. Therefore a fold that
+is about to change a pool freezes it first; the other pools are frozen in later slices.
 """
 
 import gc
@@ -14,9 +16,10 @@ from services.state.pool import PoolState
 
 
 class Freezing:
-    """These states as they are now. freeze: keeps one of them, by its place; called once for each, before it changes.
+    """Freezes `states` as they are at construction.
 
-    pauses: takes the seconds that states took out of their turn, each for itself: they lie between the folds of single pools.
+    freeze: freezes the state at an index of `states`; called once for each, before the state changes. pauses: receives the seconds of each
+    freeze that a fold caused. `step` does not include these.
     """
 
     def __init__(self, states: Sequence[PoolState], freeze: Callable[[int], PoolToWrite], pauses: Durations) -> None:
@@ -27,7 +30,7 @@ class Freezing:
             state.on_change = self._before_it_changes
 
     def step(self, end: float) -> bool:
-        """Freeze some more, at least one, until about `end` of `time.perf_counter`: whether that was all."""
+        """Freeze at least one more state, until about `end` of `time.perf_counter`. Returns whether all states are frozen."""
         _spare_the_young()
         while self._left:
             state = next(reversed(self._left))
@@ -38,11 +41,11 @@ class Freezing:
         return not self._left
 
     def kept(self) -> list[PoolToWrite]:
-        """What was kept of each state, in their order, once all are frozen."""
+        """Return the frozen pools, in the order of `states`. Complete once `step` has returned True."""
         return [kept for kept in self._kept if kept is not None]
 
     def close(self) -> None:
-        """Nobody will ask for any of it."""
+        """Discard the checkpoint: freeze no more states, and release those that are frozen."""
         for state in self._left:
             state.on_change = None
         for kept in self.kept():
@@ -55,15 +58,16 @@ class Freezing:
         self._pauses.add(time.perf_counter() - began)
 
     def _keep(self, state: PoolState) -> None:
-        """Freeze it. Where that fails, as for want of memory, it is still left to do: no checkpoint is written without it."""
+        """Freeze one state. If that raises, for example `MemoryError`, the state stays in `_left`, so no checkpoint lacks it."""
         place = self._left[state]
         self._kept[place] = self._freeze(place)
         del self._left[state]
 
 
 def _spare_the_young() -> None:
-    """Have Python's collector of cycles take all that lives for old, which takes no time. It would go through all that was frozen so far
-    else, for 50 ms and more where pools are many, just to find that no cycle is among it.
+    """Move all objects into the oldest generation of Python's garbage collector, which takes no time.
+
+    Otherwise the collector would scan all objects frozen so far for cycles: 50 ms and more with many pools, without result.
     """
     gc.freeze()
     gc.unfreeze()

@@ -1,4 +1,4 @@
-"""Whose checkpoint is next: partitions take turns, so that freezing pools delays the fold by one partition's slice at a time."""
+"""The order of the partitions' checkpoints. Partitions take turns, so that one round of freezing pools delays the fold only briefly."""
 
 import time
 from collections.abc import Sequence
@@ -7,19 +7,22 @@ from typing import Final
 from services.shard.owned import OwnedPartitions
 
 _PAUSE_SECONDS: Final = 0.01
-"""Once freezing took that long in a round, the other partitions wait for the next round."""
+"""Once freezing has taken this long in a round, the remaining partitions wait for the next round."""
 
 
 class CheckpointTurns:
-    """seconds: least time between two checkpoints of a partition. outcomes: outcomes read after which the next one is due anyway."""
+    """Steps the checkpointers of a shard's partitions.
+
+    seconds: least time between two checkpoints of a partition. outcomes: number of outcomes read that makes the next one due before.
+    """
 
     def __init__(self, owned: OwnedPartitions, partitions: Sequence[int], seconds: float, outcomes: float) -> None:
         self._owned, self._seconds, self._outcomes = owned, seconds, outcomes
         self._turns = list(partitions)
-        """Partitions, the one that paused the fold longest ago first."""
+        """Partition numbers, least recently frozen first."""
 
     def step(self, now: float) -> None:
-        """Look after the checkpoints of the running partitions. now: by the timer."""
+        """Advance the checkpoints of the running partitions. now: monotonic time in seconds."""
         began = time.perf_counter()
         for number in list(self._turns):
             runtime = self._owned.runtimes[number]

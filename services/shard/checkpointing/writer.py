@@ -1,4 +1,4 @@
-"""Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
+"""Writes one checkpoint: an object per changed pool, then the manifest that names them. Then it removes checkpoints no longer kept."""
 
 import logging
 import time
@@ -20,9 +20,9 @@ log = logging.getLogger("equirank.checkpoint")
 class Checkpoint:
     """A partition as it was when the checkpoint began.
 
-    manifest: without pools, which are added once they are written. pools: how many of the frozen items are pools; builds follow.
-    caught_up: builds that were as far as the partition. edition: of the partition. erasing: pools whose generation erases names, and its
-    number: checkpoints of earlier ones hold these names and are not kept.
+    manifest: manifest without pools; they are added when they are written. pools: number of frozen items that are pools; the other items
+    are builds. caught_up: keys of the builds at the partition's position. edition: edition of the partition. erasing: for each pool whose
+    generation erases names, the number of that generation; checkpoints of earlier generations contain the names and are removed.
     """
 
     manifest: Manifest
@@ -33,22 +33,22 @@ class Checkpoint:
 
 
 class Manifests:
-    """Makes manifests under one epoch. clock: seconds since 1970."""
+    """Creates manifests under one epoch. clock: seconds since 1970."""
 
     def __init__(self, log_identity: str, epoch: int, clock: Callable[[], float]) -> None:
         self._log_identity, self._epoch, self._clock = log_identity, epoch, clock
 
     def make(self, partition: Partition, newest: Manifest | None, written: Manifest | None) -> Manifest:
-        """The manifest of a partition as it is now, without its pools.
+        """Create the manifest of a partition as it is now, without its pools.
 
         Args:
-            partition: What to write.
+            partition: Partition to write.
             newest: Manifest of the newest checkpoint, of this epoch or an earlier one.
             written: Manifest of the newest checkpoint of this epoch.
         """
         offset, sha256 = partition.last or (None, None)
         sequence = 0
-        if newest is not None and partition.position == newest.position:  # the later of two manifests of a position counts
+        if newest is not None and partition.position == newest.position:  # of two manifests at one position, the later one counts
             sequence = 1 if written is None else written.sequence + 1
         return Manifest(
             format=FORMAT,
@@ -66,10 +66,10 @@ class Manifests:
 
 
 class CheckpointWriter:
-    """Runs in the checkpointer's thread.
+    """Writes and prunes the checkpoints of one partition. Runs on the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. seconds: of the last one, written or failed. pruned:
-    whether what the last one no longer keeps is removed, and with it what holds erased names.
+    entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
+    not. pruned: whether older checkpoints, including those with erased names, were removed after the last write.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
@@ -77,7 +77,7 @@ class CheckpointWriter:
         self.seconds, self.pruned = 0.0, False
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
-        """Write a checkpoint; `entries` are its entries from then on. Raises `OSError`."""
+        """Write a checkpoint. On success, `entries` are those of this checkpoint. Raises `OSError`."""
         began = time.perf_counter()
         try:
             self._write(checkpoint, frozen)
@@ -88,7 +88,10 @@ class CheckpointWriter:
         return checkpoint
 
     def _write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> None:
-        """Each frozen pool is dropped as soon as it is written: to free thousands at once would delay the fold."""
+        """Write the objects and the manifest, then prune.
+
+        Each frozen pool is released as soon as it is written, because freeing thousands at once would delay the folding thread.
+        """
         frozen.reverse()
         items = list[PoolToWrite]()
         while frozen:
@@ -102,7 +105,7 @@ class CheckpointWriter:
         self._prune(manifest.partition, checkpoint.erasing, name)
 
     def _prune(self, partition: int, erasing: Mapping[str, int], written: str) -> None:
-        """Where a store refuses that, the checkpoint stands all the same, and the next one tries again."""
+        """Remove checkpoints that are no longer kept. After a failure the new checkpoint is still valid, and the next one tries again."""
         self.pruned = False
         try:
             if erasing:
@@ -114,9 +117,9 @@ class CheckpointWriter:
         self.pruned = True
 
     def _check_objects(self, manifest: Manifest) -> None:
-        """Raises `OSError` where an object is gone that the manifest names again. The next checkpoint writes it.
+        """Raise `OSError` if an object that the manifest names is missing. The next checkpoint writes that object again.
 
-        The owner before, which did not know yet that it is superseded, may have removed it.
+        The previous owner may have removed it before it learned that it is superseded.
         """
         if gone := {entry.object for entry in manifest.entries} - self._store.objects(manifest.partition):
             self.entries.forget(gone)

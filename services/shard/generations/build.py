@@ -1,8 +1,8 @@
-"""A generation under construction: one more state of a pool, folded from the log beside the one that serves. Pure as a partition is.
+"""A generation under construction: a second state of a pool, folded from the log beside the serving state. Pure, like `Partition`.
 
-The log is read from the generation's start for its outcomes; before that once more, for retractions below the horizon, where the state
-that serves cannot tell them. Records of other pools are recognized by their bytes and not decoded. What has caught up with its partition is
-folded along with it, until it takes over.
+A build reads the log from the generation's start to fold its outcomes. If the serving state does not know all retractions below the
+horizon, the build first reads the same records for these retractions. Records of other pools are recognized by their bytes and not decoded.
+A build that has caught up with its partition folds the same records as the partition until it becomes the serving state.
 """
 
 import re
@@ -21,16 +21,16 @@ from services.wire.events import RetractEvent
 
 _ESCAPE: Final = b"\\u00"
 _ESCAPED: Final = re.compile(rb"\\u00[2-7]")
-"""JSON may spell the characters of names so, too."""
+"""An escaped ASCII character. In JSON, the characters of names may be escaped."""
 _RETRACTS: Final = b"retracts"
 
 
 class Build:
-    """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
+    """The build of one generation: it collects the retractions below the horizon if needed, then folds records from the start.
 
-    retracted: that, where it is known; else the log is read for it first.
-    status: where it is in its lifecycle. position: first offset not yet read. state: None while retractions are looked for, and after a
-    failure. failed: why it ended.
+    retracted: retractions below the horizon; None if they must be read from the log.
+    status: state of its lifecycle. position: first offset not yet read. state: the folded state; None while retractions are collected, and
+    after a failure. failed: why the build failed; None unless it did.
     """
 
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None) -> None:
@@ -45,7 +45,7 @@ class Build:
 
     @classmethod
     def restored(cls, state: PoolState, position: int) -> "Build":
-        """The build whose state a checkpoint holds as of `position`."""
+        """Create the build from the state that a checkpoint contains at `position`."""
         build = cls(state.created, state.generation, NONE)
         build.state, build.position = state, position
         if state.stopped is not None:
@@ -54,51 +54,54 @@ class Build:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Its pool and number."""
+        """Pool and number of the generation."""
         return self.generation.pool, self.generation.number
 
     def progress(self, position: int) -> float:
-        """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
+        """Return the fraction of records already read, from 0 to 1, if the partition is at `position`."""
         length = self._scan + max(0, position - self.generation.start)
         done = self.position - self.generation.start + (0 if self.state is None else self._scan)
         return min(1.0, done / length) if length else 1.0
 
     def behind(self, position: int) -> bool:
-        """Whether it must read more of the log to be where its partition is."""
+        """Whether the build must read more of the log to reach `position`, the position of its partition. False after a failure."""
         return self.failed is None and (self.state is None or self.position < position)
 
     def concerned(self, records: Sequence[Record]) -> Sequence[Record]:
-        """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
+        """Return the unread records that may contain what the build needs: entries of its pool, or first only its retractions."""
         fresh = records[count_below(records, self.position) :]
         return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
     def scan(self, retractions: Sequence[RetractEvent]) -> None:
-        """Take in what the pool's records below the horizon retract, in any order."""
+        """Collect retractions of the pool below the horizon, in any order."""
         self._found += retractions
 
     def fold(self, wanted: Outcomes) -> list[Refused]:
-        """Fold the pool's outcomes in order. Whatever they break ends this build alone (law 6)."""
+        """Fold the pool's outcomes in order. If the fold raises, only this build fails (law 6)."""
         if self.state is None:
             return []
         try:
             return self.state.fold(wanted)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the pool goes on as it was
+        except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
             self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
             return []
 
     def reached(self, position: int) -> None:
-        """Everything below `position` was read. At the horizon it begins again, from the generation's start, with what was retracted."""
+        """Note that all records below `position` were read.
+
+        When the first reading reaches the horizon, the build starts to fold from the generation's start, with the collected retractions.
+        """
         self.position = max(self.position, position)
         if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
             self._begin(Retracted.of(self._found))
 
     def fail(self, why: str) -> None:
-        """Go no further, and give the memory back."""
+        """Stop the build for the reason `why`, and release its memory."""
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
         self.failed, self.state, self._found = why, None, []
 
     def switch(self, position: int) -> PoolState:
-        """The state that readers see from now on. Raises `ValueError` where it is behind `position`, that of the partition."""
+        """Return the state, which serves from now on. Raises `ValueError` if it is behind `position`, the partition's position."""
         if self.state is None or self.behind(position):
             msg = f"generation {self.generation.number} of pool {self.generation.pool} has not caught up"
             raise ValueError(msg)
@@ -115,13 +118,16 @@ class Build:
 
 
 def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
-    """Retractions of a pool among `records` below `horizon`."""
+    """Return the retractions of pool `name` in those `records` whose offset is below `horizon`."""
     shares = Batch(0, _that_may_hold(records, name, _RETRACTS)).shares.get(name, ())
     return [event for share in shares for offset, event in share.retractions() if offset < horizon]
 
 
 def _that_may_hold(records: Sequence[Record], pool: str, field: bytes) -> Sequence[Record]:
-    """Records that may hold both words, as they are or (in JSON) escaped. First all are asked at once, as every record comes by here."""
+    """Return the records that may contain both the pool's name and `field`, literally or escaped in JSON.
+
+    All records are first searched at once, because every old record passes here and most belong to other pools.
+    """
     if isinstance(records, ArchivedRecords):
         return records.of(pool)
     name = pool.encode()

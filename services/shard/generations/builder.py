@@ -1,9 +1,9 @@
-"""Keeps a partition's pools on the generation that they should have: makes a new one when it is due, folds the log for it, and switches.
+"""Creates new generations of a partition's pools when they are due, folds the log for them, and makes them serve.
 
-A generation is due when the control log holds a wish for one, when retractions came and no more followed for a while, and when an older
-release made the present one. Nothing here may stall the fold of the stream: the log is read in slices between its batches.
-Crash-safe at every step: what was decided is a record of the control log, what was folded is checkpointed before the switch, and a
-switch that was recorded is made again.
+A generation is due if the control log contains a request for one, if retractions arrived and no more followed for a while, or if an older
+release created the present one. Old records are read in slices between the batches of the fold, so that the fold is not delayed.
+Every step survives a crash: decisions are records of the control log, a build is in a checkpoint before it serves, and a recorded switch
+is repeated after a restart.
 """
 
 import logging
@@ -31,15 +31,15 @@ _Fold: TypeAlias = Callable[[], list[DeadLetter]]
 
 
 class Builder:
-    """Builds the generations of one partition. Driven by the folding thread.
+    """Builds the generations of one partition. Called by the folding thread.
 
     Args:
-        partition: Its pools and builds.
-        history: The outcome log, as far back as anything holds it.
-        control: Wishes, generations, and which of them serve.
-        pace: When generations for retractions are due, and how much time they take; None builds them at once.
-        clock: Seconds since 1970, which records of the control log show.
-        figures: Take how many generations were built, and failed.
+        partition: The partition with its pools and builds.
+        history: The outcome log: the topic, with the archive if there is one.
+        control: Requests for generations, generations, and switches.
+        pace: Limits on generations for retractions: their delay and their share of time; None builds them at once.
+        clock: Seconds since 1970, for records of the control log.
+        figures: Receive the number of builds and of failures.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class Builder:
         return self._next() is not None
 
     def look(self, now: float, control: ControlState) -> None:
-        """Make the generations that are due, and begin to build those that are not there yet, or failed a while ago. Raises `LogError`.
+        """Create the generations that are due, and start the builds that are missing or whose retry is due. Raises `LogError`.
 
-        now: seconds that never go back.
+        now: monotonic time in seconds.
         """
         self._retries.step(self._partition.builds, now, len(control.partitions.skipped.get(self._partition.number, ())))
         for state in list(self._partition.pools.values()):
@@ -76,9 +76,9 @@ class Builder:
             self._begin(state, control)
 
     def step(self, timeout: float) -> list[DeadLetter]:
-        """Read and fold one slice of old records, waiting at most `timeout` seconds for one. Entries for what was refused.
+        """Read and fold one slice of old records, waiting at most `timeout` seconds. Returns a dead letter for each refused outcome.
 
-        Raises `LogError` for a log that does not answer; what a build needs and the log lost, or cannot read, fails that build.
+        Raises `LogError` if the log does not answer. If records that a build needs are lost or unreadable, that build fails.
         """
         if (furthest_behind := self._next()) is None:
             self.close()
@@ -95,9 +95,11 @@ class Builder:
         return letters
 
     def switch(self, is_held: Callable[[Build], bool], hurry: Callable[[], None]) -> None:
-        """Let builds that have caught up serve, once a checkpoint holds them: a crash then costs only the tail of the log.
+        """Make the builds serve that have caught up and are in a checkpoint. Raises `LogError`.
 
-        is_held: whether a checkpoint holds a build. hurry: asks for a checkpoint soon. Raises `LogError`.
+        After a crash, a build that is in a checkpoint needs only later records.
+
+        is_held: whether a checkpoint contains a build. hurry: requests a checkpoint soon.
         """
         position = self._partition.position
         for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
@@ -115,7 +117,7 @@ class Builder:
             log.info("generation %d serves", made.number, extra=self._fields(made))
 
     def close(self) -> None:
-        """Give what reads the past back."""
+        """Close the readers of old records."""
         self._past.close()
         self._archived.forget(())
 
@@ -125,43 +127,47 @@ class Builder:
         target = generations.target(control, pool, state.generation.number, failed)
         if target is not None and (pool, target.number) not in self._partition.builds:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
-                return  # after a restart: what it leaves out is known once the log was folded that far
+                return  # after a restart: the state knows the retractions once the partition reaches the horizon
             build = Build(control.pools[pool], target, state.retracted_for(target))
-            self._archived.forget(self._partition.builds)  # one that failed is read from its start again
+            self._archived.forget(self._partition.builds)  # a new build after a failed one reads from its start
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
 
     def _next(self) -> Build | None:
-        """The build that is furthest behind, if any has something to read that was folded."""
+        """Return the build that is furthest behind the partition; None if all builds have caught up."""
         position = self._partition.position
         behind = [build for build in self._partition.builds.values() if build.behind(position) and build.position < position]
         return min(behind, key=lambda build: build.position, default=None)
 
     def _read(self, build: Build, timeout: float) -> _Fold | None:
-        """Read what follows for a build, from the archive where it holds that; what folds it. None where none came in time."""
+        """Read the next records for a build, from the archive if it contains them.
+
+        Returns:
+            A function that folds them; None if none were read within `timeout` seconds, or if reading failed the build.
+        """
         archived = self._archived.of(build)
         return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
 
     def _read_log(self, build: Build, timeout: float) -> _Fold | None:
-        """Read a slice of the log, for a build and others at its position; what folds it. None where none came in time."""
+        """Read a slice of the log for a build and for others at its position. Returns as `_read`."""
         taken = self._take(build.position, timeout)
         return None if taken is None else partial(self._partition.catch_up, taken[1], taken[0])
 
     def _read_archive(self, build: Build, archived: ArchivedPool, timeout: float) -> _Fold | None:
-        """Read a part of the archive for one build; what folds it. None where none came in time."""
+        """Read a part of the archive for one build. Returns as `_read`."""
         try:
             part = archived.take(timeout)
         except ArchiveFails as error:
             build.fail(str(error))
             return None
-        except Exception as error:  # noqa: BLE001 - whatever damage does, it ends this build alone (law 6)
+        except Exception as error:  # noqa: BLE001 - damage of any kind fails only this build (law 6)
             build.fail(f"the archive cannot be read: {error}")
             return None
         return None if part is None else partial(self._partition.catch_up_alone, build, *part)
 
     def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
-        """The next slice, and where it begins. What the log lost or cannot read fails the builds that need it."""
+        """Return the start and the records of the next slice, or None. Lost or unreadable records fail the builds that need them."""
         try:
             return self._past.take(start, timeout)
         except LogError as error:
@@ -169,7 +175,7 @@ class Builder:
             if isinstance(error, TopicReplaced) or (error.retriable and not isinstance(error, ArchiveFails)):
                 raise
             lost = isinstance(error, OffsetLost) and error.forgotten
-            for build in self._partition.builds.values():  # records that cannot be read are of the past: all that serves goes on
+            for build in self._partition.builds.values():  # only builds need these old records
                 if build.behind(self._partition.position) and build.position == start:
                     build.fail(forgotten(self._past.topic, self._partition.number, start, build.generation.pool) if lost else str(error))
             return None

@@ -1,4 +1,4 @@
-"""When a pool needs a new generation, and which one; and when one whose build failed is built again."""
+"""Decides when a pool needs a new generation, and when a failed build is tried again."""
 
 import time
 from collections.abc import Callable
@@ -12,25 +12,25 @@ from services.shard.partition import Partition
 from services.state.pool import PoolState
 
 _AGAIN_SECONDS: Final = (60.0, 300.0, 1800.0, 3600.0)
-"""From the first, second, ... failure of a generation to the next try; the last one for all that follow."""
+"""Seconds from the first, second, ... failure of a generation to the next try. The last value is used for all later failures."""
 
 
 class DueGenerations:
-    """Decides for the pools of one partition. clock: seconds since 1970, which records of the control log show."""
+    """Decides for the pools of one partition. clock: seconds since 1970, for records of the control log."""
 
     def __init__(self, partition: Partition, pace: Pace, clock: Callable[[], float]) -> None:
         self._partition, self._pace, self._clock = partition, pace, clock
         self._since: dict[str, float] = {}
 
     def due(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
-        """The generation of a pool to make now, if one is due. now: seconds that never go back."""
+        """Return the generation to create for a pool now; None if none is due. now: monotonic time in seconds."""
         wanted = self._wanted(state, control, now)
         if wanted is not None:
             self._since.pop(wanted.pool, None)
         return wanted
 
     def _wanted(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
-        """Retractions wait for the build under way; after one that failed, for a wish."""
+        """As `due`. While a newer generation than the serving one exists, pending retractions wait: until it serves, or for a request."""
         pool, newest = state.generation.pool, control.newest(state.generation.pool)
         if newest is None:
             return None
@@ -51,7 +51,7 @@ class DueGenerations:
         return generations.again(control, newest, position, self._clock())
 
     def _changes_something(self, state: PoolState) -> bool:
-        """Whether a pending retraction takes back an outcome that was folded. A later call finds an outcome that comes later."""
+        """Whether a pending retraction names an outcome that was folded. The caller repeats this, because the outcome may come later."""
         began = time.monotonic()
         if state.retractions.review():
             state.changes.mark_head()
@@ -59,14 +59,18 @@ class DueGenerations:
         return state.retractions.waiting > 0
 
     def _horizon(self, state: PoolState) -> int:
-        """Below which position a new generation of the pool must leave retracted outcomes out; 0 where none were retracted."""
+        """Return the retraction horizon of a new generation of the pool; 0 if nothing was retracted."""
         if state.stopped is not None or state.retractions.count > 0:
             return self._partition.position
         return state.generation.retraction_horizon
 
 
 class _Failure(NamedTuple):
-    """A build that failed, the how many-th of its generation, when the next one is begun, and how much of the log was skipped then."""
+    """A failed build.
+
+    times: number of failures of its generation. again_at: time of the next try, monotonic seconds. skips: number of skipped ranges of the
+    partition when the build failed.
+    """
 
     build: Build
     times: int
@@ -75,17 +79,21 @@ class _Failure(NamedTuple):
 
 
 class Retries:
-    """Failures may pass, as those for want of memory, or of a log that was restored. Builds are tried again, ever more seldom, and at
-    once after an operator skipped what cannot be read.
+    """Schedules new tries of failed builds, because causes such as a lack of memory may end. Waits grow with each failure, up to one hour.
+
+    If an operator skips unreadable records, builds are tried again at once.
     """
 
     def __init__(self) -> None:
         self._failures: dict[tuple[str, int], _Failure] = {}
 
     def step(self, builds: dict[tuple[str, int], Build], now: float, skips: int) -> None:
-        """Note builds that failed, and drop those whose next try is due.
+        """Note failed builds, and remove from `builds` those whose next try is due.
 
-        now: seconds that never go back. skips: ranges of the partition that operators skipped.
+        Args:
+            builds: Builds of the partition, by pool and number.
+            now: Monotonic time in seconds.
+            skips: Number of ranges of the partition that operators skipped.
         """
         for key, build in [(key, build) for key, build in builds.items() if build.failed is not None]:
             noted = self._failures.get(key)
@@ -97,5 +105,5 @@ class Retries:
                 del builds[key]
 
     def succeeded(self, build: Build) -> None:
-        """Forget the failures of a generation that serves now."""
+        """Forget the failures of a generation, because it serves now."""
         self._failures.pop(build.key, None)

@@ -1,14 +1,14 @@
-"""How soon, and for how much of a shard's time, generations are built that leave retracted outcomes out: nobody asked for them by name."""
+"""Limits the delay and the share of a shard's time of generations that are built because of retractions."""
 
 
 class Pace:
-    """Spreads work so that it takes at most a share of the time.
+    """Spreads work so that it takes at most the fraction `share` of the time.
 
     After s seconds of work, the next work begins s / share seconds after the last one began, at the earliest.
 
     Args:
-        share: Above 0, up to 1; 1 spreads nothing.
-        quiet: Seconds from a retraction to the generation that leaves its outcome out; retractions in between are part of it.
+        share: Greater than 0, at most 1. 1 disables the limit.
+        quiet: Seconds from a retraction to the generation that applies it. That generation also applies the retractions in between.
     """
 
     def __init__(self, share: float = 1.0, quiet: float = 0.0) -> None:
@@ -16,9 +16,9 @@ class Pace:
         self._free_at = float("-inf")
 
     def ready(self, now: float) -> bool:
-        """Whether more work may begin. now: seconds that never go back."""
+        """Whether more work may begin. now: monotonic time in seconds."""
         return now >= self._free_at
 
     def spend(self, seconds: float, now: float) -> None:
-        """Work that took `seconds` has ended at `now`."""
+        """Note that work which took `seconds` ended at `now`."""
         self._free_at = max(self._free_at, now - seconds) + seconds / self._share

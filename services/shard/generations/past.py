@@ -1,4 +1,4 @@
-"""Records that a partition has folded before, read once more for its builds."""
+"""Reads records again that a partition has already folded, for its builds."""
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -17,28 +17,28 @@ _RECORDS: Final = 2000
 
 
 class PastReader:
-    """Reads one partition of `topic` in slices that fold in a moment."""
+    """Reads one partition of `topic` in slices that fold in a short time."""
 
     def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
         self.topic, self._partition, self._control = topic, partition, control
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
-        """Slices that were read and not taken yet, each with the offset from which on it is complete."""
+        """Slices that were read and not taken yet, each with the offset from which it is complete."""
         self._read_to = 0
 
     def take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
-        """The next slice for a build that has to go on at `start`, with the offset from which on it is complete.
+        """Return the next slice for a build at position `start`, with the offset from which the slice is complete.
 
-        None where the log gave no record within `timeout` seconds. Raises `LogError`.
+        Returns None if no record was read within `timeout` seconds. Raises `LogError`.
         """
         if self._slices and self._slices[0][0] > start:
-            self.close()  # slices that were read ahead do not help a build that begins before them
+            self.close()  # the slices that were read ahead begin after this build's position
         if not self._slices:
             self._read(start, timeout)
         return self._slices.popleft() if self._slices else None
 
     def close(self) -> None:
-        """Give the reader's connection back."""
+        """Close the reader, and drop slices that were not taken."""
         self._slices.clear()
         if self._reader is not None:
             self._reader.close()
@@ -55,14 +55,14 @@ class PastReader:
 
 
 class ArchivedPool:
-    """Reads what an archive holds of one pool on a thread. parts: that, from offset `begin` on."""
+    """Reads one pool's records from the archive on a thread, one part ahead. parts: the parts to read, from offset `begin` on."""
 
     def __init__(self, parts: Iterator[Part], begin: int) -> None:
         self.position, self.ended, self._parts = begin, False, parts
         self._next = self._read()
 
     def take(self, seconds: float) -> Part | None:
-        """The next part; None where none is there within `seconds`, and after the last one. Raises what reading the archive raises."""
+        """Return the next part; None if it was not read within `seconds`, or after the last part. Raises errors of reading the archive."""
         if not wait([self._next], seconds).done:
             return None
         part = self._next.result()
@@ -78,14 +78,14 @@ class ArchivedPool:
 
 
 class ArchivedBuilds:
-    """Which builds of a partition read the archive, and how far they are. topic: the outcome log. control: tells what was given up."""
+    """The readers of the archive for the builds of one partition. topic: the outcome log. control: gives the ranges to skip."""
 
     def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
         self._history, self._partition, self._control = topic if isinstance(topic, History) else None, partition, control
         self._pools: dict[tuple[str, int, bool], ArchivedPool] = {}
 
     def of(self, build: Build) -> ArchivedPool | None:
-        """What a build reads on in; None where the archive does not hold what follows."""
+        """Return the archive reader of a build; None if the archive does not contain the next records."""
         if self._history is None:
             return None
         scans = build.state is None
@@ -98,6 +98,6 @@ class ArchivedBuilds:
         return pool if pool.position == build.position and not pool.ended else None
 
     def forget(self, builds: Collection[tuple[str, int]]) -> None:
-        """Drop what builds read that are not among `builds`, by pool and number. A thread ends after what it reads now."""
+        """Drop the readers of builds that are not in `builds`, keyed by pool and number. Their threads end after the part they read now."""
         for key in [key for key in self._pools if key[:2] not in builds]:
             del self._pools[key]

@@ -1,4 +1,4 @@
-"""Builds new generations of all partitions of a shard, a slice between two batches of the fold."""
+"""Builds new generations for all partitions of a shard, one slice of old records between two batches of the fold."""
 
 import logging
 
@@ -12,15 +12,15 @@ log = logging.getLogger("equirank.shard")
 
 
 class GenerationSteps:
-    """figures: take how often the log gave no slice."""
+    """Steps the builders of all running partitions. figures: receive the number of failed reads of the log."""
 
     def __init__(self, owned: OwnedPartitions, folding: Folding, figures: ShardFigures) -> None:
         self._owned, self._folding, self._figures = owned, folding, figures
 
     def step(self, patience: float) -> None:
-        """Fold a slice of old records for each partition that builds; builds that caught up start to serve readers.
+        """Fold a slice of old records for each partition with builds, and make builds serve that have caught up.
 
-        Waits at most `patience` seconds for each partition's slice. Raises `LogError` that cannot be retried.
+        Waits at most `patience` seconds for each partition's slice. Raises `LogError` if the error is not retriable.
         """
         for runtime in self._owned.running().values():
             if runtime.partition.builds:

@@ -1,6 +1,6 @@
-"""Publishing what changed to the store, beside the fold.
+"""Publishing changed boards to the store while the shard keeps folding.
 
 May import: `services.shard` and everything it may import.
-Read first: `publisher.py` (rounds and their ends), `updates.py` (what is copied of a pool), `selection.py` (whose turn it is),
-`writing.py` (fences, and what a store shows that this shard did not write).
+Read first: `publisher.py` (rounds and their results), `updates.py` (the copy of a pool's changes), `selection.py` (which pools are
+written), `writing.py` (fences, and boards in the store that another shard wrote).
 """

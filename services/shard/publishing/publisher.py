@@ -1,8 +1,9 @@
-"""Puts what changed into the store, beside the fold: at most one round of writing runs at a time, changes gather meanwhile.
+"""Publishes changed boards to the store on a background thread.
 
-Law 4: values are absolute; after a restart nothing is written before the shard has refolded to the position that readers
-already see; a shard that another one superseded learns it here. What readers see of records that the log lost is removed.
-Law 6: a store that is down only lets changes gather.
+At most one round of writing runs at a time; later changes are batched into the next round. Writes are idempotent, because values are
+absolute (law 4). After a restart, a pool is published only after the shard has folded it to the position that readers already see. The
+store's fence rejects writes of a superseded shard; the publisher then raises `Fenced`. Boards that include records missing from the log are
+deleted and published again. If the store is unavailable, folding continues and changes wait (law 6).
 """
 
 import time
@@ -19,18 +20,18 @@ from services.shard.publishing.updates import Update
 from services.shard.publishing.writing import BoardWriter, End, Provenance
 
 _MOST_PAUSE: Final = 2.0
-"""Seconds: a round that waited for a store that is down is not followed by a longer pause than this."""
+"""Longest pause in seconds that `_LOAD` causes, for example after a round that waited for an unavailable store."""
 _LOAD: Final = 2.0
-"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s while records wait, so that it never starves the
-fold, and after one that failed."""
+"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s if records wait to be folded, so that the fold gets
+most of the time, and also if the round failed."""
 
 
 class Publisher:
-    """Driven by the folding thread; talks to the store from its own thread.
+    """Publishes the pools of a shard. Called by the folding thread; writes to the store on a separate thread.
 
-    interval: seconds from the end of a round to the next one, at least. judge: of what the store shows. clock: seconds since 1970, for
-    readers. What is due goes by the `now` of its callers, which never goes back. figures: take what became of updates, and how long the
-    fold paused while they were copied.
+    interval: least seconds from the end of a round to the next one. judge: checks the boards that the store contains. clock: seconds since
+    1970, for readers. figures: receive the results of updates, and the pauses of the fold while updates are copied. Every `now` is
+    monotonic time in seconds.
     """
 
     def __init__(
@@ -49,7 +50,14 @@ class Publisher:
         self.figures = figures or ShardFigures()
 
     def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int], *, behind: bool = False) -> None:
-        """Take in what the last round did, and start the next when it is due. behind: records wait to be folded. Raises `Fenced`."""
+        """Apply the results of a finished round, and start the next round if it is due. Raises `Fenced`.
+
+        Args:
+            now: Monotonic time in seconds.
+            partitions: State of each partition, by number.
+            epochs: Epoch under which each partition is owned, by number.
+            behind: Whether records wait to be folded. The pause between rounds is then longer.
+        """
         if self._job is not None:
             if not self._job.done():
                 return
@@ -59,21 +67,21 @@ class Publisher:
             self._job = self._executor.submit(self._writer.write, updates)
 
     def drain(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
-        """Write what is left, once, and end the thread. Raises `Fenced`."""
+        """Write the remaining changes once, and end the thread. Raises `Fenced`."""
         if self._job is not None:
             self._settle(self._job.result(), now)
         self._settle(self._writer.write(self._selection.updates(now, partitions.values(), epochs)), now)
         self._executor.shutdown()
 
     def _copied(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
-        """The updates that are due; the time that copying them takes counts as a pause of the fold."""
+        """Copy the updates that are due. The time for copying is counted as a pause of the fold."""
         began = time.perf_counter()
         if updates := self._selection.updates(now, partitions, epochs):
             self.figures.copies.add(time.perf_counter() - began)
         return updates
 
     def _rest(self, now: float, *, failed: bool) -> None:
-        """A round ended: when the next one may begin, and when it may while records wait. failed: the store refused something."""
+        """Compute when the next round may begin, and when it may begin if records wait. failed: whether an update of this round failed."""
         self._next = now + self._interval
         self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
         if failed:

@@ -1,4 +1,4 @@
-"""Which pools a round of publication writes."""
+"""Selects the pools that a round of publication writes."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from heapq import nsmallest
@@ -18,14 +18,18 @@ _IDLE_AT_ONCE: Final = 100
 
 
 class Selection:
-    """Keeps what the store has of each pool. clock: seconds since 1970, for heads."""
+    """Selects updates, and tracks what the store contains of each pool. clock: seconds since 1970, for heads."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._tracks: dict[str, Track] = {}
 
     def updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
-        """Changed pools, plus the unchanged pools least recently written, so that the store's loss of any pool is found out."""
+        """Return an update for each changed pool, for the unchanged pools least recently written, and for heads of frozen pools.
+
+        Unchanged pools are included at most 100 at a time, if their last write is at least 2 s old. Values that the store lost are
+        thereby detected and written again.
+        """
         ready = [
             (state, track, partition)
             for partition in partitions
@@ -39,7 +43,7 @@ class Selection:
         return changed + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
-        """Heads of pools whose boards stay as readers have them, for now or for good. See `_why`."""
+        """Yield updates of the head only, for pools whose published boards must not change. `_why` gives the reasons."""
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
         seen = {pool for pool, track in tracks.items() if pool in partition.readers.hidden or partition.position < track.visible}
         behind = {pool: partition.pools[pool] for pool in seen}
@@ -62,13 +66,14 @@ class Selection:
 
 
 def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
-    """Whether the pool may be written: not below what readers see, and of one that broke only what was written before."""
+    """Whether the pool's boards may be written: its position is not below the published one, and it is intact or was written before."""
     return partition.position >= track.visible and (not state.broken or track.head is not None)
 
 
 def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:
-    """Why boards stay as readers have them: the partition stopped, the serving generation cannot be built again, or the pool stopped.
-    None while that generation is being built, or what readers saw is being folded again.
+    """Return why published boards do not change: the pool or the partition stopped, or the serving generation cannot be built again.
+
+    Returns None while that generation is being built, or while published records are folded again.
     """
     if head.pool not in partition.readers.hidden:
         return state.stopped or partition.readers.stopped

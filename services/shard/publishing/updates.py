@@ -1,4 +1,4 @@
-"""What is copied of a pool for readers: the rows that changed on each board, and the pool's head."""
+"""Copies a pool's changes for publication: the changed rows of each board, and the pool's head."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ log = logging.getLogger("equirank.publish")
 
 @dataclass(slots=True)
 class Track:
-    """One generation of a pool as the store has it.
+    """What the store contains of one generation of a pool.
 
-    recovered: position that its shard started from. known: whether the store was asked for the pool's fence. visible: position that readers
-    see already; nothing is written before the fold has reached it again. written_at: by the timer. head: the last one written.
-    told: reason in the store's head for why nothing follows, None without one; empty until this shard has written the head.
+    recovered: position of the checkpoint from which the state was restored. known: whether the pool's fence was read from the store.
+    visible: published position; boards are written only after the fold has reached it. written_at: time of the last write, by the timer.
+    head: last head written with boards. told: `stopped` of the head in the store; empty until this shard has written the head.
     """
 
     generation: int
@@ -36,7 +36,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Changes of one pool. ids: agents in `boards`. frozen: only the head changes; readers keep their boards, and it says why."""
+    """Changes of one pool. ids: agents in `boards`. frozen: whether only the head changes; its `stopped` gives the reason."""
 
     state: PoolState
     track: Track
@@ -48,7 +48,15 @@ class Update:
 
 
 def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update:
-    """What changed of a pool, as of `at`, seconds since 1970."""
+    """Take the changes of a pool since the last update. A pool with a rating or deviation that is not finite is stopped.
+
+    Args:
+        state: State of the pool.
+        track: What the store contains of the pool.
+        epoch: Epoch under which the shard owns the partition.
+        partition: Partition of the pool.
+        at: Time of publication, seconds since 1970.
+    """
     ids = state.changes.take()
     readings = {} if state.broken else {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
     if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
@@ -65,7 +73,7 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
 
 
 def _finite(reading: Reading) -> NDArray[np.bool_]:
-    """Whose numbers are numbers."""
+    """Whether the rating and the deviation of each agent are finite. Shape (n,)."""
     ratings = np.isfinite(reading.rating)
     return ratings if reading.deviation is None else ratings & np.isfinite(reading.deviation)
 
@@ -75,7 +83,7 @@ def _board(names: Sequence[str], reading: Reading, total: int) -> LiveBoard:
 
 
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
-    """Stop a pool alone whose ratings or deviations are no numbers any more: no store takes them, no order has a place for them (law 6)."""
+    """Stop one pool because its ratings or deviations are not finite: the store rejects such values, and they have no order (law 6)."""
     pool = state.generation.pool
     why = f"the {method} rating of {state.content.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
     log.error("pool stopped: %s", why, extra={"pool": pool, "position": position})
@@ -83,7 +91,7 @@ def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], positi
 
 
 def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
-    """The head of a pool, as of `at`, seconds since 1970."""
+    """Return the head of a pool. at: time of publication, seconds since 1970."""
     counts, position = state.content.counts, state.folded_to(partition.position)
     return PoolHead(
         pool=state.generation.pool,
@@ -114,12 +122,12 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
 
 
 def _record_before(position: int, partition: Partition) -> str | None:
-    """Hash of the record that ends at `position`, if it is the last one folded."""
+    """Return the SHA-256 of the record before `position` if that is the last folded record; else None."""
     return partition.last[1] if partition.last is not None and partition.last[0] + 1 == position else None
 
 
 def _building(state: PoolState, partition: Partition) -> Building | None:
-    """The newest generation of the pool that is being built, or could not be."""
+    """Return the progress of the pool's newest build, running or failed; None without one."""
     numbers = [number for pool, number in partition.builds if pool == state.generation.pool]
     if not numbers:
         return None

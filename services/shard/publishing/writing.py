@@ -1,4 +1,4 @@
-"""Writes updates into the store, and finds out what the store shows that this shard did not write."""
+"""Writes updates to the store, and detects boards in the store whose records or generation are missing from the logs."""
 
 import logging
 import sys
@@ -18,7 +18,11 @@ log = logging.getLogger("equirank.publish")
 
 
 class End(Enum):
-    """What became of an update. behind: readers are ahead of it. lost: the store lost the pool, or showed records that the log lost."""
+    """The result of writing an update.
+
+    BEHIND: the store has a later position or generation. LOST: the store has lost the pool, or its boards were deleted because they
+    included records missing from the log. FENCED: another shard owns the partition.
+    """
 
     WRITTEN = auto()
     BEHIND = auto()
@@ -28,13 +32,13 @@ class End(Enum):
 
 
 class Provenance:
-    """Whether what the store shows of one shard's partitions was folded from the log at hand, and by the owner that the control log names.
+    """Checks whether boards in the store were folded from the configured log, and by the owner that the control log names.
 
-    A log can lose its newest records: a broker whose machine lost its power before the disk had them, a folder that was restored from a
-    backup. The store then shows what the log no longer gives: values, agents, generations, and writers with epochs that never were. No
-    record that follows would correct them, and fences would keep the true owner out. For one thread at a time.
+    A log can lose its newest records, for example when a broker's machine loses power before it has written them to disk, or when a folder
+    is restored from a backup. The store then contains values, agents, generations and epochs that are no longer in the logs. Later records
+    would not correct them, and the fence would reject writes of the present owner. Not thread-safe.
 
-    heads: asks the store for all that it shows.
+    heads: reads all heads from the store.
     """
 
     def __init__(self, topic: Topic, control: ControlLog, heads: Callable[[], Iterable[PoolHead]]) -> None:
@@ -43,7 +47,10 @@ class Provenance:
         self._furthest: dict[int, PoolHead] | None = None
 
     def was_folded_from_the_log(self, head: PoolHead) -> bool:
-        """Whether the log holds the records behind `head`; True if that cannot be decided. Raises `LogError`, `StoreError`."""
+        """Whether the logs contain the generation and the records of `head`. True if the records cannot be compared.
+
+        Raises `LogError`, `StoreError`.
+        """
         if not any(head.generation in look().generations.get(head.pool, {}) for look in (self._control.known, self._control.refresh)):
             return False
         if head.partition not in self._agreed:
@@ -51,11 +58,11 @@ class Provenance:
         return head.position <= self._agreed[head.partition] or self._holds(head)
 
     def is_superseded(self, partition: int, epoch: int) -> bool:
-        """Whether another took the partition over after `epoch`. Raises `LogError`."""
+        """Whether another shard took over the partition after `epoch`. Raises `LogError`."""
         return self._control.refresh().partitions.epochs.get(partition, epoch) > epoch
 
     def _agreed_to(self, partition: int) -> int:
-        """The furthest position that the store shows of a partition, if the log holds its record: then it holds all before; else 0."""
+        """Return the highest published position of a partition if the log contains its last record, and so all before it; else 0."""
         if self._furthest is None:
             told = sorted((head for head in self._heads() if head.record is not None), key=lambda head: head.position)
             self._furthest = {head.partition: head for head in told}
@@ -70,13 +77,16 @@ class Provenance:
 
 
 class BoardWriter:
-    """Runs in the publisher's thread. judge: of what the store shows."""
+    """Writes updates to the store. Runs on the publisher's thread. judge: checks the boards that the store contains."""
 
     def __init__(self, boards: LiveBoards, judge: Provenance) -> None:
         self._boards, self._judge = boards, judge
 
     def write(self, updates: list[Update]) -> list[tuple[Update, End]]:
-        """Each update's end. Once the store does not answer, the others wait for the next round instead of a timeout each."""
+        """Write updates in order. Returns each update with its result.
+
+        After a retriable failure, the remaining updates fail without a try, so that the round does not wait for a timeout per update.
+        """
         ends: list[tuple[Update, End]] = []
         down = False
         for update in updates:
@@ -100,7 +110,11 @@ class BoardWriter:
         return End.WRITTEN if written else self._refused(update)
 
     def _refused(self, update: Update) -> End:
-        """A newer epoch stands in the store: of an owner whom the control log knows, or of one that it lost, who will never come back."""
+        """Handle a write that the fence rejected.
+
+        If the control log contains a later takeover, the result is `FENCED`. Otherwise the control log lost the takeover with the higher
+        epoch, and that owner will not return: the pool is deleted from the store.
+        """
         return End.FENCED if self._judge.is_superseded(update.head.partition, update.epoch) else self._forget(update)
 
     def _forget(self, update: Update) -> End:
@@ -109,9 +123,7 @@ class BoardWriter:
         return End.LOST
 
     def _write_frozen(self, update: Update) -> End:
-        """Let the head that readers see say why nothing follows, or no longer say it. Where readers see none, a broken pool gets an empty
-        one: nothing else tells them that it broke.
-        """
+        """Update the reason `stopped` in the published head. A broken pool without a published head gets an empty board with the reason."""
         standing, why = self._boards.head(update.head.pool), update.head.stopped
         if standing is None and update.state.broken:
             return End.WRITTEN if self._boards.publish(update.head, update.epoch, {}) else self._refused(update)
@@ -121,22 +133,26 @@ class BoardWriter:
         return End.WRITTEN if self._boards.publish(head, update.epoch, {}) else self._refused(update)
 
     def _ask(self, update: Update) -> End | None:
-        """What readers see of a pool that this shard has not written yet, and what follows from it."""
+        """Read what the store contains of a pool that this shard has not written yet.
+
+        Returns:
+            The result of the update if it must not be written now; None if it may be written.
+        """
         standing, head = self._boards.published(update.head.pool), self._boards.head(update.head.pool)
         if standing is not None and head is not None and not self._judge.was_folded_from_the_log(head):
             return self._forget(update)
         update.track.known = True
         if standing is not None and standing.generation > update.head.generation:
-            update.track.visible = sys.maxsize  # readers are ahead: what they have stays until that generation is built again
+            update.track.visible = sys.maxsize  # keep the published boards until the later generation is built again
             return End.BEHIND
         if standing is None or not _covers(standing, update):
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
-            return End.LOST  # earlier releases wrote none
+            return End.LOST  # earlier releases did not write beliefs
         update.track.visible = standing.position
         return End.BEHIND if update.head.position < standing.position else None
 
 
 def _covers(standing: Fence, update: Update) -> bool:
-    """Whether the store holds every change before the checkpoint that this shard started from."""
+    """Whether the store contains every change up to the checkpoint from which this shard started."""
     return standing.generation == update.head.generation and standing.position >= update.track.recovered
