@@ -60,13 +60,13 @@ def request_erasure(
     state = control.refresh()
     if pool not in state.pools:
         raise NoPool(pool)
-    if (found := state.erasures.find(pool, name)) is not None:
-        return found
-    if not unknown and not _names(control.standing(pool), name):
-        _check_agent(boards, pool, name)
-    request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
-    control.append(request)
-    if _names(standing := control.standing(pool), name):
+    request = state.erasures.find(pool, name)
+    if request is None:
+        if not unknown and not _names(control.standing(pool), name):
+            _check_agent(boards, pool, name)
+        request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
+        control.append(request)
+    if _names(standing := control.standing(pool), name):  # also after an earlier call that was cut off before this
         _replace_wish(control, standing)
     return control.refresh().erasures.find(pool, name) or request
 

@@ -9,7 +9,7 @@ import pytest
 from ratings_core.errors import InputError
 from services.admin.erasure import _erase_control, request_erasure
 from services.control import generations
-from services.control.erasures import ErasureRequest, matchers
+from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.control.log import ControlLog
 from services.control.records import decode
 from services.log.protocol import Record
@@ -54,6 +54,21 @@ def test_the_compacted_control_log_holds_no_erased_name(tmp_path: Path) -> None:
         assert (wish[1].aliases, wish[1].initial) == ({"annie": token}, {"elo": {token: 1600.0}})
         kept = [one for record in topic.compacted() if hasattr(one := decode(record.value), "aliases")]
         assert [one.aliases for one in kept] == [{"annie": token}] * 2
+
+
+def test_a_request_that_was_cut_off_is_completed_by_the_next_one(tmp_path: Path) -> None:
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
+        control = ControlLog(log.control)
+        control.create_generation(first_generation(control.create_pool(pool_of("p")), aliases={"annie": NAME}))
+        begun = ErasureRequest(pool="p", name=erased_name(NAME, ()), by="case 1", time=1.0)
+        control.append(begun)
+        assert request_erasure(control, None, "p", NAME, "case 1") == begun
+        end = log.control.end(0)
+        waiting = control.refresh().wish("p")
+        assert waiting is not None
+        assert waiting[1].aliases == {"annie": begun.name.token}
+        assert request_erasure(control, None, "p", NAME, "case 1") == begun
+        assert log.control.end(0) == end, "nothing is left to do"
 
 
 def test_a_wish_after_an_erasure_is_kept_without_the_name(tmp_path: Path) -> None:
