@@ -1,7 +1,6 @@
 """Run tasks in worker processes, at most one for each partition. After each failure in a row, the partition waits twice as long."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -30,6 +29,19 @@ class _Running:
     take: Callable[[Any], None]
 
 
+@dataclass(slots=True)
+class _Failures:
+    """Failures of a partition in a row.
+
+    Attributes:
+        seconds: Time from the start of the next task to its deadline.
+        count: Number of failures.
+    """
+
+    seconds: float
+    count: int = 0
+
+
 class PartitionTasks:
     """Running tasks by partition. No method waits for a task. Arguments named `now` are seconds of a monotonic timer.
 
@@ -47,11 +59,9 @@ class PartitionTasks:
     def __init__(self, tasks: TaskPool, log: logging.Logger, trouble: str, seconds: float, longest: float | None = None) -> None:
         self._tasks, self._log, self._trouble, self._seconds = tasks, log, trouble, seconds
         self._longest = longest or seconds
-        self._allowed: dict[int, float] = {}
-        """Partition -> seconds for its next task; only partitions whose last task was cancelled at its deadline."""
         self._running: dict[int, _Running] = {}
         self._due_at: dict[int, float] = {}
-        self._failed: Counter[int] = Counter()
+        self._failed: dict[int, _Failures] = {}
         self._troubles = LogThrottle()
         self.failures = 0
 
@@ -78,7 +88,8 @@ class PartitionTasks:
             task_type: Type of the task.
             arguments: Arguments of its function.
         """
-        seconds = self._allowed.get(partition, self._seconds)
+        failed = self._failed.get(partition)
+        seconds = self._seconds if failed is None else failed.seconds
         self._running[partition] = _Running(self._tasks.start(task_type, *arguments), now, seconds, take)
 
     def cancel(self) -> None:
@@ -103,14 +114,14 @@ class PartitionTasks:
             running.take(self._tasks.result(running.task))
         except Exception as error:  # noqa: BLE001 - no error of a task may stop the engine
             self.failures += 1
-            self._failed[partition] += 1
-            self.pause(partition, now + min(2.0 ** min(self._failed[partition] - 1, 10), _LONGEST_PAUSE))
+            failed = self._failed.setdefault(partition, _Failures(self._seconds))
+            failed.count += 1
+            self.pause(partition, now + min(2.0 ** min(failed.count - 1, 10), _LONGEST_PAUSE))
             why = failure_text(error)
             if isinstance(error, TaskLost) and now > running.started + running.seconds:
                 why = f"it did not end within {running.seconds:g} s and was cancelled"
-                self._allowed[partition] = min(2 * running.seconds, self._longest)
+                failed.seconds = min(2 * running.seconds, self._longest)
             self._troubles.warn(self._log, self._trouble, why, partition=partition)
         else:
-            self._allowed.pop(partition, None)
-            if self._failed.pop(partition, 0):
+            if self._failed.pop(partition, None) is not None:
                 self._troubles.over(self._trouble)
