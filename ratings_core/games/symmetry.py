@@ -1,10 +1,11 @@
 """Reductions of a game that keep its deviation gains, and the mapping back: offsets, scale, exact clones, interchangeable players.
 
-A clone is a strategy that equals another strategy for every player. An offset is a payoff that a player gets regardless of its own choice;
-deviation gains do not depend on it. Offsets are removed first, so clones up to offsets are merged, too. Payoffs of all players are divided
-by one factor, because scaling only one player would change the comparison of gains. They are rounded to 14 digits (Marris et al., appendix
-B.2). Two players are interchangeable if an exchange of their strategies and payoffs does not change the game. Joints of equal gains (their
-appendix B.1) are merged only by programs that need it (`equilibria.lexicographic`), because most joints are never used.
+A clone is a strategy that equals another strategy for every player. An offset is a part of a player's payoff that does not depend on the
+player's choice; deviation gains do not depend on it. Offsets are removed first, so clones up to offsets are merged, too. Payoffs of all
+players are divided by one factor, because scaling only one player would change the comparison of gains. They are rounded to 14 digits
+(Marris et al., appendix B.2). Two players are interchangeable if an exchange of their strategies and payoffs does not change the game.
+Joints of equal gains (their appendix B.1) are merged only by programs that need it (`equilibria.lexicographic`), because most joints are
+never used.
 """
 
 import itertools
