@@ -1,4 +1,4 @@
-"""The top of a margin matrix: the smallest set whose members beat everyone outside.
+"""The top of a margin matrix: the smallest set whose members beat every agent outside.
 
 Agent a is at least as good as agent b if M(a, b) >= 0; agents that never met tie. This relation is complete, so its strongly connected
 components form a chain, and every optimal lottery has its support in the first component. Strict wins do not define such a set for the

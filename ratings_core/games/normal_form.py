@@ -1,8 +1,8 @@
 """Games in normal form: N players, named strategies, a payoff of each player for every joint, and the gains of deviations.
 
-A joint is one strategy of each player, an id per player. A joint distribution is stored sparsely, because equilibria found by linear
-programs have few joints. The deviation gain of strategy a' of player p under a distribution s is the sum over joints a of s(a) (G_p(a',
-a_-p) - G_p(a)); s is a coarse correlated equilibrium if no gain is positive (Moulin and Vial 1978).
+A joint has one strategy of each player and is stored as an id per player. A joint distribution is stored sparsely, because equilibria found
+by linear programs have few joints. The deviation gain of strategy a' of player p under a distribution s is the sum over joints a of s(a)
+(G_p(a', a_-p) - G_p(a)); s is a coarse correlated equilibrium if no gain is positive (Moulin and Vial 1978).
 """
 
 from collections.abc import Iterator, Sequence

@@ -45,7 +45,7 @@ def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mas
     return found
 
 
-# The only equilibrium
+# Proofs that an equilibrium is the only one
 
 
 def only_symmetric(M: Floats, support: Mask) -> Floats | None:
@@ -118,8 +118,8 @@ def _refined(system: Floats, factors: Floats, pivots: NDArray[np.int32], total: 
     return (solution + correction)[:-1], float(np.abs(correction[:-1]).max())
 
 
-# Candidates: solving on a subset is enough when its solution strictly beats everyone outside, as strategies that one optimal
-# strategy strictly beats are in no optimal support: value, supports, entropy and uniqueness are then the whole game's.
+# Candidates: it is enough to solve a subset of the strategies if its solution strictly beats every strategy outside. A strategy that
+# an optimal strategy strictly beats is in no optimal support, so value, supports, entropy and uniqueness are those of the complete game.
 
 
 def first_candidates(payoffs: Floats) -> Indices:
@@ -132,7 +132,8 @@ def first_candidates(payoffs: Floats) -> Indices:
 def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices | None:
     """Enlarge `chosen` at most twofold, in order of least slack; None if no strategy is missing.
 
-    All strategies are returned if many are missing, because further rounds would cost more than they save.
+    All strategies are returned if more than a quarter are missing or more than half would be candidates, because further rounds would cost
+    more than they save.
     """
     outside = slack.copy()
     outside[chosen] = np.inf

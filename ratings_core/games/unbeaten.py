@@ -2,7 +2,7 @@
 
 A component is a strongly connected component of the graph of victories (M(a, b) > 0). It is unbeaten if no agent outside beats a member. A
 strategy that is optimal inside an unbeaten component is optimal against all agents, because its members lose to no agent outside. A removal
-subtracts the removed agents' victories and splits again only what is left of the unbeaten components.
+subtracts the removed agents' victories and splits only the remaining agents of the unbeaten components again.
 """
 
 import numpy as np
