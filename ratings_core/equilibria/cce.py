@@ -170,7 +170,7 @@ def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Fl
 
 
 def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance: float, started: float) -> CCE:
-    """The result on the original game. An even split of classes has the same form, with multipliers on first members."""
+    """The result on the original game. An even split within classes has the same form, with multipliers on first members."""
     small, eps, units = program.small, program.eps, program.units
     lambdas = np.split(point.x, np.cumsum(small.game.shape)[:-1])
     multipliers = small.on_firsts([own / unit for own, unit in zip(lambdas, units, strict=True)])

@@ -1,14 +1,14 @@
 """Deviation ratings: the gain of always playing a strategy in the strictest coarse correlated equilibrium (Marris et al.).
 
-Among all joint distributions, take those with the least largest deviation gain, among these the ones with the least second largest gain,
-and so on (their Algorithm 1). Many distributions may remain, but their gains are unique. These gains are the ratings, at most 0 (equation
-4, properties 1 to 3). Clones and offsets (parts of a payoff that do not depend on the player's choice) change no rating (properties 5 and
-6). A strategy that is always at least as good as another is rated at least as high (property 4).
+Take the joint distributions that minimise the largest deviation gain, among these the ones that minimise the second largest gain, and so on
+(their Algorithm 1). Many distributions may remain, but their gains are unique. These gains are the ratings, at most 0 (equation 4,
+properties 1 to 3). Clones and offsets (parts of a payoff that do not depend on the player's choice) change no rating (properties 5 and 6).
+A strategy that is always at least as good as another is rated at least as high (property 4).
 
 Two more properties hold with conditions that the paper does not state. A strategy that mixes other strategies changes no rating if those
 have equal ratings, or if the first step determines all gains. Otherwise it may change ratings (property 7), because its row competes for
 the next level when some of its parts are already fixed. In two-player zero-sum games, the ratings are the Nash averages minus the value if
-the equilibrium is unique (property 8). Among several equilibria, this choice need not be the one of largest entropy.
+the equilibrium is unique (property 8). Among several equilibria, the method need not choose the equilibrium of largest entropy.
 """
 
 import time

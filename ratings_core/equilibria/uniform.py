@@ -21,7 +21,7 @@ class Uniform(GameRatings):
 
 
 def uniform(game: Game) -> Uniform:
-    """Mean payoff of each strategy over all choices of the others. Raises `InputError` if `game` is not a game."""
+    """Mean payoff of each strategy over all choices of the other players. Raises `InputError` if `game` is not a game."""
     started = time.perf_counter()
     mixes = uniform_mixes(accepted_game(game).shape)
     by_player = game.payoffs_against(mixes)
