@@ -23,8 +23,8 @@ from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(-0.10, distance=0.17, doubt=0.18)
-"""Found by simulation of pools that follow the method's own model. Deviations are too small there, because a period is one Newton step and
-the errors of agents who met depend on each other. Errors are greatest far from the start, where results are nearly certain.
+"""Calibration by simulation of pools that follow the method's own model. Deviations are too small there, because a period is one Newton
+step and the errors of agents who met depend on each other. Errors are greatest far from the start, where results are nearly certain.
 """
 _MAX_RATING: Final = 1e9
 _MIN_SCALE: Final = 1e-6
@@ -95,9 +95,9 @@ class Glicko2(CheckedSettings):
     games so far. Its deviation grows by its volatility for every complete period without a game. The equation for the volatility takes at
     most 40 steps of Glickman's own (Illinois) iteration, and ends when a step changes nothing.
 
-    The form for n sides is not in the source. Each pair of sides is a game of weight 3/(n + 1): places of one outcome depend on each other,
-    and with this weight the variance of an agent's score among equals is what the information states (for two sides it is the source's). A
-    team's rating is the mean of its members, with the deviation of this mean. Each of m members gets 1/m of the score and 1/m**2 of the
+    The form for n sides is not in the source. Each pair of sides is a game of weight 3/(n + 1). Places of one outcome depend on each other,
+    and this weight makes the variance of an agent's score among equal agents agree with the information (for two sides it is the source's).
+    A team's rating is the mean of its members, with the deviation of this mean. Each of m members gets 1/m of the score and 1/m**2 of the
     information, the derivatives by its rating. An outcome of weight w counts as w games.
 
     Also not in the source: deviation and volatility grow at most to the deviation of a newcomer, and log odds beyond 30 count as 30.

@@ -169,14 +169,16 @@ class Melo(CheckedSettings):
 
 
 def _twisted(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows (c_0, c_1, ...) as (-c_1, c_0, ...): their product with another agent's vector is what that agent's log odds gain."""
+    """Rows (c_0, c_1, ...) as (-c_1, c_0, ...). The product of a's new row with b's vector is their term in the log odds of a against b."""
     twisted = np.empty_like(vector)
     twisted[:, 0::2], twisted[:, 1::2] = -vector[:, 1::2], vector[:, 0::2]
     return twisted
 
 
 def _planes(vector: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... and orthogonal columns: the thin Schur form, of planes above `least`."""
+    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... and orthogonal columns: the thin Schur form, without planes of at most
+    `least`.
+    """
     q, r = np.linalg.qr(vector)
     form, turn = linalg.schur(_twisted(r) @ r.T, output="real")
     sizes = np.append(np.diag(form, 1), 0.0)

@@ -21,8 +21,8 @@ from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(0.16, distance=0.26, doubt=-0.88, spread=-0.27)
-"""Found by simulation of pools that follow the method's own model, and of narrower pools: deviations are too wide near the start and too
-narrow far from it.
+"""Calibration by simulation of pools that follow the method's own model, and of narrower pools: deviations are too wide near the start and
+too narrow far from it.
 """
 _MAX_RATING: Final = 1e9
 _MIN_SIGMA: Final = 1e-6
