@@ -1,14 +1,15 @@
-"""Affinity entropy: how spread out a mix is, where copies of a strategy count as one (Liu et al. 2025, sec. 3.3, eq. 4 to 6).
+"""Affinity entropy: the spread of a mix, where copies of a strategy count as one (Liu et al. 2025, sec. 3.3, eq. 4 to 6).
 
-H(x) = (1 - sum (U x)^(p+1)) / p with U = K Lambda^-1: K says how alike strategies are (1: clones), Lambda holds the (p+1)-norms of
-its columns. With p = 1 and K the identity it is the Gini-Simpson index; as p falls to 0 it becomes Shannon's. Its maximiser for p = 1 is
-the mix of least x'U'Ux; for p below 1 the sum of (U x)^(p+1) is convex, too, and its weighted squares lead to its least mix.
+H(x) = (1 - sum (U x)^(p+1)) / p with U = K Lambda^-1. K is the similarity of strategies (1 for clones), and Lambda is the diagonal matrix
+of the (p+1)-norms of K's columns. With p = 1 and K the identity, H is the Gini-Simpson index; as p falls to 0, H becomes Shannon's entropy.
+For p = 1 the maximiser is the mix of least x'U'Ux. For p below 1 the sum of (U x)^(p+1) is convex, too, and repeated weighted least squares
+lead to its minimum.
 
-What the paper leaves open, and what is chosen here. Strategies with equal columns of U leave a set of maximisers: they share evenly. The
-maximiser of a soft kernel often lies on the boundary, and an equilibrium can never play a strategy with a target of 0, though a player
-may gain by deviating to it; so targets are mixed with a little of the even split (`AffinityTarget.floor`). A soft kernel is
-invariant to exact clones only approximately, so those are merged before kernels are computed. Alikeness is a matter of a strategy's
-own player's payoffs (eq. 5).
+The paper leaves four points open, which are decided here as follows. Strategies with equal columns of U leave a set of maximisers: these
+strategies share evenly. The maximiser of a soft kernel often lies on the boundary. An equilibrium can never play a strategy with a target
+of 0, although a player may gain by deviating to it, so a small part of the uniform mix is added to targets (`AffinityTarget.floor`). A soft
+kernel is only approximately invariant to exact clones, so clones are merged before kernels are computed. Similarity depends only on the
+payoffs of the player who has the strategies (eq. 5).
 """
 
 import time
@@ -36,16 +37,18 @@ KKT: Final = 1e-9
 _BLOCK: Final = 1 << 22
 _MOST_STEPS: Final = 500
 _LEAST_WEIGHED: Final = 1e-12
-"""Share of the largest entry of U x at which weights stop growing."""
+"""Weights stop growing where an entry of U x is below this fraction of the largest entry."""
 _GONE: Final = 1e-12
-"""A strategy that keeps no more than this share of its probability in a step leaves the mix."""
+"""A strategy leaves the mix if a step leaves it at most this fraction of its probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffinityTarget:
-    """How targets are made. sigma: None for the kernel that is 1 for equal own payoffs and 0 else; else the width of eq. 6, in payoffs, of
-    the kernel exp(-D / (2 sigma)^2); floor: share of the even split in the target; samples: None for D of eq. 5 over all of the others'
-    joints, else over that many drawn ones; seed: of the draw; p: order of the entropy, in (0, 1], which matters for soft kernels only.
+    """How targets are computed.
+
+    sigma: None for the kernel that is 1 for equal own payoffs and 0 otherwise, or the width, in payoffs, of the kernel exp(-D / (2
+    sigma)^2) of eq. 6; floor: share of the uniform mix in the target; samples: None for D of eq. 5 over all joints of the other players, or
+    the number of joints to draw; seed: of the draw; p: order of the entropy, in (0, 1], which matters only for soft kernels.
     """
 
     sigma: float | None = None
@@ -65,13 +68,15 @@ class AffinityTarget:
 
 
 EXACT: Final = AffinityTarget()
-"""Equal own payoffs count as one strategy."""
+"""The target for which strategies with equal own payoffs count as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MostAffine(Solution):
-    """The mix of largest affinity entropy. ratings: the mix, (n,); entropy: its H; certificate: ``kkt_residual``, the largest of: how far
-    x'v is above an entry of v, and how far an entry of v with x > 0 is above x'v, for v = U'(Ux)^p, the gradient over p + 1.
+    """The mix of largest affinity entropy. ratings: the mix, (n,); entropy: its H.
+
+    certificate: ``kkt_residual``. With v = U'(Ux)^p, the gradient over p + 1, it is the larger of two numbers: x'v minus the least entry of
+    v, and the largest entry of v with x > 0 minus x'v.
     """
 
     entropy: float
@@ -99,12 +104,12 @@ def most_affine(
     max_seconds: float | None = None,
     accept_approximate: bool = False,
 ) -> MostAffine:
-    """The mix of largest affinity entropy; strategies of equal columns share evenly.
+    """The mix of largest affinity entropy; strategies with equal columns share evenly.
 
-    kernel: K (n, n), entries in [0, 1], 1 on the diagonal; p: order of the entropy, in (0, 1]; tolerance: largest certificate called
-    optimal; max_seconds: of wall time, asked between systems, after which the best so far is taken; accept_approximate: return
-    what is beyond the tolerance, with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with its result)
-    beyond the tolerance.
+    kernel: K (n, n), entries in [0, 1], 1 on the diagonal; p: order of the entropy, in (0, 1]; tolerance: largest certificate of an optimal
+    result; max_seconds: limit of wall time, checked between linear systems, after which the best mix so far is used; accept_approximate:
+    return a result beyond the tolerance, with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with its
+    result) beyond the tolerance.
     """
     accepted = checks.number("tolerance", tolerance, above=0.0)
     checks.switch("accept_approximate", accept_approximate)
@@ -139,8 +144,8 @@ def _residual(U: Floats, x: Floats, p: float) -> tuple[float, float]:
 def _least_power(U: Floats, p: float, tolerance: float, deadline: Deadline) -> tuple[Floats, int]:
     """The mix x of least sum of (U x)^(p+1), and the rounds taken.
 
-    Weights (U x)^(p-1) make it a square that is nowhere below the sum and touches it at x, so its least mix is no worse. A step 1/p times
-    as long is Newton's on the strategies that stay; it is shortened where it leaves the simplex or does not improve.
+    With weights (U x)^(p-1), a square is nowhere below the sum and touches it at x, so the mix of least square is at least as good as x. A
+    step 1/p times as long is Newton's step on the strategies that stay. It is shortened if it leaves the simplex or does not improve.
     """
     x, rounds = _least_square(U, deadline)
     if p == 1.0:
@@ -156,7 +161,7 @@ def _least_power(U: Floats, p: float, tolerance: float, deadline: Deadline) -> t
 
 
 def _stepped(U: Floats, x: Floats, towards: Floats, p: float) -> Floats:
-    """From x by 1/p of the way to `towards`, or less."""
+    """Move from x by 1/p of the way to `towards`, or by less if that leaves the simplex or does not improve."""
     way, best = towards - x, float(((U @ x) ** (p + 1)).sum())
     leaving = way < 0
     longest = float((x[leaving] / -way[leaving]).min(initial=1 / p))
@@ -180,9 +185,9 @@ def _accepted(found: MostAffine, tolerance: float) -> MostAffine:
 
 
 def affinity_targets(game: TiltedGame, how: AffinityTarget, deadline: Deadline = NEVER) -> Mixes:
-    """For each player (1 - floor) argmax H + floor times the even split, over the strategies of `game`, merged before.
+    """For each player (1 - floor) argmax H + floor times the uniform mix, over the strategies of `game`, whose clones are merged before.
 
-    Raises `SolverError` where a target is not certain when the deadline passes: it decides what ratings mean.
+    Raises `SolverError` if a target misses its tolerance when the deadline passes, because targets determine the meaning of ratings.
     """
     checks.instance("how", how, AffinityTarget)
     checks.instance("game", game, *get_args(TiltedGame))
@@ -190,7 +195,7 @@ def affinity_targets(game: TiltedGame, how: AffinityTarget, deadline: Deadline =
 
 
 def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget, deadline: Deadline) -> Floats:
-    """Of a 0/1 kernel it is known: classes share evenly, and so do members of a class."""
+    """The mix of largest affinity entropy. For a 0/1 kernel it is known: classes share evenly, and so do members of a class."""
     if how.sigma is not None:
         return _accepted(_most_affine(affinity_kernel(game, player, how), how.p, KKT, deadline), KKT).ratings
     member = _own_classes(game, player)
@@ -199,7 +204,7 @@ def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget, deadline
 
 
 def affinity_kernel(game: TiltedGame, player: int, how: AffinityTarget) -> Floats:
-    """K (n, n) of a player's strategies (eq. 6)."""
+    """The kernel K (n, n) of a player's strategies (eq. 6)."""
     if how.sigma is None:
         member = _own_classes(game, player)
         return np.asarray(member[:, None] == member, np.float64)
@@ -207,7 +212,9 @@ def affinity_kernel(game: TiltedGame, player: int, how: AffinityTarget) -> Float
 
 
 def dissimilarity(game: TiltedGame, player: int, how: AffinityTarget = EXACT) -> Floats:
-    """D (n, n): mean squared difference of two strategies' payoffs over the others' joints, all of them or `samples` drawn (eq. 5)."""
+    """D (n, n): mean squared difference of two strategies' payoffs over joints of the other players: all, or
+    `samples` drawn ones (eq. 5).
+    """
     if how.samples is None:
         rows = own_payoffs(game, player)
         return _mean_squares(rows, game.shape[player])
@@ -219,7 +226,7 @@ def dissimilarity(game: TiltedGame, player: int, how: AffinityTarget = EXACT) ->
 
 @singledispatch
 def own_payoffs(game: object, player: int) -> Iterator[Floats]:
-    """The payoffs of a player's strategies (n, k) against the others' joints, block of joints by block."""
+    """The payoffs of a player's strategies (n, k) against joints of the other players, in blocks of joints."""
     raise InputError("game", type(game).__name__, f"must be a NormalForm, a KingOfTheHill or an AgentAgentTask (player {player})")
 
 
@@ -241,7 +248,7 @@ def _(game: KingOfTheHill, player: int) -> Iterator[Floats]:
 
 @own_payoffs.register
 def _(game: AgentAgentTask, player: int) -> Iterator[Floats]:
-    """An agent's payoffs differ from another's by the same against every opponent, so the table's rows are enough."""
+    """The payoffs of two agents differ by the same amount against every opponent, so the table's rows are enough."""
     if player < 2:
         yield game.scores
         return
@@ -252,7 +259,7 @@ def _(game: AgentAgentTask, player: int) -> Iterator[Floats]:
 
 
 def _own_classes(game: TiltedGame, player: int) -> NDArray[np.int64]:
-    """Classes of strategies of equal own payoffs."""
+    """Classes of strategies with equal own payoffs."""
     member = np.zeros(game.shape[player], np.int64)
     for rows in own_payoffs(game, player):
         also = clone_classes(rows).member
@@ -261,7 +268,7 @@ def _own_classes(game: TiltedGame, player: int) -> NDArray[np.int64]:
 
 
 def _mean_squares(blocks: Iterator[Floats], n: int) -> Floats:
-    """Mean squared distances of rows; each block is centred first, as distances need no common offset and digits do."""
+    """Mean squared distances of rows. Each block is centred first: this does not change distances and saves digits."""
     total, columns = np.zeros((n, n)), 0
     for rows in blocks:
         centred = rows - rows.mean(axis=0)
@@ -284,8 +291,10 @@ def _scaled(kernel: ArrayLike, p: float) -> Floats:
 
 
 def _least_square(U: Floats, deadline: Deadline) -> tuple[Floats, int]:
-    """The mix x of least |U x|: y >= 0 with Q y >= 1 and equality where y > 0, over its sum; by principal pivots in blocks
-    (Portugal, Judice and Vicente 1994), singly where blocks do not get nearer, or where those cycle by nonnegative least squares.
+    """The mix x of least |U x|: the y >= 0 with Q y >= 1, and equality where y > 0, divided by its sum (Q = U'U).
+
+    The method is principal pivoting in blocks (Portugal, Judice and Vicente 1994). It pivots singly if blocks do not reduce the wrong
+    signs, and uses nonnegative least squares if single pivots cycle.
     """
     n = U.shape[1]
     free, fewest, patience = np.ones(n, bool), n + 1, 3
@@ -313,7 +322,7 @@ def _least_square(U: Floats, deadline: Deadline) -> tuple[Floats, int]:
 
 
 def _normal_solution(U: Floats) -> Floats:
-    """What solves U'U y = 1, by the triangle of U, which squares no condition number."""
+    """Solve U'U y = 1 by the triangle of U, which does not square the condition number."""
     triangle = linalg.qr(U, mode="r", check_finite=False)[0][: U.shape[1]]
     if len(triangle) < U.shape[1] or np.abs(triangle.diagonal()).min() < 1e-13 * np.abs(triangle.diagonal()).max():
         return np.asarray(linalg.lstsq(U.T @ U, np.ones(U.shape[1]))[0], np.float64)

@@ -1,12 +1,13 @@
-"""alpha-Rank: how often an evolving population is found at each strategy (Omidshafiei et al. 2019).
+"""alpha-Rank: the long-run frequency of each strategy in an evolving population (Omidshafiei et al. 2019).
 
-A population of one strategy meets a mutant now and then, who dies out or takes over; the chance of the latter, the fixation
-probability, grows with alpha, the intensity of selection. Ratings are the masses of the chain's stationary distribution. They
-are not invariant to clones: a copy is one more place to drift to.
+A population plays one strategy until a mutant appears, which either dies out or takes over. The probability that it takes over, the
+fixation probability, depends on its gain and on alpha, the intensity of selection. Ratings are the masses of the chain's stationary
+distribution. They are not invariant to clones, because each copy is a state of the chain.
 
-At high alpha fixation probabilities are as small as exp(-alpha * population * gain), far below what a float can hold, and a
-chain of rounded ones falls apart. So chances stay logarithms throughout, and the distribution is found by state reduction
-(Grassmann, Taksar and Heyman 1985), which only adds, multiplies and divides: its digits are right whatever the spread.
+At high alpha, fixation probabilities are as small as exp(-alpha * population * gain), far below the smallest float, and a chain of rounded
+probabilities would be disconnected. So probabilities stay logarithms throughout, and the distribution is computed by state reduction
+(Grassmann, Taksar and Heyman 1985). State reduction only adds, multiplies and divides, so its digits are right for any spread of
+probabilities.
 """
 
 import math
@@ -27,11 +28,11 @@ from ratings_core.games.tilted import Mixes
 from ratings_core.solution import Certificate, Floats, Status
 
 MOST_PROFILES: Final = 2_048
-"""Profiles of a game of several populations; the chain has the square of them, and state reduction takes the cube."""
+"""Largest number of profiles of a game of several populations. The chain has its square of entries, and state reduction takes its cube."""
 LARGEST_EXPONENT: Final = 1e12
-"""Logarithms of chances beyond this have lost the digits that tell their ratios."""
+"""Larger logarithms of probabilities are refused, because they have lost the digits that determine ratios."""
 _EQUAL: Final = 1e-14
-"""Payoffs within this tie at infinite alpha, as in OpenSpiel."""
+"""Payoffs that differ by at most this tie at infinite alpha, as in OpenSpiel."""
 
 
 _DEFAULTS: Final = AlphaRankOptions()
@@ -39,13 +40,13 @@ _DEFAULTS: Final = AlphaRankOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlphaRank(GameRatings):
-    """ratings: mass of each strategy of the first population. By population masses sum to 1, and are its marginals.
+    """ratings: mass of each strategy of the first population. by_player: masses of each population; they sum to 1 and are its marginals.
 
-    play: masses of the profiles; of one population, profiles in which a strategy meets itself, and one player is all there is. log_mass:
-    natural logarithms of the masses, of the game's shape (of one population (strategies,)): they still tell apart what is 0 as a float.
-    The chain need not rest at equilibria: `regrets` and `gap` say how far from one its profiles are together.
-    certificate: ``stationarity``, the largest difference of what flows into and out of a profile, over what flows out. Where a deadline
-    ended the solve the status is `failed`: ratings are NaN, nothing is played, the certificate is infinite.
+    play: masses of the profiles. One population has profiles in which a strategy meets itself, and all other fields have one player.
+    log_mass: natural logarithms of the masses, of the game's shape ((strategies,) for one population); they distinguish masses that are 0
+    as floats. The distribution need not be an equilibrium: `regrets` and `gap` measure the distance.
+    certificate: ``stationarity``, the largest difference between the flows into and out of a profile, over the flow out of it. If the
+    deadline ended the solve, the status is `failed`: ratings are NaN, play is empty, the certificate is infinite.
     """
 
     play: JointDistribution
@@ -53,12 +54,12 @@ class AlphaRank(GameRatings):
 
 
 def alpharank(game: NormalForm, *, options: AlphaRankOptions = _DEFAULTS) -> AlphaRank:
-    """alpha-Rank of a population for each player of `game`, which has at most 2,048 profiles.
+    """alpha-Rank with a population for each player of `game`, which has at most 2,048 profiles.
 
-    options.noise: at infinite alpha the chance of a step to a worse strategy (to a better one 1 - noise, to an equal one 1/2), which keeps
-    the chain in one piece.
+    options.noise: at infinite alpha, the probability of a step to a worse strategy (1 - noise to a better one, 1/2 to an equal one). It
+    keeps the chain connected.
 
-    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance or the deadline.
+    Raises `InputError` for invalid arguments, `SolverError` (with the result) beyond the tolerance or the deadline.
     """
     AlphaRankOptions.require(options)
     started = time.perf_counter()
@@ -88,9 +89,9 @@ def alpharank(game: NormalForm, *, options: AlphaRankOptions = _DEFAULTS) -> Alp
 
 
 def alpharank_symmetric(payoffs: ArrayLike, *, options: AlphaRankOptions = _DEFAULTS) -> AlphaRank:
-    """alpha-Rank of one population whose members meet each other: payoffs (n, n), finite, what the row strategy gets.
+    """alpha-Rank of one population whose members meet each other. payoffs: (n, n), finite, the payoff of the row strategy.
 
-    A member meets all others of the population alike, mutants and residents. Arguments and errors as for `alpharank`.
+    A member meets each other member, mutant or resident, with equal probability. Options and errors as for `alpharank`.
     """
     AlphaRankOptions.require(options)
     started = time.perf_counter()
@@ -114,9 +115,9 @@ def alpharank_symmetric(payoffs: ArrayLike, *, options: AlphaRankOptions = _DEFA
 
 
 def _log_fixation(options: AlphaRankOptions, gain: Floats, step: Floats | float = 0.0) -> Floats:
-    """Logarithm of the chance that a mutant takes over.
+    """Logarithm of the probability that a mutant takes over.
 
-    gain: what the mutant gets more than a resident while it is alone; step: how much this changes with each further mutant.
+    gain: payoff of a single mutant minus that of a resident; step: change of this gain with each further mutant.
     rho = 1 / (1 + sum over l from 1 to population - 1 of exp(-alpha * (sum of the gains with 1 to l mutants))).
     """
     if math.isinf(options.alpha):
@@ -134,21 +135,22 @@ def _log_fixation(options: AlphaRankOptions, gain: Floats, step: Floats | float 
 
 
 def _first_gain(A: Floats, population: int) -> Floats:
-    """(resident, mutant): what a lone mutant r gets more than a resident s: A(r, s) - ((m - 2) A(s, s) + A(s, r)) / (m - 1)."""
+    """(resident, mutant): gain of a single mutant r over a resident s: A(r, s) - ((m - 2) A(s, s) + A(s, r)) / (m - 1)."""
     alone = A.diagonal()[:, None]
     return np.asarray(A.T - ((population - 2) * alone + A) / (population - 1), np.float64)
 
 
 def _gain_step(A: Floats, population: int) -> Floats:
-    """How this changes when one more resident becomes a mutant."""
+    """(resident, mutant): change of the gain when one more resident becomes a mutant."""
     own = A.diagonal()
     return np.asarray((own[None, :] - A.T + own[:, None] - A) / (population - 1), np.float64)
 
 
 def _stationary(rates: Floats, deadline: Deadline) -> Floats | None:
-    """Log masses of a chain of log chances (from, to), diagonal -inf, all states linked; None where the deadline passed.
+    """Log masses of a chain from log probabilities (from, to), diagonal -inf, all states linked; None if the deadline passed.
 
-    States are taken out from the last on, their visits counted as direct steps of the others, and put back in turn.
+    States are removed from the last to the second. The paths through a removed state are added to the direct steps between the other
+    states. The masses are then computed in the opposite order.
     """
     left = rates.copy()
     leaving = np.zeros(len(left))
@@ -166,7 +168,7 @@ def _stationary(rates: Floats, deadline: Deadline) -> Floats | None:
 
 
 def _imbalance(rates: Floats, mass: Floats) -> float:
-    """How far flows are from balance."""
+    """Largest difference between the flows into and out of a state, over the flow out of it."""
     if len(mass) == 1:
         return 0.0
     inflow, outflow = np.logaddexp.reduce(mass[:, None] + rates, axis=0), mass + np.logaddexp.reduce(rates, axis=1)
@@ -196,7 +198,7 @@ def _result(
 
 
 def _late(populations: tuple[int, ...], shape: tuple[int, ...], started: float) -> AlphaRank:
-    """What there is when time is up: state reduction has no answer before its last step."""
+    """The result if the deadline passed: state reduction has no answer before its last step."""
     unknown = tuple(np.full(n, np.nan) for n in populations)
     each = np.full(len(populations), np.nan)
     return AlphaRank(

@@ -1,11 +1,11 @@
 """CCE ratings: regrets at the coarse correlated equilibrium nearest to a target (Liu et al. 2025, sec. 3.2 and 3.3).
 
-A coarse correlated equilibrium is a joint distribution from which no player gains by always playing one strategy instead. Of all whose
-gains are at most eps, this is the one of least relative entropy to a product of targets, one for each player; a strategy's rating
-is what its player would gain by always playing it. The equilibrium is unique for every eps >= 0, so ratings are too. With even
-targets it is the equilibrium of maximum entropy, which is not invariant to clones unless they are merged first.
+In a coarse correlated equilibrium, no player gains by always playing one strategy instead of its part of the joint distribution. Among all
+joint distributions whose gains are at most eps, this method takes the one of least relative entropy to a product of targets, one for each
+player. The rating of a strategy is its player's gain from always playing it. The equilibrium is unique for every eps >= 0, so ratings are
+unique. With uniform targets it is the equilibrium of maximum entropy, which is invariant to clones only if they are merged first.
 
-At eps = 0 a target of 0 somewhere may leave no equilibrium, as strategies that are never played still count as deviations.
+At eps = 0, a target of 0 may leave no equilibrium, because strategies that are never played still count as deviations.
 """
 
 import time
@@ -34,9 +34,11 @@ Target: TypeAlias = "Literal['even'] | AffinityTarget | Sequence[ArrayLike]"
 
 FIRST_EPS: Final = 1e-2
 STAGE: Final = 1e-2
-"""Where eps is smaller than FIRST_EPS of the unit it is approached by stages of this ratio, each starting from the last one's answer."""
+"""If eps is smaller than FIRST_EPS of the unit, it is approached in stages of this ratio. Each stage starts
+from the last stage's answer.
+"""
 MOST_WARM: Final = 300
-"""Iterations from another game's multipliers, after which it is no nearer than a fresh start."""
+"""Largest number of iterations from another game's multipliers; after these, a fresh start is as good."""
 _NAME: Final = "cce"
 
 
@@ -45,15 +47,15 @@ _DEFAULTS: Final = CCEOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CCE(GameRatings):
-    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs; at most eps, up to the certificate;
-    higher is better.
+    """ratings: gains of the king's strategies in king of the hill, otherwise of the first player's, in payoffs; at most eps, up to the
+    certificate; higher is better.
 
-    play: the equilibrium, kept as priors and multipliers; targets: of each player, over its strategies; least_target: the smallest of
-    them; eps: what gains may be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap:
-    how much above the least one it is at most, nats, where gains are within eps; units: of each player, the largest difference that its
-    own choice can make to its payoff, 1 if no choice matters, (N,); start: for a later solve of a like game; its arrays `multipliers.P`,
-    one for each player P, are those of play.
-    certificate: ``regret``, the largest gain beyond eps, over its player's unit, by contraction of the game as given.
+    play: the equilibrium, stored as priors and multipliers; targets: of each player, over its strategies; least_target: smallest entry of
+    the targets; eps: largest accepted gain, in payoffs, which the ratings depend on; relative_entropy: of play to the targets, nats;
+    entropy_gap: upper bound on its distance from the least relative entropy, nats, if gains are within eps; units: of each player, the
+    largest difference that its own choice can make to its payoff, 1 if no choice matters, (N,); start: for a later solve of a similar game;
+    its arrays `multipliers.P`, one for each player P, are those of play.
+    certificate: ``regret``, the largest gain beyond eps, over its player's unit, computed by contraction of the original game.
     """
 
     play: TiltedJoint
@@ -69,11 +71,11 @@ class CCE(GameRatings):
 def cce(game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFAULTS, start: Start | None = None) -> CCE:
     """CCE ratings of all players' strategies.
 
-    target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies as given; options.eps: the
-    larger, the nearer to the target; options.tolerance: also of the entropy gap, in nats; start: of the answer for a like game, whose
-    strategies are found by name; it saves work, the equilibrium is the same.
+    target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies before merging; options.eps: a
+    larger eps gives an equilibrium nearer to the target; options.tolerance: also of the entropy gap, in nats; start: from the answer for a
+    similar game, whose strategies are matched by name. It saves work and leads to the same equilibrium.
 
-    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    Raises `InputError` for invalid arguments, `SolverError` (with the result) beyond the tolerance.
     """
     CCEOptions.require(options)
     started = time.perf_counter()
@@ -89,7 +91,9 @@ def cce(game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFA
 
 
 def class_targets(small: Merged, target: Target, deadline: Deadline = NEVER) -> Mixes:
-    """The target over the classes of a merged game. Raises `InputError`, and `SolverError` where none is found before the deadline."""
+    """The target over the classes of a merged game. Raises `InputError`, and `SolverError` if a target is not
+    certain before the deadline.
+    """
     if isinstance(target, AffinityTarget):
         return affinity_targets(small.game, target, deadline)
     if isinstance(target, str):
@@ -100,19 +104,19 @@ def class_targets(small: Merged, target: Target, deadline: Deadline = NEVER) -> 
 
 
 def logs_of(mixes: Mixes) -> Mixes:
-    """Their logarithms, -inf at 0."""
+    """Logarithms of the mixes, -inf at 0."""
     with np.errstate(divide="ignore"):
         return tuple(np.log(mix) for mix in mixes)
 
 
 def rated_player(game: TiltedGame) -> int:
-    """Whose ratings are the game's: the king's, else the first player's."""
+    """Index of the player whose ratings are the game's: the king, otherwise the first player."""
     return 1 if isinstance(game, KingOfTheHill) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """The program on the merged game, and the accuracy that its solution must have."""
+    """The program on the merged game, and the accuracy required of its solution."""
 
     small: Merged
     targets: Mixes
@@ -123,8 +127,9 @@ class _Program:
     stop: Callable[[], bool]
 
     def least(self, first: Floats | None) -> DualPoint:
-        """From multipliers of a like game, where they lead to the end; else by stages of falling eps, all but the last only to an accuracy
-        of their own size.
+        """Solve from multipliers of a similar game if they lead to a solution, otherwise in stages of falling eps.
+
+        All stages except the last are solved to a tenth of their eps only.
         """
         warm = None if first is None else self._solved(first, None, near=True)
         if warm is not None and (max(warm.excess, abs(warm.gap)) <= self.accuracy or warm.hopeless or self.stop()):
@@ -151,7 +156,7 @@ class _Program:
 
 
 def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Floats) -> Floats | None:
-    """Those of a start for the merged game, all players' in a row, in inverse units."""
+    """Multipliers of a start for the merged game, concatenated over players, in inverse units. None without a start."""
     start = starts.accepted(given, _NAME, game)
     if start is None:
         return None
@@ -165,7 +170,7 @@ def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Fl
 
 
 def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance: float, started: float) -> CCE:
-    """The answer on the game as given: an even split of classes is the same form, with multipliers on first members."""
+    """The result on the original game. An even split within classes has the same form, with multipliers on first members."""
     small, eps, units = program.small, program.eps, program.units
     lambdas = np.split(point.x, np.cumsum(small.game.shape)[:-1])
     multipliers = small.on_firsts([own / unit for own, unit in zip(lambdas, units, strict=True)])

@@ -1,11 +1,11 @@
-"""The dual of the coarse correlated equilibrium of least relative entropy: small, smooth, convex, bounded below by 0 only.
+"""The dual of the coarse correlated equilibrium of least relative entropy: few variables, smooth, convex, with bounds lambda >= 0 only.
 
-Among all joint distributions whose deviation gains are at most eps, the one nearest to a product prior t in relative entropy is
-sigma(a) ~ t(a) exp(-sum_c lambda_c A_c(a)), where lambda >= 0 minimises log sum_a t(a) exp(-sum_c lambda_c A_c(a)) + eps sum lambda
-(Liu et al. 2025, sec. 3.2). Its gradient is eps minus the gains, by contraction.
+Among all joint distributions whose deviation gains are at most eps, the one nearest to a product prior t in relative entropy is sigma(a) ~
+t(a) exp(-sum_c lambda_c A_c(a)), where lambda >= 0 minimises log sum_a t(a) exp(-sum_c lambda_c A_c(a)) + eps sum lambda (Liu et al. 2025,
+sec. 3.2). Its gradient is eps minus the gains, computed by contraction.
 
-L-BFGS-B finds which lambda are positive, few as a rule; Newton's method on those, projected (Bertsekas 1982), finds their digits. Where the
-dual is not attained (eps = 0 and no equilibrium has the prior's support) its steps still cut the gains by a constant factor.
+L-BFGS-B determines which lambda are positive, usually few. Projected Newton steps on those (Bertsekas 1982) make them accurate. If the dual
+has no minimum (eps = 0 and no equilibrium has the prior's support), the steps still reduce the gains by a constant factor.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ from ratings_core.solution import Floats
 
 CORRECTIONS: Final = 30
 NEWTON_WORK: Final = 2e10
-"""Multiplications up to which a Newton step is tried: joints times the square of the positive multipliers."""
+"""Largest number of multiplications of a Newton step: joints times the square of the number of positive multipliers."""
 DIGITS: Final = 1e-11
-"""What Newton's method aims at once it is there: a gap of g leaves probabilities off by up to sqrt(2 g) (Pinsker)."""
+"""Accuracy that Newton's method aims at near the minimum: a gap of g leaves errors of up to sqrt(2 g) in probabilities (Pinsker)."""
 NEAR_STEPS: Final = 4
 SUFFICIENT: Final = 1e-4
 _RIDGE: Final = 1e-14
@@ -32,8 +32,10 @@ _RIDGE: Final = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Dual:
-    """The program. log_prior: of each player's strategies; eps, unit: for each multiplier, of all players in a row: gains and eps count in
-    the player's unit, multipliers in its inverse, so that players' scales may differ.
+    """The dual program.
+
+    log_prior: of each player's strategies; eps, unit: for each multiplier, concatenated over players. Gains and eps are in the player's
+    unit and multipliers in its inverse, so that players' scales may differ. joints: number of joints of the game.
     """
 
     inside: Contractions
@@ -43,39 +45,43 @@ class Dual:
     joints: int
 
     def moments(self, x: Floats) -> Moments:
-        """Of the distribution that the multipliers x, all players' in a row, make."""
+        """Moments of the distribution with multipliers x, concatenated over players."""
         return self.inside.moments(self.log_prior, self.apart(x / self.unit))
 
     def value(self, x: Floats, at: Moments) -> float:
-        """To be minimised."""
+        """Value of the dual, to be minimised."""
         return at.log_total + float(self.eps @ x)
 
     def hopeless(self, value: float) -> bool:
-        """Whether a value proves that no distribution on the prior's support has gains of at most eps: relative entropies are at most
-        minus the log of the prior's least probability, and the dual's values at least minus that.
+        """True if a value proves that no distribution on the prior's support has gains of at most eps.
+
+        Relative entropies are at most minus the log of the prior's least probability, so the value of a feasible program is at least that
+        log.
         """
         return value < sum(float(own[np.isfinite(own)].min()) for own in self.log_prior) - 1.0
 
     def gradient(self, at: Moments) -> Floats:
-        """What gains leave of eps."""
+        """Gradient of the dual: eps minus the gains, in units."""
         return np.asarray(self.eps - np.concatenate(at.gains) / self.unit, np.float64)
 
     def hessian(self, x: Floats, free: NDArray[np.bool_], at: Moments) -> Floats:
-        """Of the free multipliers."""
+        """Hessian with respect to the free multipliers."""
         rows: Rows = tuple(np.flatnonzero(own) for own in self.apart(free))
         found = covariance(self.inside, self.log_prior, self.apart(x / self.unit), rows, at.log_total)
         unit = self.unit[free]
         return np.asarray(found / np.outer(unit, unit), np.float64)
 
     def apart(self, x: Floats | NDArray[np.bool_]) -> Mixes:
-        """One array for each player."""
+        """Split x into one array per player."""
         return tuple(np.split(x, np.cumsum([len(own) for own in self.log_prior])[:-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class DualPoint:
-    """Multipliers x, of all players in a row; excess: largest gain beyond eps, at least 0, in units; gap: relative entropy above the
-    dual's value, nats; hopeless: proven to have no minimum; counts of steps.
+    """A point of the dual.
+
+    x: multipliers, concatenated over players; excess: largest gain beyond eps, at least 0, in units; gap: relative entropy minus the dual's
+    value, nats; hopeless: True if proven to have no minimum; evaluations, newton_steps: counts.
     """
 
     x: Floats
@@ -89,8 +95,9 @@ class DualPoint:
 def least(
     dual: Dual, x: Floats, accuracy: float, digits: float, max_iterations: int, stop: Callable[[], bool], *, near: bool = False
 ) -> DualPoint:
-    """The minimum from x: to `accuracy` in the gradient, then by Newton steps to `digits`; stop: asked between steps; near: x may be so
-    near that a few Newton steps are all it takes.
+    """Minimise the dual from x: to `accuracy` in the gradient, then by Newton steps to `digits`.
+
+    stop: called between steps; True ends the search. near: try a few Newton steps first, because x may be close to the minimum.
     """
     counted, steps = _Counted(dual, stop), 0
     if near:
@@ -105,13 +112,13 @@ def least(
 
 
 def shortfalls(dual: Dual, x: Floats, at: Moments) -> tuple[float, float]:
-    """Largest gain beyond eps, at least 0, and sum_c lambda_c (eps - gain_c), the relative entropy above the dual's value."""
+    """Largest gain beyond eps, at least 0, and sum_c lambda_c (eps - gain_c), which is the relative entropy minus the dual's value."""
     gradient = dual.gradient(at)
     return max(0.0, -float(gradient.min())), float(x @ gradient)
 
 
 class _Counted:
-    """The dual with its evaluations counted."""
+    """The dual with a counter of its evaluations."""
 
     def __init__(self, dual: Dual, stop: Callable[[], bool]) -> None:
         self.dual, self._overdue, self.evaluations, self.hopeless = dual, stop, 0, False
@@ -130,7 +137,7 @@ class _Counted:
         return value, self.dual.gradient(at)
 
     def quasi_newton(self, x: Floats, accuracy: float, max_iterations: int) -> Floats:
-        """L-BFGS-B's answer, whatever it says about it: what counts is looked at afterwards."""
+        """The last point of L-BFGS-B, regardless of its status; the caller checks the point."""
 
         def callback(_: object) -> None:
             if self.stop():
@@ -143,7 +150,7 @@ class _Counted:
 
 
 def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tuple[Floats, Moments, int]:
-    """Projected Newton steps until the accuracy is reached, nothing gets better, or a step would cost too much."""
+    """Projected Newton steps until the accuracy is reached, no step improves, or a step would cost too much."""
     dual, at = counted.dual, counted.moments(x)
     for step in range(max_steps):
         excess, gap = shortfalls(dual, x, at)
@@ -159,9 +166,9 @@ def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tu
 
 
 def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArray[np.bool_]) -> Floats:
-    """To the minimum of the quadratic model over the free multipliers, none below 0, so that every part of the step is feasible.
+    """Step to the minimum of the quadratic model over the free multipliers, none below 0, so that every part of the step is feasible.
 
-    Rows that are nearly equal make nearly flat directions, in which a step that is cut off at the bounds afterwards goes nowhere.
+    Nearly equal rows make nearly flat directions. A step that is only cut off at the bounds makes no progress along them.
     """
     hessian = dual.hessian(x, free, at)
     hessian[np.diag_indices_from(hessian)] += _RIDGE * max(1.0, float(hessian.diagonal().max()))
@@ -172,7 +179,7 @@ def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArr
 
 
 def _model_minimum(hessian: Floats, here: Floats, slope: Floats) -> Floats:
-    """The z >= 0 of least slope @ (z - here) + (z - here) @ hessian @ (z - here) / 2, as nonnegative least squares."""
+    """The z >= 0 that minimises slope @ (z - here) + (z - here) @ hessian @ (z - here) / 2, by nonnegative least squares."""
     values, vectors = linalg.eigh(hessian)
     root = np.sqrt(np.maximum(values, _RIDGE * values[-1]))
     found, _ = nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
@@ -180,8 +187,9 @@ def _model_minimum(hessian: Floats, here: Floats, slope: Floats) -> Floats:
 
 
 def _searched(counted: _Counted, x: Floats, at: Moments, step: Floats) -> tuple[Floats, Moments] | None:
-    """The longest of the steps 1, 1/2, 1/4, ... projected on x >= 0 that lowers the value enough, or the gradient where the value is
-    too flat to tell; None where none does.
+    """The longest of the steps 1, 1/2, 1/4, ..., projected on x >= 0, that improves enough; None if no step does.
+
+    A step must lower the value. If the value is too flat to compare, it must lower the gradient.
     """
     dual, length = counted.dual, 1.0
     gradient, value, was = dual.gradient(at), dual.value(x, at), _kkt(dual, x, at)

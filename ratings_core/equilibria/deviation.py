@@ -1,14 +1,14 @@
-"""Deviation ratings: what a strategy would gain by itself in the strictest coarse correlated equilibrium (Marris et al.).
+"""Deviation ratings: the gain of always playing a strategy in the strictest coarse correlated equilibrium (Marris et al.).
 
-Of all joint distributions take those whose largest deviation gain is least, of those the ones whose next largest is least, and
-so on (their Algorithm 1). Many distributions may be left, but the gains they give are unique, and are the ratings: at most 0
-(equation 4, properties 1 to 3). Clones and what a player gets whatever it plays (offsets) change nothing (properties 5 and 6),
-and a strategy that is always at least as good as another is rated at least as high (property 4).
+Take the joint distributions that minimise the largest deviation gain, among these the ones that minimise the second largest gain, and so on
+(their Algorithm 1). Many distributions may remain, but their gains are unique. These gains are the ratings, at most 0 (equation 4,
+properties 1 to 3). Clones and offsets (parts of a payoff that do not depend on the player's choice) change no rating (properties 5 and 6).
+A strategy that is always at least as good as another is rated at least as high (property 4).
 
-Two more hold with conditions that the paper does not state. A strategy that mixes others changes nothing where those have equal
-ratings, or where the first step leaves no choice of gains; elsewhere it may (property 7), as its row competes for the next place
-once some of its parts have theirs. In two-player zero-sum games the ratings are the Nash averages minus the value where the
-equilibrium is unique (property 8); of several equilibria this choice need not be the one of largest entropy.
+Two more properties hold with conditions that the paper does not state. A strategy that mixes other strategies changes no rating if those
+have equal ratings, or if the first step determines all gains. Otherwise it may change ratings (property 7), because its row competes for
+the next level when some of its parts are already fixed. In two-player zero-sum games, the ratings are the Nash averages minus the value if
+the equilibrium is unique (property 8). Among several equilibria, the method need not choose the equilibrium of largest entropy.
 """
 
 import time
@@ -33,8 +33,9 @@ from ratings_core.solution import Certificate, Floats, Status
 
 _NAME = "deviation"
 LARGEST_UNIT_RATIO: Final = 1e6
-"""Largest unit of a player over the smallest one up to which ratings are called optimal. Gains are rounded in the largest unit, so
-beyond it the certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9)."""
+"""Largest ratio between players' units at which ratings can be optimal. Gains are rounded in the largest unit, so at higher ratios the
+certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9).
+"""
 
 
 _DEFAULTS: Final = DeviationOptions()
@@ -44,13 +45,13 @@ _DEFAULTS: Final = DeviationOptions()
 class Deviation(GameRatings):
     """ratings: of the first player's strategies, in its payoffs' unit, at most 0 up to rounding.
 
-    play: a distribution that has these gains, one of possibly many, on clones' first members; marginals, payoffs, support: of it, which
-    other distributions need not share; unit: the largest difference that a player's own choice can make to its payoff, 1 where there is
-    none; start: for a later solve of a like game; its array `joints` (k, N) has the joints that
-    the programs came down to.
-    certificate: ``rating_error`` over `unit`: the largest error of a level's program, summed along the levels that each one was built
-    on with their multipliers (to first order), plus the largest difference of the ratings from the gains of `play` in the
-    game as given.
+    play: a distribution with these gains, possibly one of many, on clones' first members; marginals, payoffs, support: of play; other
+    distributions may have other ones; unit: the largest difference that a player's own choice can make to its payoff, 1 if no choice
+    matters; start: for a later solve of a similar game; its array `joints` (k, N) has the joints with positive probability at the optimum
+    of some level.
+    certificate: ``rating_error`` over `unit`: the largest error of a level's program, including the errors of the levels that it depends
+    on, weighted with their multipliers (to first order), plus the largest difference between the ratings and the gains of `play` in the
+    original game.
     """
 
     play: JointDistribution
@@ -63,12 +64,13 @@ def deviation(
 ) -> Deviation:
     """Deviation ratings of all players' strategies.
 
-    game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
-    units compare (at most `LARGEST_UNIT_RATIO` apart);
-    options.merge: exact clones are taken out first and rated as their first, which changes no rating; options.max_solves: a few for each
-    strategy are needed; start: of the answer for a like game, whose strategies are found by name; it saves work and changes no rating.
+    game: any number of players, general sum. One factor scales all players' payoffs, because the ratings depend on the ratio of their units
+    (at most `LARGEST_UNIT_RATIO`);
+    options.merge: exact clones are removed first and get the rating of the first, which changes no rating; options.max_solves: a few for
+    each strategy are needed; start: from the answer for a similar game, whose strategies are matched by name. It saves work and changes no
+    rating.
 
-    Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
+    Raises `InputError` for invalid arguments, `SolverError` (with the ratings) beyond the tolerance.
     """
     DeviationOptions.require(options)
     started = time.perf_counter()
@@ -95,9 +97,10 @@ def deviation(
 
 
 def _certain(gains: GainMatrix, tolerance: float, max_solves: int, start: NDArray[np.int64] | None, deadline: Deadline) -> LeastGains:
-    """The better of two searches where one is not certain enough: the second begins with the joints that the first came down to.
+    """The result of a search, or the better of two searches if the first is not certain enough.
 
-    Near copies make the first one's programs ill-conditioned while it finds its joints; those alone leave mostly a better basis.
+    The second search starts with the joints that the first one used. Near copies make programs ill-conditioned while joints are added; the
+    final joints alone usually give a better basis.
     """
     first = least_gains(gains, max_solves=max_solves, start=start, deadline=deadline)
     left = max_solves - int(first.stats["solves"])
@@ -106,14 +109,14 @@ def _certain(gains: GainMatrix, tolerance: float, max_solves: int, start: NDArra
     try:
         second = least_gains(gains, max_solves=left, start=first.used, deadline=deadline)
     except SolverError:
-        return first  # a program that no method could solve says nothing against what the first search found
+        return first  # the first result is still valid if the second search meets a program that cannot be solved
     better = second if second.complete and second.errors.max() < first.errors.max() else first
     work = {name: first.stats[name] + second.stats[name] for name in ("solves", "iterations", "cold_starts")}
     return replace(better, stats={**better.stats, **work, "searches": 2})
 
 
 def _joints(given: starts.Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction) -> NDArray[np.int64] | None:
-    """Those of a start whose strategies are all still there, as joints of the reduced game."""
+    """Joints of a start as ids of joints of the reduced game, without joints of removed strategies. None without a start."""
     start = starts.accepted(given, _NAME, game)
     if start is None:
         return None

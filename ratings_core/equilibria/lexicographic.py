@@ -1,10 +1,10 @@
-"""Lexicographically least deviation gains: the largest as small as can be, then the next largest, until all are fixed.
+"""Lexicographically least deviation gains: minimise the largest gain, then the next largest, until all gains are fixed.
 
-Marris et al., Algorithm 1, by column generation: rows (deviations) are few, joints are many, so a level's program is solved on
-the joints met so far and those whose weighted gains are least are added until none is below the optimum. Rows with a positive
-multiplier have their gain in every optimum; exactly those are frozen. Missing one costs another round, freezing a wrong one
-would cost the answer. Joints of equal gains are one column: any split of its probability among them has the same gains, and the
-joint that was met first stands for them.
+This is Algorithm 1 of Marris et al., by column generation. Rows (deviations) are few and joints are many. So a level's program is solved on
+the joints added so far, and joints of least weighted gains are added until no joint improves the optimum. Rows with a positive multiplier
+have the same gain in every optimum, and exactly those are frozen. An overlooked row costs another round; a row frozen by mistake would make
+the answer wrong. Joints of equal gains share a column: any split of its probability among them has the same gains, and the first joint
+represents them.
 """
 
 from collections.abc import Mapping
@@ -21,21 +21,22 @@ from ratings_core.games.symmetry import DIGITS
 from ratings_core.solution import Floats
 
 BATCH: Final = 50
-"""Joints added at a time; 20 to 100 cost about the same."""
+"""Joints added per round; 20 to 100 cost about the same."""
 EXACT: Final = 1e-12
-"""Gaps below this are rounding."""
+"""Smaller gaps are rounding errors."""
 LOOSE: Final = 1e-8
-"""A level that ends with a larger gap is solved once more from a cold start."""
+"""A level that ends with a larger gap is solved again from a cold start."""
 POSITIVE: Final = 1e-6
-"""Multipliers above this are positive. They sum to 1 over the open rows, so some row has a larger one."""
+"""Multipliers above this are positive. They sum to 1 over the open rows, so at least one row has a larger multiplier."""
 SLACK: Final = 1e-9
-"""Rows further below the level than this are not frozen at it, whatever their multiplier."""
+"""Rows whose gain is below the level by more than this are not frozen at it, regardless of their multiplier."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeastGains:
-    """gains: (rows,); errors: (rows,), how far each may be from the true one, to first order; ids, probability: the joints
-    played in the end and how often; used: those played at any level's optimum; complete: every row was reached before the limit.
+    """gains: (rows,); errors: (rows,), bound on the error of each gain, to first order; ids, probability: the joints of the final
+    distribution and their probabilities; used: joints with positive probability at any level's optimum; complete: True if every row was
+    fixed before the limit.
     """
 
     gains: Floats
@@ -49,7 +50,7 @@ class LeastGains:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The optimum of a level: its value t and how far t may be off."""
+    """The optimum of a level: its value t and a bound on the error of t."""
 
     point: MasterPoint
     value: float
@@ -59,14 +60,17 @@ class _Level:
 def least_gains(matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None, deadline: Deadline = NEVER) -> LeastGains:
     """The lexicographically least gains of `matrix`, whose entries are within +-1, and a distribution that has them.
 
-    max_solves: of the master program; deadline: asked after each; where one of them ends the search, gains of rows not reached are
-    those of the distribution found. start: joints that a like matrix needed. Raises `SolverError` where a program cannot be solved.
+    max_solves: limit of solves of the master program; deadline: checked after each solve. If one of them ends the search, the remaining
+    rows have the gains of the last distribution. start: joints that a similar matrix needed. Raises `SolverError` if a program cannot be
+    solved.
     """
     return _Search(matrix, max_solves, np.zeros(0, np.int64) if start is None else start, deadline).run()
 
 
 class _Columns:
-    """The joints that the master program holds, a column each. ids: in the master's order; duplicates: joints of equal gains as others."""
+    """The joints in the master program, a column each. ids: in the master's order; duplicates: number of joints with the gains of another
+    one.
+    """
 
     def __init__(self, matrix: GainMatrix) -> None:
         self.matrix, self.master = matrix, Master(matrix.rows)
@@ -75,7 +79,7 @@ class _Columns:
         self._seen: set[bytes] = set()
 
     def add(self, ids: NDArray[np.int64]) -> bool:
-        """Whether any joint was new: neither there by its id, nor one of equal gains, which would be the same column again."""
+        """Add joints and return whether any joint was new, with an id and gains that no earlier joint has."""
         asked = ids[~np.isin(ids, self.ids)]
         columns = self.matrix.columns(asked)
         unlike = self._unlike(columns)
@@ -85,9 +89,9 @@ class _Columns:
         return bool(unlike.any())
 
     def _unlike(self, columns: Floats) -> NDArray[np.bool_]:
-        """Where columns differ from all seen before, and from earlier ones of these."""
+        """Mask of columns that differ from all columns seen before, including earlier ones of this call."""
         fresh = []
-        for column in np.round(columns.T, DIGITS) + 0.0:  # -0 is 0
+        for column in np.round(columns.T, DIGITS) + 0.0:  # turns -0 into 0
             fresh.append((key := column.tobytes()) not in self._seen)
             self._seen.add(key)
         self.duplicates += fresh.count(False)
@@ -95,8 +99,10 @@ class _Columns:
 
 
 class _Errors:
-    """How far the values of levels may be off. level_of: where a row was frozen, -1 before; gaps: of the levels so far; effect[k, j]: what
-    an error of level j's own does to the value of level k.
+    """Bounds on the errors of levels' values.
+
+    level_of: level at which a row was frozen, -1 before; gaps: of the levels so far; _effect[k, j]: effect of an error in level j's program
+    on the value of level k.
     """
 
     def __init__(self, rows: int) -> None:
@@ -107,8 +113,8 @@ class _Errors:
     def account(self, gap: float, multipliers: Floats, rows: NDArray[np.int64]) -> None:
         """Add a level, at which `rows` are frozen. multipliers: of all rows at its optimum.
 
-        A multiplier is minus the derivative of the level's value by the bound of its row, so errors of earlier levels come through with
-        their signs, and mostly cancel; adding up their sizes instead would overstate the error a thousandfold.
+        A multiplier is minus the derivative of the level's value with respect to its row's bound. So errors of earlier levels enter with
+        their signs and mostly cancel. A sum of absolute errors would overstate the error a thousandfold.
         """
         frozen, k = self.level_of >= 0, len(self.gaps)
         slopes = np.bincount(self.level_of[frozen], multipliers[frozen], minlength=k)
@@ -119,12 +125,14 @@ class _Errors:
         self.gaps.append(gap)
 
     def by_row(self) -> Floats:
-        """Error of each frozen row's gain; that of the last level where a row is not frozen."""
+        """Error of each frozen row's gain; for open rows, the error of the last level."""
         return np.asarray((np.abs(self._effect) @ np.array(self.gaps))[self.level_of], np.float64)
 
 
 class _Search:
-    """The levels in turn. used: joints played at any level's optimum; solves, iterations, cold: of the master program."""
+    """Solves the levels one after another. used: joints with positive probability at any level's optimum; solves, iterations, cold: counts
+    of the master program.
+    """
 
     def __init__(self, matrix: GainMatrix, max_solves: int, start: NDArray[np.int64], deadline: Deadline) -> None:
         self.matrix, self.max_solves, self.deadline = matrix, max_solves, deadline
@@ -167,7 +175,9 @@ class _Search:
         return point
 
     def _priced(self, point: MasterPoint, least: float) -> _Level:
-        """least: of multipliers @ column over all joints, from which weak duality bounds the level's value from below."""
+        """The level with its error. least: minimum of multipliers @ column over all joints, which bounds the level's value from below (weak
+        duality).
+        """
         frozen = ~self.master.open
         paid = point.multipliers[frozen]
         value = float(point.gains[~frozen].max())
@@ -176,12 +186,12 @@ class _Search:
         return _Level(point, value, max(0.0, value - below) + beyond)
 
     def _reached(self, level: _Level) -> float:
-        """What multipliers @ column is for the joints that are played; lower ones improve the program."""
+        """Value of multipliers @ column for joints with positive probability; joints with lower values improve the program."""
         frozen = ~self.master.open
         return level.value + float(level.point.multipliers[frozen] @ self.master.bounds[frozen])
 
     def _freeze(self, level: _Level) -> bool:
-        """Whether rows are left open."""
+        """Freeze the rows that the level determines, and return whether any row is still open."""
         self.used.update(self.columns.ids[: len(level.point.probability)][level.point.probability > 0].tolist())
         point, still = level.point, self.master.open
         tight = still & (point.multipliers > POSITIVE) & (point.gains >= level.value - SLACK)
@@ -193,7 +203,7 @@ class _Search:
     def _result(self, level: _Level) -> LeastGains:
         still, point = self.master.open, level.point
         played = point.probability > 0
-        # what is left lies between the level's value and the least gain that any joint has (Marris et al., property 3)
+        # gains of open rows lie between the level's value and the least gain of any joint (Marris et al., property 3)
         errors = np.where(still, 1.0 + np.abs(level.value), self.errors.by_row())
         return LeastGains(
             gains=np.where(still, point.gains, self.master.bounds),

@@ -1,12 +1,13 @@
 """NE ratings: regrets at the limiting logit equilibrium, a Nash equilibrium of any number of players (Liu et al. 2025, sec. 3.2 and 3.3).
 
-Quantal response equilibria x_p ~ t_p exp(beta u_p(x)) lead from the targets t (beta = 0, eq. 2 with beta = 1 / tau) along one path to the
-limiting logit equilibrium (McKelvey and Palfrey 1995), which is unique in all games but a set of measure 0. The path is traced exactly,
-folds included, where the paper anneals a loss (eq. 3). Even targets make it the classical one, which clones can turn to another
-equilibrium unless they are merged first; affinity targets count alike strategies as one.
+Quantal response equilibria x_p ~ t_p exp(beta u_p(x)) form a path from the targets t (beta = 0, eq. 2 with beta = 1 / tau) to the limiting
+logit equilibrium (McKelvey and Palfrey 1995). It is unique in all games except a set of measure 0. The path is traced exactly, folds
+included, where the paper anneals a loss (eq. 3). Uniform targets give the classical limiting logit equilibrium, which clones can change
+unless they are merged first. Affinity targets count similar strategies as one.
 
-Where the game and the targets share a symmetry the path keeps it, although branches that break it cross: the answer is then the limit of
-the symmetric branch, and says so. A strategy with a target of 0 is never played, so the limit need not be an equilibrium.
+If the game and the targets share a symmetry, the path keeps it, although branches that break the symmetry cross. The answer is then the
+limit of the symmetric branch, and the field `branch` states this. A strategy with a target of 0 is never played, so the limit may not be an
+equilibrium.
 """
 
 import time
@@ -31,7 +32,7 @@ from ratings_core.solution import Certificate, Floats, Status
 
 PRINCIPAL: Final = "principal branch"
 _FAR_APART: Final = 1e4
-"""Players' units this far apart are named as the likely reason of a lost path."""
+"""Ratio of players' units from which an error names it as the likely reason of a lost path."""
 
 
 _DEFAULTS: Final = LLEOptions()
@@ -39,15 +40,15 @@ _DEFAULTS: Final = LLEOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLE(GameRatings):
-    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs, at most 0 up to the certificate;
-    higher is better.
+    """ratings: gains of the king's strategies in king of the hill, otherwise of the first player's, in payoffs, at most 0 up to the
+    certificate; higher is better.
 
-    targets: of each player, where the path starts; least_target: the smallest of them; beta: how far the path was
-    followed, in inverse payoffs; finished: solved on its support, not only followed;
-    branch: ``principal branch``, or ``symmetric branch`` where game and targets share a symmetry; bifurcations: betas at which other
-    branches leave a symmetric one (looked for up to 400 strategies); units: of each player, the largest difference that its own
-    choice can make to its payoff, 1 if no choice matters, (N,).
-    certificate: ``regret``, the largest over its player's unit, of all strategies, in the game as given.
+    targets: of each player, the start of the path; least_target: smallest entry of the targets; beta: end of the traced path, in inverse
+    payoffs; finished: True if the equilibrium was solved on its support, False if it is the last point of the path;
+    branch: ``principal branch``, or ``symmetric branch`` if game and targets share a symmetry; bifurcations: betas at which other branches
+    leave a symmetric one (searched in games of up to 400 strategies); units: of each player, the largest difference that its own choice can
+    make to its payoff, 1 if no choice matters, (N,).
+    certificate: ``regret``, the largest gain of any strategy over its player's unit, in the original game.
     """
 
     targets: Mixes
@@ -60,16 +61,16 @@ class LLE(GameRatings):
 
     @property
     def mixes(self) -> Mixes:
-        """The equilibrium, of each player: its marginals, as players choose independently."""
+        """The equilibrium, a mix of each player: the marginals, because players choose independently."""
         return self.marginals
 
 
 def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFAULTS) -> LLE:
     """Ratings of all players' strategies at the limiting logit equilibrium.
 
-    target: where the path starts, ``even``, an `AffinityTarget`, or a distribution over each player's strategies as given.
+    target: start of the path: ``even``, an `AffinityTarget`, or a distribution over each player's strategies before merging.
 
-    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    Raises `InputError` for invalid arguments, `SolverError` (with the result) beyond the tolerance.
     """
     LLEOptions.require(options)
     started = time.perf_counter()
@@ -84,7 +85,7 @@ def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFA
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How far a path was followed. mixes: the answer, on the path or, where finished, beyond it."""
+    """The end of a traced path. mixes: the answer, a point of the path or, if finished, the equilibrium beyond it."""
 
     mixes: Mixes
     point: PathPoint
@@ -126,7 +127,7 @@ def _followed(game: TiltedGame, targets: Mixes, units: Floats, tolerance: float,
 
 
 def _crossings(game: TiltedGame, targets: Mixes, labels: Labels, system: LogitSystem, unit: float) -> Crossings | None:
-    """Where the path is kept symmetric, in a game small enough to look for other branches."""
+    """A search for other branches, if the path is kept symmetric and the game is small enough; otherwise None."""
     flat = np.concatenate(labels)
     active = np.flatnonzero(flat >= 0)
     if system.unknowns == len(active) or len(active) > LARGEST_COUNTED:
@@ -138,7 +139,7 @@ def _crossings(game: TiltedGame, targets: Mixes, labels: Labels, system: LogitSy
 
 
 def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, end: _End, tolerance: float, started: float) -> LLE:
-    """The answer on the game as given, with everything recomputed there."""
+    """The result on the original game, with all values recomputed there."""
     mixes, given = small.split([mix / mix.sum() for mix in end.mixes]), small.split(targets)
     against = game.payoffs_against(mixes)
     payoffs = np.array([mix @ own for mix, own in zip(mixes, against, strict=True)])

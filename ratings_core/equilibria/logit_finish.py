@@ -1,9 +1,10 @@
-"""The end of a logit path: the equilibrium it runs into, solved on its support, and where symmetric branches left others behind.
+"""The end of a logit path: the equilibrium that it approaches, solved on its support, and the betas at which branches leave a symmetric
+path.
 
-By beta alone the regret falls like 1 / beta. Near the end log probabilities of strategies in the limit's support stand still while
-the others' fall in proportion to beta, so the path's direction tells the support; on it every strategy is worth the same, which
-Newton's method solves. The answer is taken only where the equilibrium is isolated, no player gains more than on the path in the
-whole game, and points in a row that show it come nearer to it.
+Along the path, the regret only falls like 1 / beta. Near the end, log probabilities of strategies in the limit's support are constant, and
+those of the others fall in proportion to beta. So the path's direction determines the support. On the support, all strategies of a player
+have equal worth, and Newton's method solves these equations. The answer is accepted only if the equilibrium is isolated, no player gains
+more than on the path by any strategy of the game, and successive points of the path that show it come nearer to it.
 """
 
 from dataclasses import dataclass
@@ -21,28 +22,30 @@ from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Floats
 
 READY: Final = 1e-2
-"""Regret, in units, from which supports are looked at."""
+"""Regret, in units, below which supports are examined."""
 NEAR: Final = 0.1
-"""How far an equilibrium may be from the path, in any probability."""
+"""Largest distance of an equilibrium from the path, in any probability."""
 APPROACH: Final = 0.9
-"""A later point has to be nearer by this factor (or within rounding), with the same equilibrium shown by all between."""
+"""Factor by which a later point must be nearer (unless within rounding). All points between must show the same equilibrium."""
 MOST_OF: Final = 0.5
-"""Of a player's probability that has to be on its support."""
+"""Least probability that each player must have on its support."""
 LARGEST_SUPPORT: Final = 2_000
 CONDITION: Final = 1e-10
-"""Least singular value over the largest at which an equilibrium counts as isolated."""
+"""Smallest ratio of the least to the largest singular value at which an equilibrium counts as isolated."""
 MOST_STEPS: Final = 10
 STILL: Final = 1e-13
-"""A change of probabilities below it is rounding."""
+"""Smaller changes of probabilities are rounding errors."""
 SEEN: Final = 50.0
-"""Beta, in inverse units, to which a symmetric branch is followed at least, as branches cross it even where it is an equilibrium."""
+"""Beta, in inverse units, to which a symmetric branch is traced at least, because branches cross it even where it is an equilibrium."""
 LARGEST_COUNTED: Final = 400
-"""Strategies up to which branches that cross a symmetric one are looked for."""
+"""Largest number of strategies for which branches that cross a symmetric one are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An equilibrium near a path. regret: the largest over its player's unit, over all strategies."""
+    """An equilibrium near a path. regret: the largest gain of any strategy over its player's unit; distance: from the path, in any
+    probability.
+    """
 
     mixes: Mixes
     regret: float
@@ -50,7 +53,7 @@ class Candidate:
 
 
 def candidate(game: TiltedGame, point: PathPoint, labels: Labels, units: Floats) -> Candidate | None:
-    """The equilibrium on the support that the path shows, None if no isolated equilibrium is near."""
+    """The equilibrium on the support that the path shows, or None if no isolated equilibrium is near."""
     if point.tangent[-1] <= 0:
         return None
     falling = point.at.beta * point.tangent[:-1] < -point.tangent[-1]
@@ -66,7 +69,7 @@ def candidate(game: TiltedGame, point: PathPoint, labels: Labels, units: Floats)
 
 
 def mix_gains(game: Game, mixes: Mixes) -> Floats:
-    """What each player could gain by its best strategy."""
+    """Gain of each player from its best strategy, (N,)."""
     return np.array([own.max() - mix @ own for own, mix in zip(game.payoffs_against(mixes), mixes, strict=True)])
 
 
@@ -78,13 +81,14 @@ def agree(before: Candidate | None, now: Candidate | None) -> bool:
 
 
 def confirmed(first: Candidate | None, now: Candidate) -> bool:
-    """Whether the path has come nearer since the first of the points in a row that show this equilibrium, or is as good as there."""
+    """True if the path has come nearer since the first of the successive points that show this equilibrium, or is within rounding of it."""
     return first is not None and first is not now and (now.distance < APPROACH * first.distance or now.distance < 1e-9)
 
 
 def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: Labels, units: Floats) -> Mixes | None:
-    """Mixes on the supports, equal within classes, under which all of a player's strategies there are worth the same; by Newton's
-    method, None where it fails. Unknowns are the classes' probabilities and the players' values.
+    """Mixes on the supports, equal within classes, under which all of a player's strategies there have equal worth.
+
+    Newton's method solves for the classes' probabilities and the players' values. None if it fails.
     """
     mixes = [_only(mix, own) for mix, own in zip(start, supports, strict=True)]
     used, at = np.unique(np.concatenate([own[on] for own, on in zip(labels, supports, strict=True)]), return_inverse=True)
@@ -104,7 +108,7 @@ def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: La
 
 
 def _equations(found: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats) -> tuple[Floats, Floats]:
-    """Linearised: worth less the player's value is 0 for each strategy in the supports; each player's changes sum to 0."""
+    """Linearised equations: worth minus the player's value is 0 for each strategy in the supports; each player's changes sum to 0."""
     players, classes = len(supports), max(int(ids.max()) for ids in columns) + 1
     blocks, right = [], []
     for p, own in enumerate(supports):
@@ -127,8 +131,9 @@ def _only(mix: Floats, support: Ids) -> Floats:
 
 @dataclass(slots=True)
 class Crossings:
-    """Betas, in inverse units, near which other branches leave a symmetric one: where real eigenvalues of the Jacobian of the whole
-    system change sign and those of the symmetric subspace do not.
+    """Betas, in inverse units, near which other branches leave a symmetric one.
+
+    There, real eigenvalues of the Jacobian of the complete system change sign and those of the symmetric subspace do not.
     """
 
     whole: LogitSystem
@@ -138,7 +143,7 @@ class Crossings:
     last: tuple[float, int] | None = None
 
     def look(self, point: PathPoint) -> None:
-        """Takes note of the next point of the path."""
+        """Process the next point of the path."""
         inside = _negative(self.symmetric.jacobian(point.at))
         every = _negative(self.whole.jacobian(self.whole.at(point.at.y[self.labels], point.at.beta)))
         if self.last is not None and every - inside != self.last[1]:
@@ -146,7 +151,10 @@ class Crossings:
         self.last = (point.at.beta, every - inside)
 
     def _between(self, low: float, point: PathPoint) -> float:
-        """By bisection over beta, each time with the log probabilities that Newton's method finds on the branch from the later point."""
+        """Bisection over beta between the last point and this one.
+
+        Each step starts Newton's method at the last solution on the branch to get the log probabilities at the new beta.
+        """
         high, at, odd = point.at.beta, point.at, self.last[1] if self.last else 0
         for _ in range(40):
             beta = (low + high) / 2
@@ -165,7 +173,7 @@ def _at_beta(system: LogitSystem, start: LogitPoint, beta: float) -> LogitPoint 
     for _ in range(20):
         if float(np.abs(at.residual).max()) < 1e-10 * max(1.0, beta):
             return at
-        lu, pivots, _ = linalg.lapack.dgetrf(system.jacobian(at))  # singular where branches cross: then the step is not finite, or far
+        lu, pivots, _ = linalg.lapack.dgetrf(system.jacobian(at))  # singular where branches cross: the step is then not finite, or too long
         y = at.y - linalg.lu_solve((lu, pivots), at.residual, check_finite=False)
         if not (np.isfinite(y).all() and y.max() < 1.0):
             return None
@@ -174,6 +182,6 @@ def _at_beta(system: LogitSystem, start: LogitPoint, beta: float) -> LogitPoint 
 
 
 def _negative(jacobian: Floats) -> int:
-    """How many real eigenvalues are negative."""
+    """Number of negative real eigenvalues."""
     values = np.linalg.eigvals(jacobian)
     return int(((values.real < 0) & (np.abs(values.imag) < 1e-9)).sum())

@@ -1,7 +1,7 @@
-"""Tracing logit equilibria from the targets, at beta = 0, towards the limit: predictor and corrector steps along the path.
+"""Traces logit equilibria from the targets, at beta = 0, towards the limit, by predictor and corrector steps along the path.
 
-Beta is an unknown like the others, so the path may turn back in it (a fold). A step is kept only where it stays on the branch: few Newton
-steps with shrinking residuals, a small correction, a direction like the one before, and the same sign of the bordered determinant,
+Beta is an unknown like the others, so the path may turn back in beta (a fold). A step is accepted only if it stays on the branch: few
+Newton steps with shrinking residuals, a small correction, a direction close to the last one, and the same sign of the bordered determinant,
 which changes only where branches cross.
 """
 
@@ -17,28 +17,32 @@ from ratings_core.solution import Floats
 
 ACCURACY: Final = 1e-7
 ROUNDING: Final = 1e-13
-"""Largest residual of a log probability that counts as on the path, plus what rounding of payoffs adds, times beta and unit."""
+"""Largest residual of a log probability on the path: ACCURACY, plus ROUNDING times beta and unit for the rounding of payoffs."""
 LARGEST_ERROR: Final = 1e-3
-"""Of the residual all the same, where the probability is not next to 0: beyond it mixes do not sum to 1."""
+"""Upper limit of that residual for probabilities that are not next to 0: with larger errors, mixes do not sum to 1."""
 NEXT_TO_0: Final = -40.0
-"""Log probabilities below it are of strategies that what they are off by cannot bring back."""
+"""Lower log probabilities are next to 0: the error of such a probability is negligible."""
 LARGEST_BETA: Final = 1e15
-"""In inverse units: from there on rounding of payoffs alone makes log probabilities."""
+"""In inverse units. From this beta on, log probabilities consist of rounding errors of payoffs."""
 FIRST_STEP: Final = 0.1
 SHORTEST: Final = 1e-12
 MOST_CORRECTIONS: Final = 7
 LEAST_COSINE: Final = 0.8
-"""Between the directions of neighbouring points: a wider turn is taken in smaller steps."""
+"""Smallest cosine between the directions of neighbouring points; a wider turn needs smaller steps."""
 STRAIGHT: Final = 0.999
-"""Cosine above which a short step goes on across a change of sign: there branches cross. At sharp folds it may have turned back."""
+"""Cosine above which a short step may pass a change of sign, because branches cross there. At a sharp fold
+the step may have turned back.
+"""
 LARGEST_MOVE: Final = 0.25
-"""Of a probability that the corrector may add to the predictor."""
+"""Largest change of a probability by the corrector."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathPoint:
-    """A point of the path. tangent: of (y, beta), of length 1; bend: its change per length; sign: of the bordered determinant; turned:
-    folds passed so far; crossed: steps taken across a change of sign, where branches met; newton_steps: so far.
+    """A point of the path.
+
+    tangent: direction of (y, beta), of length 1; bend: change of the tangent per length; sign: of the bordered determinant; turned: number
+    of folds so far; crossed: number of steps so far across a change of sign, where branches cross; newton_steps: number so far.
     """
 
     at: LogitPoint
@@ -55,7 +59,7 @@ class LostPathError(Exception):
 
 
 def trace(system: LogitSystem) -> Iterator[PathPoint]:
-    """Points of the path, from beta 0 on, without end. Raises `LostPathError`."""
+    """Points of the path, from beta 0 on; the iterator does not end. Raises `LostPathError`."""
     metric = _metric(system)
     point, length = _first(system, metric), FIRST_STEP
     while True:
@@ -76,17 +80,17 @@ def _first(system: LogitSystem, metric: Floats) -> PathPoint:
 
 
 def _tangent(system: LogitSystem, metric: Floats, at: LogitPoint, before: Floats) -> tuple[Floats, float]:
-    """The path's direction, in the sense of the one before, and the determinant's sign bordered by that one."""
+    """The path's direction, oriented like `before`, and the sign of the determinant bordered by `before`."""
     linear = system.linear(at, before * metric)
     step = linear.solve(np.zeros(system.unknowns), 1.0)
     return step / np.sqrt(metric @ step**2), linear.sign
 
 
 def _next(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[PathPoint, float]:
-    """The next point, and the length to try after it."""
+    """The next point, and the step length to try after it."""
     newton_steps = point.newton_steps
     while length > SHORTEST * max(1.0, point.at.beta) and point.at.beta < LARGEST_BETA:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # steps that are not finite are rejected below
             corrected, used = _corrected(system, metric, point, length)
         newton_steps += used
         if corrected is not None:
@@ -109,7 +113,9 @@ def _growth(used: int, cosine: float) -> float:
 
 
 def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[LogitPoint | None, int]:
-    """Newton's method from the predictor, in the plane across the path; None where it strays."""
+    """Newton's method from the predictor, in the plane across the path, and its number of steps. The point is None if it does not converge
+    nearby.
+    """
     z = np.append(point.at.y, point.at.beta) + length * point.tangent + length * (length / 2 * point.bend)
     if not _possible(z):
         return None, 0
@@ -133,16 +139,16 @@ def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: fl
 
 
 def _possible(z: Floats) -> bool:
-    """Whether log probabilities and beta are anywhere near a point of a path."""
+    """True if log probabilities and beta are in the range of a path."""
     return bool(np.isfinite(z).all() and z[-1] >= 0 and z[:-1].max() < 1.0)
 
 
 def _allowed(system: LogitSystem, at: LogitPoint) -> Floats:
-    """Of each residual on the path."""
+    """Largest accepted residual of each log probability."""
     rounded = ACCURACY + ROUNDING * at.beta * system.scales
     return np.where(at.y > NEXT_TO_0, np.minimum(rounded, LARGEST_ERROR), rounded)
 
 
 def _near(predicted: Floats, at: LogitPoint) -> bool:
-    """Whether the corrector moved no probability far."""
+    """True if the corrector changed every probability by less than LARGEST_MOVE."""
     return float(np.abs(np.exp(np.minimum(predicted[:-1], 0.0)) - np.exp(at.y)).max()) < LARGEST_MOVE

@@ -1,9 +1,9 @@
 """The equations of logit equilibria, x_p ~ t_p exp(beta u_p(x)) for every player p, in log probabilities and beta, and their Newton steps.
 
-Strategies of one class (`equitable_classes`) share one unknown, so symmetric games are solved in their symmetric subspace, where no
-branch crosses. A player's own log probabilities do not enter its own payoffs, so its block of the Jacobian is the identity and the
-largest such player is eliminated; one border row of the path's direction takes beta in (pseudo-arclength; Turocy 2005 traces the
-same path with a dense Jacobian).
+Strategies of one class (`equitable_classes`) share one unknown, so symmetric games are solved in their symmetric subspace, where no branch
+crosses. A player's log probabilities do not enter its own payoffs, so its block of the Jacobian is the identity, and the largest such block
+is eliminated. A border row with the path's direction adds the equation for beta (pseudo-arclength; Turocy 2005 traces the same path with a
+dense Jacobian).
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,11 @@ Ids: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LogitPoint:
-    """A point and what the game says there. y: log probability of each class, beta: in inverse units; mixes: exp y, by player;
-    worth: of strategies, in units; residual: y less what the logit map makes of it; shares: what the map makes, by player.
+    """A point and the game's values there.
+
+    y: log probability of each class; beta: in inverse units; mixes: exp y, by player; worth: of strategies, in units; pairs: D_pq of
+    `PairPayoffs`; residual: y minus the log probabilities that the logit map returns; shares: probabilities that the logit map returns, by
+    player.
     """
 
     y: Floats
@@ -39,7 +42,7 @@ class LogitPoint:
 
 @dataclass(frozen=True, slots=True)
 class _Linear:
-    """The Jacobian at a point, ready to be solved. inner: bordered and without the eliminated classes, factorised."""
+    """The Jacobian at a point, ready for solves. factors: of the bordered matrix without the eliminated classes."""
 
     out: Ids
     kept: Ids
@@ -51,13 +54,13 @@ class _Linear:
 
     @property
     def sign(self) -> float:
-        """Of the bordered Jacobian's determinant."""
+        """Sign of the bordered Jacobian's determinant."""
         lu, pivots = self.factors
         swaps = int((pivots != np.arange(len(pivots))).sum())
         return float(np.prod(np.sign(lu.diagonal())) * (-1) ** swaps)
 
     def solve(self, residual: Floats, along: float) -> Floats:
-        """The step (of y, then beta) that the residual asks for, of length `along` in the border's direction."""
+        """The Newton step (of y, then beta) for a residual, of length `along` in the border's direction."""
         first = -residual[self.out]
         rest = np.append(-residual[self.kept] + self.back @ first, along - self.border_out @ first)
         inner = linalg.lu_solve(self.factors, rest, check_finite=False)
@@ -69,10 +72,10 @@ class _Linear:
 
 @dataclass(frozen=True, slots=True)
 class _Elimination:
-    """How the Jacobian is reduced by the largest block that is the identity.
+    """Reduction of the Jacobian by its largest block that is the identity.
 
-    out: unknowns that are eliminated; kept: the others; alone: whether a player's own unknowns are eliminated; blocks: for each player
-    p and other player q where q's strategies are columns, among those kept and those eliminated.
+    out: unknowns that are eliminated; kept: the others; alone: for each player, True if its unknowns are eliminated; blocks: for each
+    player p and other player q, the columns of q's strategies among the kept and among the eliminated unknowns.
     """
 
     out: Ids
@@ -95,8 +98,8 @@ class _Elimination:
 
 
 class LogitSystem:
-    """The equations of one game. labels: the unknown of each strategy, -1 where its target is 0; scales: of each unknown, its player's
-    unit over the game's.
+    """The equations of a game. labels: the unknown of each strategy, -1 where its target is 0; scales: unit of each unknown's player over
+    the game's unit.
     """
 
     def __init__(self, game: TiltedGame, targets: Mixes, labels: Labels, unit: float) -> None:
@@ -111,7 +114,7 @@ class LogitSystem:
         self._elimination = _Elimination.of(labels, self._owned, self.unknowns)
 
     def at(self, y: Floats, beta: float) -> LogitPoint:
-        """Everything at a point."""
+        """Evaluate the equations at a point."""
         mixes = tuple(np.where(on, np.exp(y[own]), 0.0) for own, on in zip(self._labels, self._active, strict=True))
         found: PairPayoffs = pair_payoffs(self._game, mixes)
         worth = tuple(own / self._unit for own in found.worth)
@@ -123,14 +126,14 @@ class LogitSystem:
         return LogitPoint(y, beta, mixes, worth, found.pairs, residual, shares)
 
     def start(self) -> LogitPoint:
-        """At beta 0: the targets."""
+        """The point at beta 0: the targets."""
         y = np.empty(self.unknowns)
         for (rows, ids), own in zip(self._owned, self._log_targets, strict=True):
             y[ids] = own[rows]
         return self.at(y, 0.0)
 
     def linear(self, point: LogitPoint, border: Floats) -> _Linear:
-        """The Jacobian bordered by a row for (y, beta)."""
+        """Factorise the Jacobian, bordered by a row for (y, beta)."""
         by = self._elimination
         out, kept, size = by.out, by.kept, len(by.kept)
         into, back, inside = np.zeros((len(out), size)), np.zeros((size, len(out))), np.zeros((size, size))
@@ -146,11 +149,11 @@ class LogitSystem:
         inner[:size, size] = -(back @ slope[out]) - slope[kept]
         inner[size, :size] = border[kept] + border[out] @ into
         inner[size, size] = border[-1] + border[out] @ slope[out]
-        lu, pivots, _ = linalg.lapack.dgetrf(inner)  # of a singular matrix too, without a warning: its solutions are not finite
+        lu, pivots, _ = linalg.lapack.dgetrf(inner)  # no warning for a singular matrix: its solutions are not finite
         return _Linear(out, kept, into, slope[out], back, (lu, pivots), border[out])
 
     def jacobian(self, point: LogitPoint) -> Floats:
-        """Of the residual by the log probabilities alone, dense."""
+        """Jacobian of the residual with respect to the log probabilities, dense."""
         everything, found = np.arange(self.unknowns), np.eye(self.unknowns)
         for p, (own, ids) in enumerate(self._owned):
             for q in self._elimination.blocks[p]:
@@ -158,20 +161,20 @@ class LogitSystem:
         return found
 
     def regrets(self, point: LogitPoint, *, all_strategies: bool = False) -> Floats:
-        """What each player could gain, in units, by a strategy of positive target, or by any."""
+        """Largest gain of each player, in units, over strategies of positive target, or over all strategies."""
         best = [own[on | all_strategies].max() for own, on in zip(point.worth, self._active, strict=True)]
-        # by differences: mixes of the path sum to 1 up to its residual only, and worths may be far from 0
+        # subtract worths first: mixes on the path sum to 1 only up to the residual, and worths may be far from 0
         return np.array([mix @ (top - own) for top, mix, own in zip(best, point.mixes, point.worth, strict=True)])
 
     def _moved(self, point: LogitPoint, p: int, own: Ids, q: int) -> Floats:
-        """How the logit map of player p at strategies `own` moves with q's log probabilities: beta (D_pq - 1 x_p' D_pq) diag(x_q)."""
+        """Derivative of player p's logit map at strategies `own` by q's log probabilities: beta (D_pq - 1 x_p' D_pq) diag(x_q)."""
         pairs = point.pairs[p, q]
         scale = point.mixes[q] * (point.beta / self._unit)
         return np.asarray((pairs[own] - point.shares[p] @ pairs) * scale, np.float64)
 
 
 def _owned(labels: Labels, unknowns: int) -> list[tuple[Ids, Ids]]:
-    """For each player the strategies that stand for the unknowns first seen there, and those unknowns."""
+    """For each player, the unknowns that appear first at this player, with a strategy for each: pairs of (strategies, unknowns)."""
     taken, found = np.zeros(unknowns, bool), []
     for own in labels:
         ids, rows = np.unique(own, return_index=True)
@@ -182,7 +185,7 @@ def _owned(labels: Labels, unknowns: int) -> list[tuple[Ids, Ids]]:
 
 
 def _eliminated(labels: Labels, owned: list[tuple[Ids, Ids]]) -> Ids:
-    """The unknowns of the player with most of them among those who share none."""
+    """The unknowns of the player with the most unknowns, among players that share none with others."""
     players = range(len(labels))
     alone = [p for p in players if not any(np.isin(labels[q], owned[p][1]).any() for q in players if q != p)]
     alone = [p for p in alone if set(labels[p].tolist()) - {-1} == set(owned[p][1].tolist())]
@@ -190,7 +193,7 @@ def _eliminated(labels: Labels, owned: list[tuple[Ids, Ids]]) -> Ids:
 
 
 def _places(ids: Ids, n: int) -> Ids:
-    """Where each of n unknowns stands in `ids`, -1 where it does not."""
+    """Index of each of n unknowns in `ids`, -1 if it is not there."""
     places = np.full(n, -1, np.int64)
     places[ids] = np.arange(len(ids))
     return places
@@ -198,8 +201,10 @@ def _places(ids: Ids, n: int) -> Ids:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Where the columns of a player's strategies go in a matrix of unknowns. chosen: strategies whose unknowns are columns there;
-    rows, columns: as slices where they are ranges, which numpy adds to far faster; shared: some have the same column.
+    """Columns of a player's strategies in a matrix of unknowns.
+
+    chosen: strategies whose unknowns are columns there; rows, columns: slices if they are ranges, because numpy adds to slices far faster;
+    shared: True if some strategies have the same column.
     """
 
     rows: Ids | slice
@@ -217,7 +222,7 @@ class _Columns:
         return cls(_range(rows), _range(chosen), columns if shared else _range(columns), shared, not len(columns))
 
     def add(self, total: Floats, change: Floats) -> None:
-        """Adds the changes with each strategy, a column each, to the columns of `total`."""
+        """Add `change`, a column per strategy, to the strategies' columns of `total`."""
         if self.empty:
             return
         if self.shared:

@@ -1,11 +1,11 @@
-"""The restricted master program of deviation ratings: least largest gain over distributions on the joints added so far.
+"""The restricted master program of deviation ratings: minimise the largest gain over distributions on the joints added so far.
 
     min t  subject to  (A s)_c <= t where row c is open, (A s)_c <= r_c where it is frozen, sum s = 1, s >= 0
 
-HiGHS finds the basis, warm-started from the last; the numbers are then recomputed from that basis in double precision with a
-step of refinement, since a simplex method may stop up to its tolerance away and the next rows are frozen at what is found.
-Rounding can leave the frozen rows no point at all, or none that HiGHS finds, most of all where near copies of a top strategy make
-many of them nearly parallel. Then they give way a little, and the error is that much larger.
+HiGHS finds the basis, warm-started from the last one. The numbers are then recomputed from that basis in double precision with a step of
+refinement, because a simplex method may stop up to its tolerance away, and the next rows are frozen at these numbers. Rounding can leave no
+feasible point for the frozen rows, or none that HiGHS finds, especially if near copies of a top strategy make many rows nearly parallel.
+The bounds of frozen rows are then relaxed a little, and the error grows by this amount.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,19 @@ from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 
 TOLERANCE: Final = 1e-10
-"""Of feasibility, in the payoffs' unit: HiGHS's least."""
+"""Feasibility tolerance, in the payoffs' unit: the smallest that HiGHS accepts."""
 LEAST_ENTRY: Final = 1e-12
-"""HiGHS's least; it drops smaller ones, and at its default of 1e-9 the differences of near copies with them."""
+"""Smallest entry that HiGHS can keep; it drops smaller ones. The default of 1e-9 would drop the differences of near copies."""
 SLACKS: Final = (0.0, 1e-11, 1e-10, 1e-9, 1e-8)
-"""What frozen rows give way by, once HiGHS fails without. They leave no room, only a face, which rounding makes empty or a thread."""
+"""Relaxations of frozen rows' bounds, tried in order if HiGHS fails. Without one, the feasible set is a face,
+which rounding can make empty.
+"""
 DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
-"""New columns leave the old point feasible, which is what the primal method needs for a start."""
+"""Values of simplex_strategy. The old point stays feasible when columns are added, so the primal method can start from it."""
 SCALED, AS_GIVEN = 2, 0
 WARM: Final = (PRIMAL_SIMPLEX, SCALED, "off")
 COLD: Final = (WARM, (PRIMAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, SCALED, "on"))
-"""Method, scaling and presolve, tried from scratch at each slack. Rows of near copies have tiny entries, and scaling blows them up."""
+"""Method, scaling and presolve, tried from a cold start at each slack. Rows of near copies have tiny entries, which scaling enlarges."""
 OPTIONS: Final = (
     ("output_flag", False),
     ("threads", 1),
@@ -41,13 +43,13 @@ OPTIONS: Final = (
     ("dual_feasibility_tolerance", TOLERANCE),
 )
 _NEGATIVE: Final = -1e-6
-"""A recomputed probability below this says that the basis is too ill-conditioned to be recomputed from."""
+"""If a recomputed probability is lower, the basis is too ill-conditioned for recomputation."""
 
 
 @dataclass(frozen=True, slots=True)
 class MasterPoint:
-    """An optimal point. probability: (columns,), sums to 1; multipliers: (rows,), nonnegative, 1 in sum over the open rows;
-    gains: A s, (rows,); iterations: of the simplex method.
+    """An optimal point. probability: (columns,), sums to 1; multipliers: (rows,), nonnegative, sum 1 over the open rows; gains: A s,
+    (rows,); iterations: of the simplex method.
     """
 
     probability: Floats
@@ -57,7 +59,7 @@ class MasterPoint:
 
 
 class Master:
-    """The program, grown by `add` and narrowed by `freeze`. rows: number of deviations, all open at first."""
+    """The program: `add` adds columns, `freeze` fixes bounds of rows. rows: number of deviations, all open at first."""
 
     def __init__(self, rows: int) -> None:
         self.columns = np.zeros((rows, 0))
@@ -67,7 +69,7 @@ class Master:
         self._model = _empty_program(rows)
 
     def add(self, columns: Floats) -> None:
-        """More joints, by their gains (rows, k)."""
+        """Add joints. columns: their gains, (rows, k)."""
         rows, k = columns.shape
         whole = np.vstack([columns, np.ones((1, k))])
         starts = np.arange(k, dtype=np.int32) * (rows + 1)
@@ -77,7 +79,9 @@ class Master:
         self.columns = np.hstack([self.columns, columns])
 
     def freeze(self, rows: NDArray[np.int64], bound: float, at: MasterPoint) -> None:
-        """The gains of `rows` are at most `bound` from now on and no longer count for t. at: the last optimum, to start from."""
+        """Bound the gains of `rows` by `bound` and remove these rows from the maximum t. at: the last
+        optimum, where the next solve starts.
+        """
         basis = self._model.getBasis()
         for row in rows.tolist():
             _taken(self._model.changeRowBounds(row, -highspy.kHighsInf, bound + self.slack))
@@ -86,7 +90,7 @@ class Master:
         self._mend(basis, rows, at)
 
     def solve(self) -> MasterPoint:
-        """The optimum over the joints added. Raises `SolverError` where HiGHS finds none."""
+        """The optimum over the joints added. Raises `SolverError` if HiGHS finds none."""
         iterations = self._optimise()
         found = self._recomputed() or self._as_reported()
         share = np.maximum(found[0], 0.0)
@@ -95,14 +99,14 @@ class Master:
         return MasterPoint(share, multipliers / multipliers[self.open].sum(), self.columns @ share, iterations)
 
     def forget(self) -> None:
-        """The next solve starts cold."""
+        """Make the next solve a cold start."""
         self._model.clearSolver()
 
     def _mend(self, basis: highspy.HighsBasis, frozen: NDArray[np.int64], at: MasterPoint) -> None:
-        """A feasible basis for the narrowed program, where one is at hand; otherwise HiGHS finds its own, at twice the cost.
+        """Set a feasible basis for the narrowed program, if one can be derived; otherwise HiGHS finds a basis, at twice the cost.
 
-        With the frozen rows gone from its column t depends on the slacks left in the basis. It stays in, held by the open row of
-        largest gain whose slack leaves; the slack of a frozen row, which the others imply, takes that place at 0.
+        Freezing removes the frozen rows from t's column, so t depends on the slacks left in the basis. To keep t basic, the slack of the
+        open row of largest gain leaves the basis. The slack of a frozen row, which the other rows imply, takes that place at 0.
         """
         still = np.flatnonzero(self.open)
         status = list(basis.row_status)
@@ -115,7 +119,9 @@ class Master:
         _taken(self._model.setBasis(basis))
 
     def _optimise(self) -> int:
-        """Warm, then cold in several ways, then with frozen rows that give way, which the caller sees in the gap of what is found."""
+        """Solve warm, then cold in several ways, then with relaxed frozen rows, which the caller sees in the
+        gap. Returns the iterations.
+        """
         if self._run(*WARM):
             return int(self._model.getInfo().simplex_iteration_count)
         for slack in SLACKS[SLACKS.index(self.slack) :]:
@@ -138,7 +144,7 @@ class Master:
         return bool(self._model.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
     def _give_way(self, slack: float) -> None:
-        """From now on, too: what was too tight once is so again at the next level."""
+        """Relax the bounds of all frozen rows, for this and later levels: rows that were too tight are too tight at the next level."""
         self.slack = slack
         for row in np.flatnonzero(~self.open).tolist():
             _taken(self._model.changeRowBounds(row, -highspy.kHighsInf, float(self.bounds[row]) + slack))
@@ -148,7 +154,7 @@ class Master:
         return np.asarray(solution.col_value, np.float64)[1:], -np.asarray(solution.row_dual, np.float64)[:-1]
 
     def _recomputed(self) -> tuple[Floats, Floats] | None:
-        """Probabilities and multipliers of the basis; None where it is too ill-conditioned."""
+        """Probabilities and multipliers computed from the basis; None if it is too ill-conditioned."""
         basic = np.asarray(self._model.getBasicVariables()[1], np.int64)
         factors, pivots, singular = dgetrf(matrix := self._basis_matrix(basic))
         if singular:
@@ -160,7 +166,7 @@ class Master:
         return (share, -duals[:-1]) if np.isfinite(duals).all() and share.min() >= _NEGATIVE else None
 
     def _basis_matrix(self, basic: NDArray[np.int64]) -> Floats:
-        """basic: 0 for t, j + 1 for the j-th joint, -1 - c for the slack of row c."""
+        """The matrix of the basic variables. basic: 0 for t, j + 1 for the j-th joint, -1 - c for the slack of row c."""
         matrix = np.zeros((len(basic), len(basic)), order="F")
         joints, slacks = np.flatnonzero(basic > 0), np.flatnonzero(basic < 0)
         matrix[:-1, joints], matrix[-1, joints] = self.columns[:, basic[joints] - 1], 1.0
@@ -176,7 +182,7 @@ def _refined(matrix: Floats, factors: Floats, pivots: NDArray[np.int32], wanted:
 
 
 def _empty_program(rows: int) -> highspy.Highs:
-    """The program with no joints yet: t, a row for each deviation and one for the sum of probabilities."""
+    """The program without joints: t, a row for each deviation and a row for the sum of probabilities."""
     model = highspy.Highs()
     for option, value in OPTIONS:
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:

@@ -1,8 +1,8 @@
 """Nash averaging: agents rated against the equilibrium mix of tasks, or of agents (Balduzzi et al. 2018, sec. 3 and 4).
 
-Agents against tasks is a zero-sum game: one player mixes agents for a high expected score, the other mixes tasks for a low one.
-Each side plays its equilibrium strategy of largest entropy over classes of exact duplicates; an agent's Nash average is its
-expected score under the tasks' mix, so agents and tasks copied or irrelevant do not move it.
+Agents against tasks is a zero-sum game: one player mixes agents for a high expected score, the other mixes tasks for a low expected score.
+Each side plays its equilibrium strategy of largest entropy over classes of exact duplicates. An agent's Nash average is its expected score
+under the tasks' mix, so copied or irrelevant agents and tasks do not change it.
 """
 
 import time
@@ -29,13 +29,13 @@ Ids: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NashAverage(GameRatings):
-    """Agents against tasks, the two players. ratings: expected score of each agent against task_dist, in the (normalised) score's unit;
-    NaN for agents dropped. Marginals and support count agents and tasks of the table as given.
+    """Nash averages of agents against tasks, the two players. ratings: expected score of each agent against task_dist, in the (normalised)
+    score's unit; NaN for agents dropped. Marginals and support refer to the agents and tasks of the given table.
 
     spread: largest minus smallest of the (normalised) scores used; agent_entropy, task_entropy: nats, over classes of duplicates;
-    agent_unique, task_unique: proven to be the only optimal mix of the merged game; dropped_agents, dropped_tasks: ids left out
-    by the `missing` policy; constant_tasks: ids left out because their normalisation is undefined; imputed: share of the cells
-    used that were filled in.
+    agent_unique, task_unique: True if proven to be the only optimal mix of the merged game; dropped_agents, dropped_tasks: ids left out by
+    the `missing` policy; constant_tasks: ids left out because their normalisation is undefined; imputed: share of the used cells that were
+    filled in.
     certificate: ``exploitability``, best rating minus worst expected score over tasks, over the spread of the scores used.
     """
 
@@ -51,7 +51,7 @@ class NashAverage(GameRatings):
 
     @property
     def task_ratings(self) -> Floats:
-        """Minus the expected score of agent_dist on each task, so higher is harder; NaN where dropped."""
+        """Minus the expected score of agent_dist on each task, so harder tasks are rated higher; NaN where dropped."""
         return self.by_player[1]
 
     @property
@@ -66,14 +66,17 @@ class NashAverage(GameRatings):
 
     @property
     def value(self) -> float:
-        """The expected score between the mixes, which every agent's rating is at most and those of agent_dist equal."""
+        """The expected score between the mixes: the highest rating, which all agents in agent_dist have."""
         return float(self.payoffs[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NashAverageAgents(GameRatings):
-    """Agents against agents, two players who play the same mix p. ratings: A p, expected payoff against the mix, 0 for the best and never
-    above; entropy, unique: as above; certificate: ``exploitability``, -(least entry of A'p), at least 0, over the largest |A|.
+    """Nash averages of agents against agents, two players with the same mix p. ratings: A p, the expected payoff against the mix, at most
+    0, and 0 for the best agents; entropy: of the mix, nats, over classes of duplicates; unique: True if proven to be the only optimal
+    mix of the merged game.
+
+    certificate: ``exploitability``, -(least entry of A'p), at least 0, over the largest |A|.
     """
 
     entropy: float
@@ -106,12 +109,12 @@ def nash_average(
     """Nash averages of agents on tasks.
 
     scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; options.normalise, options.missing: as for
-    `agent_vs_task`; options.merge: equal rows and equal columns share one's probability evenly, those of the table as given before it
-    is normalised and those of the game after; start: agent_dist and task_dist of a like table, tried first: where those who played
-    there form the only equilibrium here, which is proven, no path to it is followed.
+    `agent_vs_task`; options.merge: equal rows and equal columns share a probability evenly, both those of the given table before
+    normalisation and those of the game after it; start: agent_dist and task_dist of a similar table, tried first. If their supports are
+    proven to have the only equilibrium here, no path is followed.
 
-    Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
-    a number shifts ratings and value by it; scaling scales them.
+    Raises `InputError` for invalid scores or policies, `SolverError` (with the result) beyond the tolerance. Adding a number to all scores
+    adds it to ratings and value; scaling scales them.
     """
     NashAverageOptions.require(options)
     started = time.perf_counter()
@@ -129,7 +132,7 @@ def nash_average(
         )
     game = zero_sum_within(S[np.ix_(rows.first, columns.first)], rules, guess)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
-    least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits
+    least, gains = float(S.min()), S - S.min()  # subtract the minimum: scores far from 0 would lose digits
     for_agent, on_task = gains @ task_dist, agent_dist @ gains
     exploitability = max(0.0, float(for_agent.max() - on_task.min())) / (float(gains.max()) or 1.0)
     value = float(agent_dist @ for_agent)
@@ -166,8 +169,7 @@ def nash_average(
 def nash_average_agents(payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGENTS, start: ArrayLike | None = None) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
 
-    Arguments and errors as for `nash_average`; start: one mix. What the payoffs mean matters: win rates and their logits have different
-    equilibria.
+    Arguments and errors as for `nash_average`; start: one mix. Win rates and their logits have different equilibria.
     """
     ZeroSumOptions.require(options)
     started = time.perf_counter()

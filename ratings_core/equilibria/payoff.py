@@ -1,7 +1,9 @@
-"""Ratings read off a given equilibrium: payoff ratings and mass ratings (Marris et al. 2022; Marris et al., deviation ratings, sec. 3.2).
+"""Ratings computed from a given equilibrium: payoff ratings and mass ratings (Marris et al. 2022; Marris et al., deviation ratings, sec.
+3.2).
 
-They work with any equilibrium and are as good as its choice: payoff ratings are invariant to clones where the choice is, and
-masses never are, as copies share what one had. The certificate says how far the distribution handed in is from an equilibrium.
+They work with any equilibrium, and their properties depend on its choice. Payoff ratings are invariant to clones if the choice of the
+equilibrium is. Masses are never invariant, because copies share the mass of the strategy. The certificate measures how far the given
+distribution is from an equilibrium.
 """
 
 import time
@@ -26,10 +28,10 @@ Play: TypeAlias = JointDistribution | TiltedJoint | Sequence[ArrayLike]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromEquilibrium(GameRatings):
-    """ratings: of the first player's strategies; play: the equilibrium as handed in, mixes divided by their sum.
+    """ratings: of the first player's strategies; play: the given equilibrium, mixes divided by their sum.
 
-    certificate: ``cce_gap``, the sum of the players' regrets, over `unit`: the largest difference that a player's own choice makes at
-    a joint that is played (of mixes: at some of those; of a tilted joint: at any), 1 if no choice matters.
+    certificate: ``cce_gap``, the sum of the players' regrets, over `unit`; unit: the largest difference that a player's own choice makes at
+    a joint of play (for mixes: at some of its joints; for a tilted joint: at any joint), 1 if no choice matters.
     """
 
     play: JointDistribution | TiltedJoint | Mixes
@@ -39,14 +41,14 @@ class FromEquilibrium(GameRatings):
 def payoff_ratings(
     game: Game, play: Play, *, against: Against = "others", tolerance: float = 1e-6, accept_approximate: bool = False
 ) -> FromEquilibrium:
-    """What each strategy gets under `play`, an equilibrium of `game`: a joint distribution such as those of `deviation` and `cce`, or a
-    mix for each player such as those of `lle`.
+    """Expected payoff of each strategy under `play`, an equilibrium of `game`.
 
-    against: ``others`` lets them play as they do in all, so a rating is the deviation gain plus what the player expects;
-    ``recommended`` lets them play as they do when the strategy is (NaN for a strategy never played). Of independent mixes the
-    two are one. tolerance: largest certificate called an equilibrium.
+    play: a joint distribution such as those of `deviation` and `cce`, or a mix for each player such as those of `lle`. against: with
+    ``others``, the other players keep their joint distribution, so a rating is the deviation gain plus the player's expected payoff; with
+    ``recommended``, they play as they do when the strategy is played (NaN for a strategy that is never played). For independent mixes, both
+    are equal. tolerance: largest certificate of an equilibrium.
 
-    Raises `InputError` for bad arguments, `SolverError` (with the ratings) where `play` is no equilibrium to the tolerance.
+    Raises `InputError` for invalid arguments, `SolverError` (with the ratings) if `play` is not an equilibrium to the tolerance.
     """
     checks.choice("against", against, get_args(Against))
     checks.switch("accept_approximate", accept_approximate)
@@ -55,7 +57,7 @@ def payoff_ratings(
 
 
 def mass_ratings(game: Game, play: Play, *, tolerance: float = 1e-6, accept_approximate: bool = False) -> FromEquilibrium:
-    """How often each strategy is played under `play`, an equilibrium of `game`. Arguments and errors as for `payoff_ratings`."""
+    """Probability of each strategy under `play`, an equilibrium of `game`. Arguments and errors as for `payoff_ratings`."""
     checks.switch("accept_approximate", accept_approximate)
     judged = _judged(game, play, tolerance)
     return judged.rated(judged.marginals, accept_approximate)
@@ -63,7 +65,7 @@ def mass_ratings(game: Game, play: Play, *, tolerance: float = 1e-6, accept_appr
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is played, and what every strategy gets against it."""
+    """The distribution that is played, and the expected payoff of every strategy against it."""
 
     game: Game
     play: JointDistribution | TiltedJoint | Mixes
@@ -104,7 +106,7 @@ class _Judged:
 
 
 class _Paid:
-    """What each strategy got where it was played, summed over joints."""
+    """Payoffs of each strategy where it is played, summed over joints."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._mass, self._total = [np.zeros(n) for n in shape], [np.zeros(n) for n in shape]
@@ -121,7 +123,7 @@ class _Paid:
 
 
 def _paid_in(play: TiltedJoint) -> _Paid:
-    """Over all joints, block by block."""
+    """Payoffs where strategies are played, summed over all joints, block by block."""
     found = _Paid(play.game.shape)
     for block, logs in contractions(play.game).log_blocks(play.log_prior, play.multipliers):
         found.add(play.game, block.joints(np.arange(logs.size)), np.exp(logs.ravel() - play.log_total))
@@ -153,7 +155,7 @@ def _unit(game: Game, joints: Joints) -> float:
 
 
 def _some_played(mixes: Mixes) -> Joints:
-    """Joints that meet every strategy played at least once."""
+    """Joints that contain every strategy with positive probability at least once."""
     supports = [np.flatnonzero(mix) for mix in mixes]
     most = max(len(ids) for ids in supports)
     return np.column_stack([np.resize(ids, most) for ids in supports])

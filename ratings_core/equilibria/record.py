@@ -1,4 +1,4 @@
-"""What the records of all ratings of games share: ratings by player, and what is played, with what players would gain by deviating."""
+"""Fields that all ratings of games share: ratings by player, the distribution that is played, and players' gains from deviating."""
 
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -13,15 +13,15 @@ from ratings_core.solution import Floats, Solution
 Ids: TypeAlias = NDArray[np.int64]
 
 PLAYED: Final = 1e-9
-"""A strategy of at least this marginal probability counts as played."""
+"""A strategy with at least this marginal probability counts as played."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameRatings(Solution):
-    """by_player: ratings of every player's strategies; marginals: how often each player plays each of them. Where players choose
-    independently the marginals are what is played, else the record has it as a joint distribution, `play`.
+    """by_player: ratings of every player's strategies; marginals: probabilities of each player's strategies. If players choose
+    independently, the marginals are the distribution that is played; otherwise the record has a joint distribution, `play`.
 
-    payoffs: what each player expects, (N,); regrets: each player's best deviation gain, at least 0, (N,); gap: their sum, 0 in
+    payoffs: expected payoff of each player, (N,); regrets: each player's best deviation gain, at least 0, (N,); gap: their sum, 0 in
     equilibria; support: ids of the strategies that each player plays, with at least 1e-9 of its probability.
     """
 
@@ -34,12 +34,12 @@ class GameRatings(Solution):
 
 
 def played(marginals: Mixes) -> tuple[Ids, ...]:
-    """The strategies that each player plays."""
+    """Ids of the strategies that each player plays."""
     return tuple(np.flatnonzero(own >= PLAYED) for own in marginals)
 
 
 def facts(marginals: Mixes, payoffs: Floats, regrets: Floats) -> dict[str, Any]:
-    """The fields of `GameRatings` but the ratings."""
+    """The fields of `GameRatings` except the ratings."""
     return {
         "marginals": marginals,
         "payoffs": payoffs,
@@ -50,14 +50,14 @@ def facts(marginals: Mixes, payoffs: Floats, regrets: Floats) -> dict[str, Any]:
 
 
 def facts_of_joint(game: Game, play: JointDistribution) -> dict[str, Any]:
-    """As `facts`, from a distribution over few joints."""
+    """As `facts`, computed from a distribution over few joints."""
     marginals = tuple(play.marginal(p, n) for p, n in enumerate(game.shape))
     gains = np.array([max(0.0, float(own.max())) for own in deviation_gains(game, play)])
     return facts(marginals, expected_payoffs(game, play), gains)
 
 
 def facts_of_mixes(game: Game, mixes: Mixes) -> dict[str, Any]:
-    """As `facts`, where all players choose independently."""
+    """As `facts`, for players who choose independently."""
     worth = game.payoffs_against(mixes)
     payoffs = np.array([float(mix @ own) for mix, own in zip(mixes, worth, strict=True)])
     gains = np.array([max(0.0, float(own.max()) - payoff) for own, payoff in zip(worth, payoffs.tolist(), strict=True)])

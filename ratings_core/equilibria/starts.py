@@ -1,7 +1,7 @@
-"""Where a solve may start: what the answer for a like game knew, kept by the names of strategies, so that a grown roster can use it.
+"""Starting points of solves: data from the answer for a similar game, stored by names of strategies, so that a larger roster can use it.
 
-A start saves work and decides nothing: every answer is certified on the game at hand, and where a start leads nowhere the solve starts
-afresh. It is names and arrays only, so it can be stored as such.
+A start saves work and does not change the answer: every answer is certified on the given game, and a solve begins again without the start
+if it does not converge from it. A start has only names and arrays, so it can be stored directly.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ UNKNOWN: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a solve may start from. method: whose answer it was; strategies: names, by player, that the arrays' entries and axes stand for;
-    arrays: by name, as each method says.
+    """A starting point of a solve. method: method of the earlier answer; strategies: names, by player, of the arrays' entries and axes;
+    arrays: by name, defined by each method.
     """
 
     method: str
@@ -30,7 +30,7 @@ class Start:
 
 
 def accepted(start: Start | None, method: str, game: Game) -> Start | None:
-    """`start` where it is of this method and of a game of as many players. Raises `InputError`."""
+    """Return `start` if it is of this method and of a game with as many players. Raises `InputError`."""
     if start is None:
         return None
     if getattr(start, "method", None) != method:
@@ -41,7 +41,7 @@ def accepted(start: Start | None, method: str, game: Game) -> Start | None:
 
 
 def array(start: Start, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """One of its arrays, of this shape (None: any length), finite. Raises `InputError`."""
+    """An array of a start, of this shape (None: any length), finite. Raises `InputError`."""
     found = start.arrays.get(name)
     if found is None:
         raise InputError("start", sorted(start.arrays), f"must have the array {name}")
@@ -54,7 +54,7 @@ def array(start: Start, name: str, shape: tuple[int | None, ...]) -> NDArray[Any
 
 
 def places(start: Start, game: Game) -> tuple[NDArray[np.int64], ...]:
-    """For each player where the start's strategies stand among the game's, `UNKNOWN` where they are gone."""
+    """For each player, the index in the game of each of the start's strategies, `UNKNOWN` if the game does not have it."""
     found = []
     for before, now in zip(start.strategies, game.strategies, strict=True):
         at = {name: place for place, name in enumerate(now)}
@@ -63,7 +63,7 @@ def places(start: Start, game: Game) -> tuple[NDArray[np.int64], ...]:
 
 
 def moved(values: Floats, place: NDArray[np.int64], n: int, missing: float) -> Floats:
-    """Values of a start's strategies, the last axis, for the n of the game; `missing` for new ones."""
+    """Map values of a start's strategies, on the last axis, to the n strategies of the game; new ones get `missing`."""
     found = np.full((*values.shape[:-1], n), missing)
     found[..., place[place >= 0]] = values[..., place >= 0]
     return found

@@ -1,6 +1,7 @@
-"""Uniform ratings: what a strategy gets while all other players choose evenly (Marris et al., sec. 3.2).
+"""Uniform ratings: the expected payoff of a strategy while all other players choose uniformly (Marris et al., sec. 3.2).
 
-Simple, defined for every game and dominance preserving; not invariant to clones, as a copy of an opponent counts again.
+The ratings are simple, defined for every game and preserve dominance. They are not invariant to clones, because each copy of an opponent
+counts.
 """
 
 import time
@@ -15,12 +16,12 @@ from ratings_core.solution import Certificate, Status
 class Uniform(GameRatings):
     """ratings: of the first player's strategies, in its payoffs' unit. certificate: ``exact``.
 
-    Even play is no equilibrium as a rule: `regrets` and `gap` say by how much.
+    Uniform mixes are usually not an equilibrium: `regrets` and `gap` measure the distance.
     """
 
 
 def uniform(game: Game) -> Uniform:
-    """Mean payoff of each strategy over all choices of the others. Raises `InputError` for what is not a game."""
+    """Mean payoff of each strategy over all choices of the other players. Raises `InputError` if `game` is not a game."""
     started = time.perf_counter()
     mixes = uniform_mixes(accepted_game(game).shape)
     by_player = game.payoffs_against(mixes)

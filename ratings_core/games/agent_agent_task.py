@@ -1,8 +1,8 @@
-"""Agent against agent on a task, from a table of scores: three players whose cube of payoffs is never stored.
+"""Agent against agent on a task, from a table of scores: a game of three players whose payoff tensors are never stored.
 
-Two players each choose an agent, the third a task: G_A(a, b, t) = T(a, t) - T(b, t), G_B = -G_A and G_T = |G_A|, so the task
-player looks for tasks that tell the chosen agents apart (Marris et al., sec. 5.2). The table is all there is to store: 1,000
-tasks for 200 agents are 1.6 MB here and 960 MB as three cubes.
+Two players each choose an agent and the third chooses a task: G_A(a, b, t) = T(a, t) - T(b, t), G_B = -G_A and G_T = |G_A|. So the task
+player prefers tasks that separate the two chosen agents (Marris et al., sec. 5.2). Only the table is stored: 1,000 tasks and 200 agents
+take 1.6 MB instead of 960 MB for three tensors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class AgentAgentTask:
 
     @classmethod
     def of(cls, scores: ArrayLike, agents: Sequence[str] | None = None, tasks: Sequence[str] | None = None) -> "AgentAgentTask":
-        """From finite scores within +-1e150; names are numbers from 0 where not given. Raises `InputError`."""
+        """Build the game from finite scores within +-1e150. Names are by default the numbers from 0. Raises `InputError`."""
         table = checks.finite("scores", scores)
         if table.ndim != 2 or not table.size:
             raise InputError("scores", table.shape, "must be a matrix of agents x tasks with at least one of each")
@@ -48,17 +48,17 @@ class AgentAgentTask:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many strategies each player has."""
+        """Number of strategies of each player."""
         agents, tasks = self.scores.shape
         return agents, agents, tasks
 
     def payoffs_at(self, joints: Joints) -> Floats:
-        """What each player gets at each joint, (k, 3)."""
+        """Payoff of each player at each joint, (k, 3)."""
         ahead = self.scores[joints[:, 0], joints[:, 2]] - self.scores[joints[:, 1], joints[:, 2]]
         return np.column_stack([ahead, -ahead, np.abs(ahead)])
 
     def deviations_at(self, joints: Joints) -> Iterator[Floats]:
-        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+        """For each player, the payoffs of all its strategies against the other players' strategies in each joint, (k, shape[p])."""
         agent, opponent, task = joints.T
         on_task = self.scores.T[task]
         yield on_task - self.scores[opponent, task][:, None]
@@ -66,15 +66,16 @@ class AgentAgentTask:
         yield np.abs(self.scores[agent] - self.scores[opponent])
 
     def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
-        """Player by player: expected payoff of each own strategy while all others mix independently."""
+        """For each player, the expected payoff of each of its strategies while the other players mix independently."""
         agent, opponent, task = mixes
         strength = self.scores @ task
         return strength - opponent @ strength, strength - agent @ strength, self._expected_distances(agent, opponent)
 
     def _expected_distances(self, agent: Floats, opponent: Floats) -> Floats:
-        """E |T(a, t) - T(b, t)| for each task: between two neighbouring scores, the chance that they lie on different sides.
+        """Expected |T(a, t) - T(b, t)| of each task, (tasks,).
 
-        Sorting takes it from the square of the agents to their number, and no term is negative, so nothing cancels.
+        It is the sum over neighbouring scores of their difference times the probability that the two agents lie on different sides. Sorting
+        the scores reduces the cost per task from agents^2 to agents log agents. All terms are nonnegative, so no digits cancel.
         """
         order = np.argsort(self.scores, axis=0, kind="stable")
         steps = np.diff(np.take_along_axis(self.scores, order, axis=0), axis=0)
@@ -83,6 +84,6 @@ class AgentAgentTask:
         return np.asarray((steps * apart).sum(axis=0), np.float64)
 
     def normal_form(self) -> NormalForm:
-        """The same game with its three cubes stored: for small games, and to compare with."""
+        """The same game with its three payoff tensors stored, for small games and for comparisons."""
         ahead = self.scores[:, None, :] - self.scores[None, :, :]
         return NormalForm.of((ahead, -ahead, np.abs(ahead)), self.strategies, self.players)

@@ -1,7 +1,7 @@
-"""Agents against agents from their results: win rates or logits (Balduzzi et al. 2018, sec. 3.1 and 4.1).
+"""The game of agent against agent from pair counts, with win rates or logits as payoffs (Balduzzi et al. 2018, sec. 3.1 and 4.1).
 
-The two are different games with different equilibria: logits add up along chains of agents and weigh a certain win far above a
-likely one, win rates are bounded.
+The two payoffs give different games with different equilibria. Logits add up along chains of agents and weigh a certain win far more than a
+likely win. Win rates are bounded.
 """
 
 from collections.abc import Sequence
@@ -43,12 +43,12 @@ def agent_vs_agent(
     kappa: Kappa | None = None,
     agents: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:
-    """The symmetric zero-sum game of two agents, its payoffs antisymmetric.
+    """The symmetric zero-sum game of two agents. Its payoffs are antisymmetric.
 
-    counts: of agents 0 to n - 1, ties half a win for both; payoff: ``win_rate`` is wins less losses over games, ``logit`` the
-    log-odds of winning, for which a pair with one winner only needs a pseudo-count; options.missing, kappa: what to do with pairs that
-    never met, as in `preferences` (``drop_agents`` drops the one who misses most of them, again and again; ``prior`` shrinks all
-    pairs); agents: names, by default numbers. Raises `InputError`.
+    counts: pair counts of agents 0 to n - 1; a tie is half a win for both. payoff: ``win_rate`` is wins minus losses over games; ``logit``
+    is the log-odds of winning, which needs a pseudo-count if a pair has only one winner. options.missing, kappa: the policy for pairs that
+    never met, as in `preferences`; ``drop_agents`` repeatedly drops the agent with the most such pairs, and ``prior`` shrinks all pairs.
+    agents: names, by default numbers. Raises `InputError`.
     """
     AgentVsAgentOptions.require(options)
     checks.choice("payoff", payoff, get_args(PairPayoff))
@@ -61,7 +61,7 @@ def agent_vs_agent(
 
 
 def _logits(ahead: Floats, names: Sequence[str]) -> Floats:
-    """2 artanh u is the log-odds of p = (1 + u) / 2."""
+    """Log-odds of p = (1 + u) / 2, which are 2 artanh u."""
     if (certain := np.argwhere(np.abs(ahead) >= 1)).size:
         pair = " over ".join(names[i] for i in certain[0].tolist())
         raise InputError("pseudo_count", 0.0, f"must be above 0, as a pair has only wins ({pair}) and its logit is infinite")

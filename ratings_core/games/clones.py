@@ -1,8 +1,7 @@
-"""Exact duplicates: merged before a game is solved, given even shares afterwards.
+"""Exact duplicates: merged before a game is solved; afterwards the members of a class share its probability evenly.
 
-Maximum entropy over a set of several equilibria is not invariant to duplicates, neither in its probabilities nor in the
-ratings that follow from it, so duplicates are merged first: then class totals and all ratings do not depend on how often an
-agent or a task was copied.
+If a game has several equilibria, the equilibrium of maximum entropy depends on the number of duplicates, and so do the ratings that follow
+from it. After merging, class totals and all ratings are independent of how often an agent or a task was copied.
 """
 
 import hashlib
@@ -34,11 +33,12 @@ class CloneClasses:
 
 
 def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
-    """Classes of equal rows of `rows` (n, k); 0 and -0 are equal, so are two NaN (not measured), nothing else is rounded.
+    """Classes of equal rows of `rows` (n, k). 0 equals -0, and NaN (not measured) equals NaN; values are not rounded.
 
-    within: 0, or rows whose entries differ by no more than it from those of an earlier class's first row join the first such
-    class. That depends on the order of rows, as being near is not transitive. Raises `InputError`.
-    In an antisymmetric matrix agents with equal rows have equal columns too and tie with each other, so its rows are enough.
+    within: with 0, only equal rows share a class. With a positive value, a row joins the first class whose first row differs from it by at
+    most `within` in every entry. The classes then depend on the order of the rows, because closeness is not transitive. Raises
+    `InputError`.
+    In an antisymmetric matrix, agents with equal rows also have equal columns and tie with each other, so it is enough to compare rows.
     """
     rows = checks.real("rows", rows)
     if rows.ndim != 2:
@@ -50,7 +50,7 @@ def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
 
 
 def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
-    """The partition of n rows in which each joins the first class whose first row it is the `same` as."""
+    """Partition n rows: a row joins the first class for which ``same(row, first row of the class)`` is true, or starts a class."""
     leaders: list[int] = []
     member = np.empty(n, np.int64)
     for row in range(n):
@@ -62,7 +62,7 @@ def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
 
 
 def _near(rows: Floats, within: float) -> CloneClasses:
-    """Classes of near rows. Rows near each other are near in the one column that spreads widest, so leaders are kept sorted by it."""
+    """Classes of near rows. Near rows are also near in the column of the largest spread, so leaders are sorted by that column."""
     absent, member, classes = np.isnan(rows), np.empty(len(rows), np.int64), 0
     spread = np.ptp(np.where(absent, 0.0, rows), axis=0) if rows.size else np.zeros(1)
     key = np.where(absent, 0.0, rows)[:, int(spread.argmax())] if rows.size else np.zeros(len(rows))
@@ -81,9 +81,9 @@ def _near(rows: Floats, within: float) -> CloneClasses:
 
 
 def _digest(row: Floats) -> bytes:
-    """Equal for equal rows, and for no others that anybody will find: far smaller than a row of millions."""
+    """SHA-256 of a row: equal for equal rows, and far smaller than a row with millions of entries."""
     plain = row + 0.0  # turns -0 into 0, which is equal but has other bytes
-    plain[np.isnan(plain)] = np.nan  # one of the many bit patterns
+    plain[np.isnan(plain)] = np.nan  # gives every NaN the same bit pattern
     return hashlib.sha256(plain.tobytes()).digest()
 
 
@@ -93,7 +93,7 @@ def singletons(n: int) -> CloneClasses:
 
 
 def split_evenly(totals: Floats, classes: CloneClasses) -> Floats:
-    """Shares of the members, (n,): each gets its class's total over the class's size. Raises `InputError`."""
+    """Split each class's total evenly over its members, (n,). Raises `InputError`."""
     given = checks.real("totals", totals)
     if given.shape != (len(checks.instance("classes", classes, CloneClasses)),):
         raise InputError("totals", given.shape, f"must have a number for each of {len(classes)} classes")
@@ -101,6 +101,6 @@ def split_evenly(totals: Floats, classes: CloneClasses) -> Floats:
 
 
 def described(member: NDArray[np.int64]) -> CloneClasses:
-    """The partition by the class of each row, numbered by first appearance."""
+    """The partition with the class of each row in `member`, numbered by first appearance."""
     _, first, size = np.unique(member, return_index=True, return_counts=True)
     return CloneClasses(member, first.astype(np.int64), size.astype(np.int64))

@@ -1,8 +1,8 @@
-"""The top of a margin matrix: the smallest set whose members beat everyone outside.
+"""The top of a margin matrix: the smallest set whose members beat every agent outside.
 
-Relation: a is at least as good as b where M(a, b) >= 0 (agents that never met tie). It is complete, so its strongly connected
-components form a chain, and every optimal lottery lives in the first one. Strict wins do not define such a set for the lottery
-of largest entropy.
+Agent a is at least as good as agent b if M(a, b) >= 0; agents that never met tie. This relation is complete, so its strongly connected
+components form a chain, and every optimal lottery has its support in the first component. Strict wins do not define such a set for the
+lottery of largest entropy.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from ratings_core.solution import Floats
 
 
 def weak_wins(margins: Floats) -> NDArray[np.int64]:
-    """How many agents, itself included, each agent is at least as good as, (m,)."""
+    """For each agent, the number of agents (itself included) that it is at least as good as, (m,)."""
     return np.asarray(np.count_nonzero(margins >= 0, axis=1), np.int64)
 
 
 def top_component(margins: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The top component among the agents `alive` (ids, ascending); wins: `weak_wins` counted among them (others ignored).
+    """The top component among the agents `alive` (ids, ascending). wins: (m,), `weak_wins` against `alive`; other entries are ignored.
 
-    An agent of most weak wins is at least as good as everyone in two steps (Landau 1953), so it is in the top component, which
-    is every agent that reaches it. Costs one row for each of the component's members.
+    An agent with the most weak wins reaches every agent in at most two steps of the relation (Landau 1953), so it is in the top component.
+    The component consists of all agents that reach it. The cost is one row per member.
     """
     inside = np.zeros(len(alive), bool)
     inside[np.argmax(wins[alive])] = True

@@ -1,9 +1,9 @@
 """Clones among the agents of duels, found by hashes: exact, in time linear in the results.
 
-Agents a and b are clones if they did equally against all others on every task, and tied with each other wherever they met. That is an
-equivalence. With v(a, c) for what a did against c, h a hash, and h(c, 0) = 0 for pairs that never met, let H(a) be the sum of
-h(c, v(a, c)) over all c. Clones that met share v = v(a, b) = v(b, a), so H(a) + h(a, v) = H(b) + h(b, v); clones that never met have
-v = 0 and H(a) = H(b). So clones share a key; agents that share one are compared exactly.
+Agents a and b are clones if they have equal results against all other agents on every task, and tied with each other wherever they met.
+This is an equivalence relation. Let v(a, c) be the results of a against c, h a hash with h(c, 0) = 0 for pairs that never met, and H(a) the
+sum of h(c, v(a, c)) over all c. Clones that met share v = v(a, b) = v(b, a), so H(a) + h(a, v) = H(b) + h(b, v). Clones that never met have
+v = 0 and H(a) = H(b). So clones share a key. Agents that share a key are compared exactly.
 """
 
 from collections import defaultdict
@@ -16,12 +16,12 @@ from ratings_core.games.clones import CloneClasses, described
 from ratings_core.solution import Floats
 
 _CELLS: Final = 1 << 22
-"""Agents x agents hashed at once."""
+"""Number of agent pairs that are hashed in one block."""
 _SEED: Final = 0x5EED
 
 
 def duel_classes(parts: list[Floats]) -> CloneClasses:
-    """Classes of clones. parts: what was counted of a against b, float64 (tasks, n, n) each; the first is who was ahead, antisymmetric.
+    """Classes of clones. parts: counts of a against b, float64 (tasks, n, n) each; the first is `Duels.ahead`, which is antisymmetric.
 
     Returns the classes numbered by first appearance.
     """
@@ -50,7 +50,7 @@ def same_results(parts: list[Floats], a: int, b: int) -> bool:
 
 
 def _keys(parts: list[Floats]) -> list[list[int]]:
-    """Keys of each agent: one for clones that it never met, one for each result that it tied with. Only keys that agents share."""
+    """Keys of each agent: one for clones that it never met, and one for each opponent that it tied with. Only keys that agents share."""
     n = parts[0].shape[1]
     draws = np.random.default_rng(_SEED)
     column = draws.integers(1, 1 << 63, n, np.uint64) | np.uint64(1)
@@ -67,23 +67,23 @@ def _keys(parts: list[Floats]) -> list[list[int]]:
 
 
 def _results(parts: list[Floats], factors: NDArray[np.uint64], rows: slice) -> NDArray[np.uint64]:
-    """One word for each pair's results on all tasks; 0 for pairs that never met. uint64 (rows, n)."""
+    """One word per pair that combines its results on all tasks; 0 for pairs that never met. uint64 (rows, n)."""
     words = np.zeros((rows.stop - rows.start, parts[0].shape[1]), np.uint64)
     for part, own in zip(parts, factors, strict=True):
         for results, factor in zip(part[:, rows], own, strict=True):
-            words += np.ascontiguousarray(results + 0.0).view(np.uint64) * factor  # + 0.0 makes -0 the 0 that it is equal to
+            words += np.ascontiguousarray(results + 0.0).view(np.uint64) * factor  # + 0.0 turns -0 into 0: equal, but with other bits
     return words
 
 
 def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of MurmurHash3, by which no sum of equal words is that of others; 0 stays 0."""
+    """Apply the finaliser of MurmurHash3, so that sums of different words are different in practice; 0 stays 0."""
     for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
         words = (words ^ (words >> np.uint64(33))) * factor
     return words ^ (words >> np.uint64(33))
 
 
 def _shared(agents: NDArray[np.int64], keys: NDArray[np.uint64], n: int) -> list[list[int]]:
-    """The different keys of each agent, without those that no other agent has."""
+    """The distinct keys of each agent, without keys that only one agent has."""
     pairs = np.unique(np.stack([keys, agents.astype(np.uint64)], axis=1), axis=0)
     same = pairs[1:, 0] == pairs[:-1, 0]
     shared = pairs[np.append(False, same) | np.append(same, False)]

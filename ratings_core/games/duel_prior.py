@@ -1,7 +1,7 @@
-"""The prior of duels: who beats whom on a task where nobody looked, by Bradley-Terry with offsets per task.
+"""The prior of duels: predictions for pairs that were not compared on a task, by a Bradley-Terry model with offsets per task.
 
-Log-odds of a over b on task t: (s_a + o_ta) - (s_b + o_tb). Strengths and offsets have normal priors, so the fit is finite and
-unique for any results, a task that says little keeps offsets near 0, and an agent that never played is average.
+The log-odds of a over b on task t are (s_a + o_ta) - (s_b + o_tb). Strengths s and offsets o have normal priors. So the fit is finite and
+unique for any results, the offsets of a task with few results stay near 0, and an agent without games is average.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 
 STRENGTHS: Final = 2.0
-"""Standard deviation of strengths, in logits: wide, but finite where an agent won everything."""
+"""Standard deviation of strengths, in logits: wide, but an agent that won all its games still gets a finite strength."""
 OFFSETS: Final = 0.5
-"""Standard deviation of offsets, in logits: tasks mostly agree with the whole."""
+"""Standard deviation of offsets, in logits: most tasks agree with the overall strengths."""
 KAPPAS: Final = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-"""Among which games held out choose."""
+"""Values of kappa from which `kappa_by_held_out` chooses."""
 _FLAT: Final = 1e-6
-"""Largest slope of the fit's loss, over the games of the agent of most games, called its minimum."""
+"""The fit has converged if no slope of its loss exceeds this times the largest number of games of an agent on a task."""
 
 
 def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, offsets: float = OFFSETS) -> Floats:
     """Chance q that the row agent beats the column agent, (tasks, n, n), q + its transpose = 1.
 
-    ahead, games: as in `Duels` of wins; strengths, offsets: standard deviations of the priors. Raises `SolverError` where the fit
-    does not converge.
+    ahead, games: as in `Duels` with compare ``wins``; strengths, offsets: standard deviations of the priors, in logits. Raises
+    `SolverError` if the fit does not converge.
     """
     scale = checks.number("strengths", strengths, above=0.0), checks.number("offsets", offsets, above=0.0)
     tasks, n = ahead.shape[:2]
@@ -53,16 +53,17 @@ def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, off
 
 
 def kappa_by_held_out(ahead: Floats, games: Floats) -> float:
-    """Of `KAPPAS` the one of least held-out loss, of equals the largest: whole games only. Raises `InputError`."""
+    """The value of `KAPPAS` with the smallest held-out loss, the largest among equals. Needs whole games. Raises `InputError`."""
     losses = held_out_losses(ahead, games, KAPPAS)
     return max(kappa for kappa, loss in zip(KAPPAS, losses, strict=True) if loss == min(losses))
 
 
 def held_out_losses(ahead: Floats, games: Floats, kappas: Sequence[float], *, share: float = 0.2, seed: int = 0) -> tuple[float, ...]:
-    """Mean log losses, in nats a game, of games held out of cells that were compared, one for each kappa: how to choose it.
+    """Mean log loss of held-out games for each kappa, in nats per game, to choose kappa by.
 
-    Each win and loss is held out with chance `share`, two ties of a cell being one of each and a single tie not held out. The rest
-    is fitted and shrunk by each kappa as in `preferences`. ahead, games: of whole numbers of games. Raises `InputError`.
+    Each win and each loss of a compared cell is held out with probability `share`. Two ties of a cell count as a win and a loss; a single
+    tie is never held out. The other games are fitted and shrunk by each kappa as in `preferences`. ahead, games: whole numbers of games.
+    Raises `InputError`.
     """
     weights = [checks.number("kappa", kappa, above=0.0) for kappa in kappas]
     rng = np.random.default_rng(seed)

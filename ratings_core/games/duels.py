@@ -1,7 +1,8 @@
-"""What is known of every two agents on every task, and games from it: king of the hill, agent against agent on a task, agent against task.
+"""Comparisons of every two agents on every task, and games made of them: king of the hill, agent against agent on a task, agent against
+task.
 
-A preference u(t, a, b) says by how much a is ahead of b on t: wins less losses over games, in -1..1, or a difference of scores.
-Pairs that were not compared on a task have none, and the policy for them is said by name.
+A preference u(t, a, b) is the lead of agent a over agent b on task t: wins minus losses over games, in -1..1, or a difference of scores.
+Pairs that were not compared on a task have no preference; the argument `missing` names the policy for them.
 """
 
 from collections.abc import Sequence
@@ -31,9 +32,11 @@ Kappa: TypeAlias = float | Literal["held-out"]
 
 @dataclass(frozen=True, slots=True)
 class Duels:
-    """ahead: float64 (tasks, n, n), antisymmetric in the agents: weight of wins less that of losses, or differences of scores;
-    games: float64 (tasks, n, n), symmetric: weight of what was compared, 0 where nothing was; compare: which of the two; decided: of
-    wins, (tasks, n, n), the weight that was no tie; None where that is not known.
+    """Comparisons of every two agents on every task.
+
+    ahead: float64 (tasks, n, n), antisymmetric in the agents: weight of wins minus weight of losses, or differences of scores; games:
+    float64 (tasks, n, n), symmetric: weight of the comparisons, 0 for none; compare: whether ahead holds wins or differences; decided: for
+    wins, (tasks, n, n), the weight of games that were not ties, or None if it is not known.
     """
 
     ahead: Floats
@@ -43,7 +46,7 @@ class Duels:
 
     @classmethod
     def of_counts(cls, counts: Sequence[PairCounts], agents: int) -> "Duels":
-        """From the counts of each task, such as `PairTally.counts(task=t)` of a tally per task. agents: how many there are.
+        """Build duels from the pair counts of each task, such as `PairTally.counts(task=t)`. agents: number of agents.
 
         Raises `InputError`.
         """
@@ -59,7 +62,7 @@ class Duels:
 
     @classmethod
     def of_scores(cls, scores: ArrayLike, compare: Compare = "wins") -> "Duels":
-        """From a table (agents, tasks), NaN where not measured: on each task the higher score wins, or is ahead by the difference.
+        """Build duels from a table (agents, tasks), NaN where not measured. On each task, the higher score wins or leads by the difference.
 
         Raises `InputError`.
         """
@@ -77,9 +80,9 @@ class Duels:
         return cls(np.sign(known) if compare == "wins" else known, games, compare)
 
     def pooled(self, group: ArrayLike) -> "Duels":
-        """Tasks counted together: group (tasks,) holds a number of each task's group, 0 to the number of groups - 1.
+        """Add up tasks by group. group: (tasks,), the number of each task's group, 0 to the number of groups - 1.
 
-        Single votes make |u| = 1 for every pair, so tasks of few votes are better pooled or denoised (`duel_on_task`). Raises
+        After a single vote, |u| is 1 for every pair, so tasks with few votes should be pooled or denoised (`duel_on_task`). Raises
         `InputError`.
         """
         ids = checks.integers("group", group)
@@ -92,20 +95,22 @@ class Duels:
         return Duels(pooled[0], pooled[1], self.compare, None if self.decided is None else pooled[2])
 
     def part(self, tasks: NDArray[np.int64], agents: NDArray[np.int64]) -> "Duels":
-        """Those of some tasks and agents, in the order given."""
+        """The duels of some tasks and agents, in the order given."""
         chosen = np.ix_(tasks, agents, agents)
         return Duels(self.ahead[chosen], self.games[chosen], self.compare, None if self.decided is None else self.decided[chosen])
 
     @property
     def known(self) -> Mask:
-        """Bool (tasks, n, n): compared on the task, or one and the same."""
+        """Bool (tasks, n, n): True for pairs compared on the task, and for an agent with itself."""
         return (self.games > 0) | np.eye(self.games.shape[1], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """u of some of the duels' agents and tasks. ahead: u, float64 (tasks, n, n), antisymmetric; imputed: share of its cells off the
-    diagonal that nothing was known of; kappa: games that the prior counts for, 0 without.
+    """Preferences u of the agents and tasks that are kept.
+
+    ahead: u, float64 (tasks, n, n), antisymmetric; imputed: share of the off-diagonal cells without a comparison; kappa: number of games
+    that the prior counts for, 0 without a prior.
     """
 
     ahead: Floats
@@ -116,7 +121,7 @@ class Preferences:
     kappa: float
 
     def gamified(self, game: GameT) -> Gamified[GameT]:
-        """`game`, made of these."""
+        """`game` with the sides and the policy of these preferences."""
         return Gamified(game, self.agent_side, self.task_side, "none", self.missing, self.imputed, self.kappa)
 
 
@@ -129,15 +134,15 @@ def preferences(
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Preferences:
-    """u(t, a, b) of the duels.
+    """Preferences u(t, a, b) of the duels, with a policy for pairs that were not compared on a task.
 
-    missing: with pairs not compared on a task ``refuse``; ``drop_tasks`` that have one; ``drop_agents``, again and again the one with
-    most of them (of equals the last), until no gap is left; ``zero``, u = 0; ``prior``, for every pair
-    u = (ahead + kappa (2q - 1)) / (games + kappa) with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: games that the
-    prediction counts for, > 0, or ``held-out``: as many as games held out speak for, `duel_prior.KAPPAS`, of whole games only; needed by
-    ``prior`` and by nothing else. merge: agents that did equally against all others on every task
-    and tied with each other, and tasks with equal results, are one. agents, tasks: names for errors, by default numbers. Raises
-    `InputError`.
+    missing: ``refuse`` raises an error for such pairs; ``drop_tasks`` drops tasks with such a pair; ``drop_agents`` repeatedly drops the
+    agent with the most such pairs (the last one among equals) until none is left; ``zero`` sets u = 0; ``prior`` sets u = (ahead + kappa
+    (2q - 1)) / (games + kappa) for every pair, with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: number of games that the
+    prediction counts for, > 0, or ``held-out``, which chooses from `duel_prior.KAPPAS` by held-out games and needs whole games; required by
+    ``prior`` and refused otherwise. merge: merge agents that have equal results against all others on every task and tied with each other,
+    and tasks with equal results. agents, tasks: names for errors, by default numbers. Raises `InputError`, and `SolverError` if the fit
+    does not converge.
     """
     return _prepared(replace(checks.instance("duels", duels, Duels), decided=None), missing, kappa, merge, agents, tasks)[0]
 
@@ -145,7 +150,7 @@ def preferences(
 def _prepared(
     duels: Duels, missing: str, kappa: Kappa | None, merge: bool, agent_names: Sequence[str] | None, task_names: Sequence[str] | None
 ) -> tuple[Preferences, Duels]:
-    """The preferences, and the duels that they were made of."""
+    """The preferences, and the duels that they were computed from."""
     checks.instance("duels", duels, Duels)
     checks.choice("missing", missing, get_args(Uncompared))
     checks.switch("merge", merge)
@@ -174,9 +179,9 @@ def duel_for_the_hill(
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Gamified[KingOfTheHill]:
-    """The game of a prompt, a king and a rebel (Liu et al. 2025, sec. 3.1) of the preferences that the other arguments make.
+    """The game of a prompt, a king and a rebel (Liu et al. 2025, sec. 3.1) on the `preferences` of the other arguments.
 
-    penalty: what the rebel loses where it plays the king's model; agents, tasks: names, by default numbers. Raises `InputError`.
+    penalty: loss of the rebel if it plays the king's model; agents, tasks: names, by default numbers. Raises `InputError`.
     """
     u = preferences(duels, missing=missing, kappa=kappa, merge=merge, agents=agents, tasks=tasks)
     rows, columns = _names(u, agents, tasks)
@@ -195,8 +200,9 @@ def duel_on_task(
 ) -> Gamified[NormalForm]:
     """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`.
 
-    difference: what the task gets, ``observed`` |u|, which is too large after few games, or ``denoised`` of noise (`games.duel_noise`), of
-    wins and losses of weight 1 only: a vote of weight 4 would pass for four; then agents and tasks whose ties differ are no copies either.
+    difference: the task player's payoff: ``observed`` |u|, which is too large after few games, or ``denoised``, corrected for chance
+    (`games.duel_noise`). ``denoised`` needs wins and losses of weight 1, because it would treat a vote of weight 4 as four votes. With
+    ``denoised``, agents or tasks with different numbers of ties are not merged.
     """
     free = checks.choice("difference", difference, get_args(Difference)) == "denoised"
     if free and checks.instance("duels", duels, Duels).compare != "wins":
@@ -222,9 +228,9 @@ def duelist_vs_task(
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:
-    """Agent against task: the agent gets its mean u over the other agents, the task loses it. Arguments as for `duel_for_the_hill`.
+    """Agent against task: the agent gets its mean u over the other agents, and the task loses it. Arguments as for `duel_for_the_hill`.
 
-    The mean is over classes of duplicates where those are merged. Raises `InputError` where only one agent is left.
+    If duplicates are merged, the mean is over classes. Raises `InputError` if fewer than two agents are left.
     """
     u = preferences(duels, missing=missing, kappa=kappa, merge=merge, agents=agents, tasks=tasks)
     n = u.ahead.shape[1]
@@ -253,7 +259,7 @@ def _kappa(kappa: Kappa | None, missing: str, compare: str) -> Kappa:
 
 
 def _classes(duels: Duels, merge: bool) -> tuple[CloneClasses, CloneClasses]:
-    """Of agents and of tasks."""
+    """Classes of equal agents and of equal tasks."""
     tasks, n = duels.ahead.shape[:2]
     if not merge:
         return singletons(n), singletons(tasks)
@@ -269,14 +275,14 @@ def _parts(duels: Duels) -> list[Floats]:
 def _shown_names(
     duels: Duels, rows: CloneClasses, columns: CloneClasses, agents: Sequence[str] | None, tasks: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Of the first agent and the first task of each class."""
+    """Names of the first agent and the first task of each class."""
     count, n = duels.ahead.shape[:2]
     all_agents, all_tasks = names_or_numbers("agents", agents, n), names_or_numbers("tasks", tasks, count)
     return [all_agents[i] for i in rows.first.tolist()], [all_tasks[i] for i in columns.first.tolist()]
 
 
 def _check_compared(duels: Duels, agents: Sequence[str], tasks: Sequence[str]) -> None:
-    """Refuses pairs not compared, and says how many, which is the first, and what else can become of them."""
+    """Raise `InputError` if a pair was not compared, with the number of such pairs, the first pair and the other policies."""
     unknown = ~duels.known
     if unknown.any():
         task, a, b = (int(i) for i in np.argwhere(unknown)[0])
@@ -287,7 +293,7 @@ def _check_compared(duels: Duels, agents: Sequence[str], tasks: Sequence[str]) -
 
 
 def _kept(duels: Duels, missing: str) -> tuple[Mask, Mask]:
-    """Agents and tasks that the policy leaves."""
+    """Masks of the agents and tasks that the policy keeps."""
     unknown = ~duels.known
     agents, tasks = np.ones(unknown.shape[1], bool), np.ones(len(unknown), bool)
     if missing == "drop_tasks":

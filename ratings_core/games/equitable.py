@@ -1,9 +1,9 @@
-"""Strategies that no independent play which treats them alike can tell apart: symmetry as the coarsest equitable partition.
+"""Classes of strategies that stay equivalent under all mixes that treat them alike: the coarsest equitable partition.
 
-Give strategies of one class equal probability in every such way: if members of a class are then always worth the same to their
-player (less what the player expects), the logit map keeps them equal, and so does every path that starts with equal probabilities.
-Worths are polynomials in the classes' probabilities, so equality at random points is equality (Schwartz 1980), and one draw refines a
-partition as looking at all payoffs would. Classes may span players: two players who can be interchanged are one.
+Let the strategies of each class have equal probability. In an equitable partition, members of a class then always have equal worth to their
+player (minus the player's expected payoff). So the logit map keeps them equal, and so does every path that starts with equal probabilities.
+Worths are polynomials in the probabilities of the classes, so worths that are equal at random points are equal everywhere (Schwartz 1980):
+one draw refines a partition as much as a comparison of all payoffs. Classes may span players: interchangeable players share classes.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from ratings_core.solution import Floats
 Labels: TypeAlias = tuple[NDArray[np.int64], ...]
 
 CLOSE: Final = 1e-9
-"""Worths nearer than this, over the player's spread of payoffs, are the same."""
+"""Worths that differ by at most this, in the player's unit of payoffs, are equal."""
 QUIET: Final = 2
-"""So many draws in a row have to split nothing."""
+"""Number of successive draws without a split after which the partition is final."""
 
 
 def equitable_classes(game: Game, start: Sequence[Floats], unit: float | Floats, seed: int = 0) -> Labels:
-    """Class of each player's strategies, numbered from 0 over all players; -1 where `start` is 0, which stays 0.
+    """Class of each player's strategies, numbered from 0 over all players; -1 where `start` is 0, because these stay 0.
 
-    start: a distribution of each player: different probabilities are different classes; unit: of payoffs, of all players or of
-    each; players of different units share no class.
+    start: a distribution per player; strategies with different probabilities are in different classes. unit: unit of payoffs, of all
+    players or of each player; players with different units share no class.
     """
     rng = np.random.default_rng(seed)
     sizes = np.cumsum(game.shape)[:-1]
@@ -46,7 +46,7 @@ def equitable_classes(game: Game, start: Sequence[Floats], unit: float | Floats,
 
 
 def _near(values: Floats, close: float) -> NDArray[np.int64]:
-    """The group of each value: sorted, a gap above `close` starts a new one."""
+    """The group of each value: in sorted order, a gap above `close` starts a new group."""
     order = np.argsort(values, kind="stable")
     groups = np.empty(len(values), np.int64)
     groups[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > close)])
@@ -58,6 +58,6 @@ def _ordered(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _first_seen(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same classes numbered in order of appearance; -1 stays."""
+    """The same classes, numbered in order of appearance; -1 stays -1."""
     names: dict[int, int] = {-1: -1}
     return np.array([names.setdefault(label, len(names) - 1) for label in labels.tolist()], np.int64)

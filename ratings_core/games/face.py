@@ -1,10 +1,10 @@
 """The strategy of largest entropy on the face of optimal strategies of one player.
 
-The face is {p on the simplex: C'p = 0, D'p >= 0}: a column of C for each opponent that some optimal strategy of the other side
-plays, a column of D for every other opponent, payoffs counted from the game's value. Given a point inside, the equalities are
-kept by moving along a basis of their null space, and a primal-dual interior point method (Boyd and Vandenberghe, Convex
-Optimization, sec. 11.7) with multipliers z >= 0 of D'p >= 0 finds the point where log p - D z has no part along the face.
-Weak duality bounds the entropy that is missing there: the program's dual is the log-sum-exp of C w + D z.
+The face is {p on the simplex: C'p = 0, D'p >= 0}. C has a column for each opponent strategy that is in some optimal strategy of the other
+side, D has a column for each other opponent strategy, and payoffs are relative to the game's value. The method starts at a point inside the
+face and moves along a basis of the null space of the equalities. A primal-dual interior point method (Boyd and Vandenberghe, Convex
+Optimization, sec. 11.7) with multipliers z >= 0 of D'p >= 0 finds the point where log p - D z has no component along the face. Weak duality
+bounds the missing entropy: the program's dual is the log-sum-exp of C w + D z.
 """
 
 from dataclasses import dataclass
@@ -18,22 +18,24 @@ from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
 
 RANK_TOLERANCE: Final = 1e-10
-"""Columns whose part outside the others' span is smaller than this, relative to the largest, count as dependent."""
+"""Columns whose component outside the span of the others is smaller than this, relative to the largest, count as dependent."""
 NOISE: Final = 1e-13
-"""What rounding may leave of a payoff that equals the value; columns below this are zero."""
+"""Bound on the rounding error of a payoff that equals the value; smaller columns count as zero."""
 FLOOR: Final = 1e-15
-"""Least probability and slack to start from: rounding may have taken them to 0 though the face has a point with more."""
+"""Smallest probability and slack at the start: rounding may have set them to 0 although the face has points with larger ones."""
 STILL: Final = 1e-15
-"""Probabilities that move less than this have arrived."""
+"""The iteration has converged if no probability changes by more than this."""
 LEAST_PRODUCT: Final = 1e-24
-"""Slack times multiplier at which the barrier is off; its effect on probabilities is at most the root of this."""
+"""Smallest target for slack times multiplier: the barrier then changes probabilities by at most the square root of this."""
 MAX_STEPS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FacePoint:
-    """strategy: (k,), positive; entropy_gap: bound on what its entropy lacks, in nats; single: the face is this point alone;
-    proven: and no strategy off the given support is in any optimal one, whatever suggested the support.
+    """A point of the face.
+
+    strategy: (k,), positive; entropy_gap: upper bound on the missing entropy, in nats; single: True if the face is this point only; proven:
+    True if, in addition, no optimal strategy plays outside the given support, however the support was chosen.
     """
 
     strategy: Floats
@@ -43,7 +45,7 @@ class FacePoint:
 
 
 def proven_point(strategy: Floats) -> FacePoint:
-    """The game's only optimal strategy, shown to be so by strict complementarity and a nonsingular support system."""
+    """The game's only optimal strategy, proven by strict complementarity and a nonsingular support system."""
     return FacePoint(strategy, single=True, proven=True)
 
 
@@ -56,8 +58,8 @@ def entropy(strategy: Floats) -> float:
 def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: Floats, deadline: Deadline = NEVER) -> FacePoint:
     """The point of largest entropy with equalities' p = 0 and inequalities' p >= 0, matrices (k, .), entries of order 1.
 
-    inside: (k,), positive, a point of the face up to rounding with none of the inequalities tight unless all its points have.
-    Whether the result is good, the deadline passed or not, is for the caller's certificate and `entropy_gap` to say.
+    inside: (k,), positive, a point of the face up to rounding. An inequality may be tight there only if it is tight on the complete face.
+    This function does not check the result, nor whether the deadline ended it early: use the caller's certificate and `entropy_gap`.
     """
     basis, along = _bases(np.column_stack([np.ones(len(inside)), equalities]))
     start = _on_equalities(inside, *basis)
@@ -67,7 +69,9 @@ def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: F
 
 
 def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-    """Bases of the range and of the null space of the transpose; the first with its triangle and the right-hand side (1, 0, 0, ...)."""
+    """Bases of the range and of the null space of the transpose. The range basis has its triangle and the
+    right-hand side (1, 0, 0, ...).
+    """
     orthogonal, triangle, order = qr(matrix, pivoting=True, check_finite=False)
     sizes = np.abs(np.diagonal(triangle))
     rank = int(np.count_nonzero(sizes > max(RANK_TOLERANCE * sizes[0], NOISE)))
@@ -77,7 +81,7 @@ def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
 
 
 def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted: Floats) -> Floats:
-    """The nearest point that meets the equalities to rounding."""
+    """The nearest point that satisfies the equalities up to rounding."""
     coordinates = solve_triangular(triangle, wanted, trans=1, check_finite=False)
     return np.asarray(point + range_basis @ (coordinates - range_basis.T @ point), np.float64)
 
@@ -107,18 +111,18 @@ def _step(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multip
     scale = 1 / np.sqrt(np.diagonal(curvature))
     try:
         coordinates = scale * cho_solve(cho_factor(curvature * np.outer(scale, scale)), scale * uphill)
-    except LinAlgError:  # binding inequalities outweigh the rest beyond double precision
+    except LinAlgError:  # binding inequalities exceed the other terms beyond double precision
         coordinates = scale * np.linalg.lstsq(curvature * np.outer(scale, scale), scale * uphill)[0]
     return along @ coordinates, coordinates
 
 
 def _within(values: Floats, step: Floats) -> float:
-    """The largest share of a step, at most 1, that leaves a hundredth of every value."""
+    """The largest fraction of a step, at most 1, that keeps at least a hundredth of every value."""
     fastest = float(np.max(-step / values, initial=0.0))
     return min(1.0, 0.99 / fastest) if fastest > 0 else 1.0
 
 
 def _entropy_gap(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats) -> float:
-    """Dual minus primal value at the multipliers that leave log p - D z its part across the face, up to a constant."""
+    """Dual minus primal value, with w such that C w + D z is log p minus `rest`, the component of log p - D z along the face."""
     rest = along @ (along.T @ np.log(strategy) - slopes.T @ multiplier)
     return abs(float(logsumexp(np.log(strategy) - rest) + strategy @ rest + slack @ multiplier))

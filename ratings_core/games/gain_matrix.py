@@ -1,7 +1,7 @@
-"""The matrix of deviation gains of a game, a row for each deviation and a column for each joint, never stored whole.
+"""The matrix of deviation gains of a game: a row per deviation and a column per joint. The complete matrix is never stored.
 
-A linear program over joint distributions needs two things of it: some columns, and, for given weights of the rows, the columns
-whose weighted gains are least (pricing, in the words of column generation). Both cost contractions of the payoffs only.
+A linear program over joint distributions needs two operations: to compute some columns, and to find the columns with the least weighted
+gains for given weights of the rows (the pricing step of column generation). Both only need contractions of the payoffs.
 """
 
 from itertools import pairwise
@@ -19,24 +19,25 @@ Ids: TypeAlias = NDArray[np.int64]
 
 
 class GainMatrix(Protocol):
-    """Deviation gains. Laws: `least` returns the least of all columns first; equal calls return equal columns."""
+    """Deviation gains of a game. Laws: `least` returns the column of least value first; equal calls return equal columns."""
 
     @property
     def rows(self) -> int:
-        """How many deviations there are."""
+        """Number of deviations."""
 
     def columns(self, ids: Ids) -> Floats:
-        """Gains at the joints `ids` (k,), each a column, (rows, k)."""
+        """Gains at the joints `ids` (k,), a column per joint, (rows, k)."""
 
     def least(self, weights: Floats, count: int) -> tuple[Ids, Floats]:
-        """Up to `count` joints of low weights @ column, the least of all first, and those values, ascending. weights: (rows,)."""
+        """Up to `count` joints with low weights @ column, and these values, ascending; the first is the minimum. weights: (rows,)."""
 
 
 class TensorGains:
-    """Of a game with stored payoffs. Rows: strategies of the first player, then of the second, ...; ids: joints in C order.
+    """Deviation gains of a game with stored payoffs.
 
-    seats: classes of interchangeable players, which share rows: the mean of their gains. Exchanging them maps the game to itself, so
-    a mean over all ways to seat them at a joint is the mean over them at the joint itself, and one way stands for all.
+    Rows: strategies of the first player, then of the second, ...; ids: joints in C order. seats: classes of interchangeable players. The
+    players of a class share rows, which hold the mean of their gains. An exchange of such players maps the game to itself. So the mean over
+    all orders of the players at a joint equals the mean over the players at that joint, and one order represents all.
     """
 
     def __init__(self, game: NormalForm, seats: CloneClasses | None = None) -> None:
@@ -49,11 +50,11 @@ class TensorGains:
 
     @property
     def rows(self) -> int:
-        """The strategies of all classes of players together."""
+        """Number of strategies of all classes of players together."""
         return int(self._rows[-1].stop)
 
     def joints(self, ids: Ids) -> Joints:
-        """The joints behind the ids, (k, N)."""
+        """The joints of the ids, (k, N)."""
         return np.column_stack(np.unravel_index(ids, self.game.shape)).astype(np.int64)
 
     def columns(self, ids: Ids) -> Floats:
@@ -66,7 +67,7 @@ class TensorGains:
         return total
 
     def least(self, weights: Floats, count: int) -> tuple[Ids, Floats]:
-        """Joints of the least weighted gains of all."""
+        """The joints with the least weighted gains."""
         total = np.zeros(self.game.shape)
         for p, tensor in enumerate(self.game.payoffs):
             seat = self._seats.member[p]
@@ -80,7 +81,9 @@ class TensorGains:
         return chosen, total.ravel()[chosen]
 
     def _other_ways(self) -> NDArray[np.bool_] | None:
-        """Joints in which an earlier of two interchangeable players has the later strategy."""
+        """Mask of joints that repeat another order of interchangeable players: an earlier player has the later strategy. None if there are
+        none.
+        """
         repeated = np.zeros(self.game.shape, bool)
         axes = np.ogrid[tuple(slice(n) for n in self.game.shape)]
         for k in range(len(self._seats)):
@@ -90,11 +93,11 @@ class TensorGains:
 
 
 class PairGains:
-    """Of two agents on a task, gains averaged over the two orders of the agents; ids: unordered pair * tasks + task.
+    """Deviation gains of an `AgentAgentTask`, averaged over the two orders of the agents; ids: unordered pair * tasks + task.
 
-    Exchanging the two players maps the game to itself, so the average over both orders of an optimal distribution is optimal and
-    joints that differ in the order alone are one column: rows are agents, then tasks. For agent m at (a, b, t) the mean of
-    both players' gains is T(m, t) - (T(a, t) + T(b, t)) / 2, for task s it is |T(a, s) - T(b, s)| - |T(a, t) - T(b, t)|.
+    An exchange of the two agents' players maps the game to itself. So the average of an optimal distribution over both orders is optimal,
+    and joints that differ only in the order share a column. Rows are agents, then tasks. For agent m at (a, b, t), the mean of both
+    players' gains is T(m, t) - (T(a, t) + T(b, t)) / 2; for task s it is |T(a, s) - T(b, s)| - |T(a, t) - T(b, t)|.
     """
 
     def __init__(self, scores: Floats) -> None:
@@ -103,7 +106,7 @@ class PairGains:
 
     @property
     def rows(self) -> int:
-        """Agents and tasks together."""
+        """Number of agents and tasks together."""
         return sum(self._scores.shape)
 
     def joints(self, ids: Ids) -> Joints:
@@ -112,7 +115,7 @@ class PairGains:
         return np.column_stack([self._first[pair], self._second[pair], task])
 
     def ids(self, joints: Joints) -> Ids:
-        """The ids of joints, whichever agent comes first, each once, ascending."""
+        """The distinct ids of joints in either order of the agents, ascending."""
         low, high = np.sort(joints[:, :2], axis=1).T
         pair = low * len(self._scores) - low * (low - 1) // 2 + high - low
         return np.unique(pair * self._scores.shape[1] + joints[:, 2]).astype(np.int64)
@@ -125,7 +128,9 @@ class PairGains:
         return np.vstack([self._scores[:, task] - here, apart - apart[task, np.arange(len(task))]])
 
     def least(self, weights: Floats, count: int) -> tuple[Ids, Floats]:
-        """The best task of each pair, and of those the least: columns of different pairs help a program more than like ones."""
+        """The joints with the least weighted gains, at most one per pair of agents: different pairs help a linear program more than similar
+        columns.
+        """
         value, task = np.empty(len(self._first)), np.empty(len(self._first), np.int64)
         agents = len(self._scores)
         _best_tasks(self._scores, weights[:agents] @ self._scores, weights[:agents].sum() / 2, weights[agents:], value, task)
@@ -135,9 +140,9 @@ class PairGains:
 
 @kernel
 def _best_tasks(scores: Floats, base: Floats, half: float, weights: Floats, value: Floats, best: Ids) -> None:
-    """For each pair of agents in the order of triu_indices its task of least weighted gains, and their value.
+    """For each pair of agents, in the order of triu_indices, the task of least weighted gains and their value.
 
-    base: what the agents' rows give on each task; half: half the sum of their weights; weights: of the tasks' rows.
+    base: (tasks,), sum over the agents' rows; half: half the sum of the agents' weights; weights: of the tasks' rows.
     """
     agents, tasks = scores.shape
     total = weights.sum()
@@ -156,6 +161,6 @@ def _best_tasks(scores: Floats, base: Floats, half: float, weights: Floats, valu
 
 
 def _lowest(values: Floats, count: int) -> Ids:
-    """Where the lowest `count` values stand, ascending, equal ones by place."""
+    """Indices of the lowest `count` values, in ascending order of value, then of index."""
     among = np.sort(np.argpartition(values, count - 1)[:count]) if count < len(values) else np.arange(len(values))
     return among[np.argsort(values[among], kind="stable")]

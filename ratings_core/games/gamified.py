@@ -1,4 +1,4 @@
-"""A game made from data, and the way back: which agent and task of the data each strategy stands for."""
+"""A game made from data, and the mapping between the data's agents and tasks and the game's strategies."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -17,8 +17,10 @@ GameT = TypeVar("GameT")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The agents or the tasks of the data in a game. at: int64 (n,), the strategy that each one is, -1 where left out, equal for
-    exact duplicates; dropped: ids left out for what was not measured; constant: ids left out because their normalisation is undefined.
+    """Mapping of the data's agents, or of its tasks, to strategies of a game.
+
+    at: int64 (n,), the strategy of each agent or task, -1 if left out, equal for exact duplicates; dropped: ids left out because of missing
+    cells; constant: ids left out because their normalisation is undefined.
     """
 
     at: Ids
@@ -27,46 +29,47 @@ class Side:
 
     @classmethod
     def of(cls, classes: CloneClasses, measured: Mask, used: Mask) -> "Side":
-        """measured, used: of the classes, kept by the policy for missing cells and by the normaliser after it."""
+        """Build a side. measured: mask of the classes kept by the policy for missing cells; used: those also kept by the normaliser."""
         at = np.where(used, np.cumsum(used) - 1, -1)[classes.member]
         dropped = ~measured[classes.member]
         return cls(at.astype(np.int64), np.flatnonzero(dropped), np.flatnonzero((at < 0) & ~dropped))
 
     @property
     def kept(self) -> Mask:
-        """True where in the game."""
+        """Mask of the agents or tasks that are in the game."""
         return np.asarray(self.at >= 0, bool)
 
     @property
     def merged(self) -> int:
-        """How many are in the game as another one's duplicate."""
+        """Number of agents or tasks in the game that are duplicates of an earlier one."""
         return int(self.kept.sum()) - int(self.at.max(initial=-1) + 1)
 
     def values(self, values: Floats, otherwise: float) -> Floats:
-        """Values of the strategies for each of the data's, `otherwise` where left out."""
+        """Map values of strategies to the data's agents or tasks, (n,); `otherwise` where left out."""
         whole = np.full(len(self.at), otherwise)
         whole[self.kept] = values[self.at[self.kept]]
         return whole
 
     def shares(self, mix: Floats) -> Floats:
-        """Probabilities of the strategies, those of duplicates split evenly; 0 where left out."""
+        """Map probabilities of strategies to the data's agents or tasks; duplicates share evenly; 0 where left out."""
         return self.values(mix / np.bincount(self.at[self.kept], minlength=len(mix)), 0.0)
 
     def in_classes(self, member: Ids) -> Ids:
-        """The class that each of the data's is in, -1 where left out. member: int64, the class of each strategy."""
+        """Class of each agent or task of the data, -1 where left out. member: int64, the class of each strategy."""
         return np.where(self.at >= 0, member[self.at], -1)
 
     def named(self, names: Names) -> Names:
-        """Of all names those of the strategies: the first of duplicates."""
+        """Names of the strategies, from the names of the data; the first duplicate names its strategy."""
         return tuple(names[i] for i in np.unique(self.at, return_index=True)[1] if self.at[i] >= 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Gamified(Generic[GameT]):
-    """A game and where its strategies stand in the data it came from.
+    """A game and the mapping between the data and its strategies.
 
-    agent_side, task_side: of the data (no tasks where there are none); normalise, missing: the policies it was made with;
-    imputed: share of the game's cells that were not measured but filled in; kappa: games that predictions counted for, 0 without.
+    agent_side, task_side: mappings of the data's agents and tasks; normalise, missing: the policies that were used; imputed: share of the
+    game's cells that were filled in because they were not measured; kappa: number of games that predictions counted for, 0 without
+    predictions.
     """
 
     game: GameT
@@ -79,12 +82,12 @@ class Gamified(Generic[GameT]):
 
     @property
     def agents(self) -> Mask:
-        """Bool over the data's agents, True where in the game."""
+        """Mask of the data's agents that are in the game."""
         return self.agent_side.kept
 
     @property
     def tasks(self) -> Mask:
-        """Bool over the data's tasks, True where in the game."""
+        """Mask of the data's tasks that are in the game."""
         return self.task_side.kept
 
     @property
@@ -99,13 +102,13 @@ class Gamified(Generic[GameT]):
 
     @property
     def constant_tasks(self) -> Ids:
-        """Ids of tasks left out because their normalisation is undefined where all agents agree."""
+        """Ids of tasks left out because all agents agree on them, which leaves their normalisation undefined."""
         return self.task_side.constant
 
     def of_agents(self, values: Floats, otherwise: float = np.nan) -> Floats:
-        """Values of the game's agents on the data's, `otherwise` where left out; duplicates have one value."""
+        """Map values of the game's agents to the data's agents; `otherwise` where left out; duplicates share a value."""
         return self.agent_side.values(values, otherwise)
 
     def of_tasks(self, values: Floats, otherwise: float = np.nan) -> Floats:
-        """Values of the game's tasks on the data's, `otherwise` where left out; duplicates have one value."""
+        """Map values of the game's tasks to the data's tasks; `otherwise` where left out; duplicates share a value."""
         return self.task_side.values(values, otherwise)

@@ -1,7 +1,7 @@
 """Games from a table of scores: agents against tasks, and agents against agents on tasks.
 
-Which cells count is said by name: a table with cells not measured is refused unless told what to drop or fill in, and what
-was dropped and filled in is part of the result. Equal rows and equal columns are one strategy unless told otherwise.
+The argument `missing` names the policy for cells that were not measured; the default refuses them. The result lists what was dropped and
+the share of cells that were filled in. By default, equal rows and equal columns are merged into one strategy.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ def agent_vs_task(
 ) -> Gamified[NormalForm]:
     """The zero-sum game in which an agent gets its score and the task loses it (Balduzzi et al. 2018, appendix D).
 
-    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: as in `games.normalise`, over the
-    agents kept; missing: with NaN cells ``refuse``, ``drop_tasks`` or ``drop_agents`` that have one, or fill in the additive
-    ``prior`` or ``zero``, as in `ScorePart.of`; merge: equal rows and equal columns are one strategy; agents, tasks: names, by
-    default numbers. Raises `InputError`.
+    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: as in `games.normalise`, over the agents
+    kept; missing: policy for NaN cells, as in `ScorePart.of`: ``refuse`` them, ``drop_tasks`` or ``drop_agents`` that have one, or fill in
+    the additive ``prior`` or ``zero``; merge: merge equal rows and equal columns; agents, tasks: names, by default numbers. Raises
+    `InputError`.
     """
     part = ScorePart.of(scores, normalise, missing, merge, agents, tasks)
     return part.gamified(NormalForm.of((part.scores, -part.scores), part.names(agents, tasks), ("agent", "task")))
@@ -50,7 +50,7 @@ def agent_vs_agent_vs_task(
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Gamified[AgentAgentTask]:
-    """The game of two agents and a task that tells them apart (Marris et al., sec. 5.2). Arguments as for `agent_vs_task`."""
+    """The game of two agents and a task that separates them (Marris et al., sec. 5.2). Arguments as for `agent_vs_task`."""
     part = ScorePart.of(scores, normalise, missing, merge, agents, tasks)
     return part.gamified(AgentAgentTask.of(part.scores, *part.names(agents, tasks)))
 
@@ -58,8 +58,9 @@ def agent_vs_agent_vs_task(
 def skill_matrix(scores: ArrayLike) -> Floats:
     """Agents and tasks as players of one antisymmetric matrix, (n + t, n + t): Balduzzi et al. 2018, sec. 3.3, equation 14.
 
-    With S the scores less their mean, s the agents' mean scores and d minus the tasks': an agent has s_a - s_b over another agent and S_at
-    over a task, a task d_t - d_u over another task. It has rank 2 exactly where S_at = s_a - d_t. scores: complete. Raises `InputError`.
+    S is the scores minus their overall mean, s the agents' means of S, and d minus the tasks' means of S. Agent a has payoff s_a - s_b
+    against agent b and S_at against task t. Task t has payoff d_t - d_u against task u. The matrix has rank 2 exactly if S_at = s_a - d_t.
+    scores: complete. Raises `InputError`.
     """
     S = _complete(scores)
     S = S - S.mean()
@@ -69,9 +70,9 @@ def skill_matrix(scores: ArrayLike) -> Floats:
 
 
 def bipartite_matrix(scores: ArrayLike) -> Floats:
-    """As `skill_matrix`, but agents meet tasks only, and scores are taken as they are: appendix D, equation 32.
+    """Like `skill_matrix`, but agents only meet tasks, and scores are not centred: appendix D, equation 32.
 
-    Its players mix agents and tasks apart from each other, which makes it the zero-sum game of `agent_vs_task` played in both roles.
+    This is the zero-sum game of `agent_vs_task` played in both roles, because its players mix agents and tasks separately.
     """
     S = _complete(scores)
     n, t = S.shape

@@ -1,9 +1,9 @@
 """The central path of a zero-sum game: a primal-dual interior point method without crossover.
 
-A strategy x and its slacks s are kept strictly positive and exactly consistent (the uniform strategy with a value lowered far
-enough is a feasible start), so the duality gap is x's and nothing else has to converge. The limit of the path is strictly
-complementary: each strategy ends either with probability or with slack, which tells the largest optimal support apart
-(Goldman and Tucker 1956; Gueler and Ye 1993). Steps are Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992).
+A strategy x and its slacks s stay strictly positive and exactly consistent. The uniform strategy with a sufficiently low value is a
+feasible start. Therefore only the duality gap has to converge. The limit of the path is strictly complementary: each strategy ends with
+either probability or slack, which identifies the largest optimal support (Goldman and Tucker 1956; Gueler and Ye 1993). Steps are
+Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992).
 """
 
 from collections.abc import Callable, Iterator
@@ -17,15 +17,15 @@ from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
 
 Direction: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-"""From the wanted change of x * s, entry by entry, to the changes of x and s that keep the point feasible."""
+"""Maps a wanted change of x * s, entry by entry, to changes of x and s that keep the point feasible."""
 
 SMALLEST_STEP: Final = 1e-9
-"""A step shorter than this has stalled: rounding, not the path, decides its direction."""
+"""Shorter steps have stalled: rounding determines their direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathPoint:
-    """A feasible point. strategy, slack: positive, one entry per pure strategy; gap: their product, 0 at an equilibrium."""
+    """A feasible point. strategy, slack: positive, one entry per pure strategy; gap: strategy @ slack, 0 at an equilibrium."""
 
     strategy: Floats
     slack: Floats
@@ -34,29 +34,29 @@ class PathPoint:
 
 
 class PathGame(Protocol):
-    """A game as the path sees it."""
+    """The operations of a game that `central_path` needs."""
 
     def start(self) -> tuple[Floats, Floats]:
         """A strictly feasible strategy and its slacks."""
 
     def newton(self, strategy: Floats, slack: Floats) -> Direction:
-        """The system of one point, factored."""
+        """Factor the Newton system at a point; the result solves it for any wanted change."""
 
 
 class SymmetricPath:
-    """A symmetric game: find p with M'p >= 0. Slack is M'p + t, where t falls to 0 and keeps sum(p) = 1 by itself."""
+    """A symmetric game: find p with M'p >= 0. The slack is M'p + t; the free variable t falls to 0 and keeps sum(p) = 1."""
 
     def __init__(self, margins: Floats) -> None:
         self._transposed = np.ascontiguousarray(margins.T)
 
     def start(self) -> tuple[Floats, Floats]:
-        """The even strategy, with t large enough for every slack to be positive."""
+        """The uniform strategy, with t large enough for every slack to be positive."""
         m = len(self._transposed)
         expected = self._transposed.mean(axis=1)
         return np.full(m, 1 / m), expected + (2 * float(np.abs(expected).max()) + 1e-3)
 
     def newton(self, strategy: Floats, slack: Floats) -> Direction:
-        """As `PathGame.newton`; one border keeps the sum."""
+        """As `PathGame.newton`; one border column keeps the sum of the strategy at 1."""
         system = self._transposed.copy(order="F")
         system[np.diag_indices_from(system)] += slack / strategy
         factors = lu_factor(system, overwrite_a=True, check_finite=False)
@@ -73,8 +73,8 @@ class SymmetricPath:
 class MatrixPath:
     """A game of rows (maximising) against columns; strategies are stacked, rows first, and so are slacks.
 
-    Both values move freely and keep each side's sum at 1. The smaller system left by eliminating the larger side was tried and
-    stalls at gaps of 1e-9 on degenerate games, too early to read the supports off.
+    Each side's value is a free variable that keeps the side's sum at 1. A smaller system without the larger side was tried: it stalls at
+    gaps of 1e-9 on degenerate games, which is too early to read off the supports.
     """
 
     def __init__(self, payoffs: Floats) -> None:
@@ -84,7 +84,7 @@ class MatrixPath:
         self._borders = np.repeat([[1.0, 0.0], [0.0, -1.0]], [r, c], axis=0)
 
     def start(self) -> tuple[Floats, Floats]:
-        """Both even strategies, with the values apart enough for every slack to be positive."""
+        """Both uniform strategies, with the two values far enough apart for every slack to be positive."""
         r, c = self._payoffs.shape
         for_row, for_column = self._payoffs.mean(axis=1), self._payoffs.mean(axis=0)
         strategy = np.concatenate([np.full(r, 1 / r), np.full(c, 1 / c)])
@@ -92,7 +92,7 @@ class MatrixPath:
         return strategy, np.concatenate([for_row.max() - for_row, for_column - for_column.min()]) + margin
 
     def newton(self, strategy: Floats, slack: Floats) -> Direction:
-        """As `PathGame.newton`; two borders keep the sums."""
+        """As `PathGame.newton`; two border columns keep the sums of both strategies at 1."""
         system = self._system.copy(order="F")
         system[np.diag_indices_from(system)] = slack / strategy
         factors = lu_factor(system, overwrite_a=True, check_finite=False)
@@ -108,7 +108,9 @@ class MatrixPath:
 
 
 def central_path(game: PathGame, *, gap: float, max_iterations: int, deadline: Deadline = NEVER) -> Iterator[PathPoint]:
-    """Points of falling duality gap, until one is at most `gap`, the steps stall, `max_iterations` were made or the deadline passed."""
+    """Points of falling duality gap. The path ends when the gap is at most `gap`, steps stall, or `max_iterations` or the deadline is
+    reached.
+    """
     strategy, slack = game.start()
     for iteration in range(max_iterations + 1):
         point = PathPoint(strategy, slack, float(strategy @ slack), iteration)
@@ -119,7 +121,7 @@ def central_path(game: PathGame, *, gap: float, max_iterations: int, deadline: D
 
 
 def _advanced(game: PathGame, strategy: Floats, slack: Floats) -> tuple[Floats, Floats] | None:
-    """The next point, or None where the arithmetic allows no further progress."""
+    """The next point, or None if rounding prevents further progress."""
     try:
         direction = game.newton(strategy, slack)
         step, slack_step = _corrected(direction, strategy, slack)
@@ -142,6 +144,6 @@ def _corrected(direction: Direction, strategy: Floats, slack: Floats) -> tuple[F
 
 
 def _reach(strategy: Floats, slack: Floats, step: Floats, slack_step: Floats) -> float:
-    """How many such steps keep both positive."""
+    """The largest multiple of the steps that keeps strategy and slack positive."""
     fastest = max(float(np.max(-step / strategy)), float(np.max(-slack_step / slack)))
     return 1 / fastest if fastest > 0 else np.inf

@@ -1,9 +1,9 @@
 """King of the hill: a prompt player looks for prompts that separate a king from a rebel (Liu et al. 2025, sec. 3.1).
 
-With u(t, a, b) by how much model a is preferred to b on prompt t, antisymmetric in the models, the king gets u(t, king, rebel), the
-prompt player |u|, and the rebel -u, but -`penalty` where it plays the king's model: so the two do not settle on one model
-with every prompt as good as any other. The rule covers copies of the king's model too (models with equal u on every
-prompt), else copying a model would give the rebel a way around it and change the game.
+u(t, a, b) is the lead of model a over model b on prompt t; it is antisymmetric in the models. The king gets u(t, king, rebel), the prompt
+player |u| and the rebel -u. The rebel gets -`penalty` if it plays the king's model. Otherwise both players could settle on one model, and
+all prompts would be equally good. The penalty also applies to copies of the king's model (models with equal u on every prompt). Otherwise a
+copy would let the rebel avoid the penalty and would change the game.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ from ratings_core.solution import Floats
 
 @dataclass(frozen=True, slots=True)
 class KingOfTheHill:
-    """The game of players ``prompt``, ``king`` and ``rebel``; one tensor is stored for its three.
+    """The game of players ``prompt``, ``king`` and ``rebel``. One tensor is stored for all three.
 
-    ahead: u, float64 (prompts, models, models), antisymmetric in the models; same: bool (models, models), True where two models
-    are equal on every prompt; penalty: what the rebel loses there.
+    ahead: u, float64 (prompts, models, models), antisymmetric in the models; same: bool (models, models), True where two models are equal
+    on every prompt; penalty: the rebel's loss at such pairs.
     """
 
     ahead: Floats
@@ -42,9 +42,9 @@ class KingOfTheHill:
         prompts: Sequence[str] | None = None,
         models: Sequence[str] | None = None,
     ) -> "KingOfTheHill":
-        """From preferences within +-1e150; penalty: 1 is the paper's, for preferences within +-1; names: numbers from 0 where not given.
+        """Build the game from preferences within +-1e150. Names are by default the numbers from 0.
 
-        Raises `InputError`.
+        penalty: the paper has 1, for preferences within +-1. Raises `InputError`.
         """
         u = _preferences(ahead)
         n = u.shape[1]
@@ -69,25 +69,25 @@ class KingOfTheHill:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many strategies each player has."""
+        """Number of strategies of each player."""
         prompts, models, _ = self.ahead.shape
         return prompts, models, models
 
     def payoffs_at(self, joints: Joints) -> Floats:
-        """What each player gets at each joint, (k, 3)."""
+        """Payoff of each player at each joint, (k, 3)."""
         prompt, king, rebel = joints.T
         ahead = self.ahead[prompt, king, rebel]
         return np.column_stack([np.abs(ahead), ahead, -ahead - self.penalty * self.same[king, rebel]])
 
     def deviations_at(self, joints: Joints) -> Iterator[Floats]:
-        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+        """For each player, the payoffs of all its strategies against the other players' strategies in each joint, (k, shape[p])."""
         prompt, king, rebel = joints.T
         yield np.abs(self.ahead[:, king, rebel].T)
         yield -self.ahead[prompt, rebel]
         yield -self.ahead[prompt, king] - self.penalty * self.same[king]
 
     def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
-        """Player by player: expected payoff of each own strategy while all others mix independently."""
+        """For each player, the expected payoff of each of its strategies while the other players mix independently."""
         prompt, king, rebel = mixes
         models = len(king)
         mean = (prompt @ self.ahead.reshape(len(prompt), -1)).reshape(models, models)
@@ -95,7 +95,7 @@ class KingOfTheHill:
         return apart, mean @ rebel, -(king @ mean) - self.penalty * (king @ self.same)
 
     def normal_form(self) -> NormalForm:
-        """The same game with its three tensors stored: for small games, and to compare with."""
+        """The same game with its three payoff tensors stored, for small games and for comparisons."""
         rebel = -self.ahead - self.penalty * self.same
         return NormalForm.of((np.abs(self.ahead), self.ahead, rebel), self.strategies, self.players)
 

@@ -1,8 +1,8 @@
-"""Which strategies some optimal strategy plays, decided by one linear program where the interior point leaves it close.
+"""Which strategies are in some optimal strategy: one linear program decides where the interior point result is too close to 0.
 
-Scaled up freely, the optimal strategies of a player are the cone {x >= 0, C'x >= 0} with C the payoffs counted from the value.
-Maximising sum(s) with 0 <= s <= min(x, 1) over the cone gives s = 1 for each strategy that can be played at all and s = 0
-for the others, so the answer is read off without a threshold on small probabilities (Freund, Roundy and Todd 1985).
+Scaled by positive factors, the optimal strategies of a player form the cone {x >= 0, C'x >= 0}, with C the payoffs minus the value.
+Maximising sum(s) with 0 <= s <= min(x, 1) over the cone gives s = 1 for each strategy that some optimal strategy plays, and s = 0 for the
+others. So no threshold on small probabilities is needed (Freund, Roundy and Todd 1985).
 """
 
 from typing import Final
@@ -16,14 +16,17 @@ from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 
 UNDECIDED: Final = 0.01
-"""s further than this from 0 and from 1 contradicts the theory: the program was not solved accurately enough."""
+"""Largest accepted distance of s from 0 or 1. In theory s is 0 or 1, so at a larger distance the program was
+not solved accurately enough.
+"""
 
 
 def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_], deadline: Deadline = NEVER) -> NDArray[np.bool_]:
-    """`sure` and those of `close` that some optimal strategy plays.
+    """Mask of the strategies in `sure` and of those in `close` that some optimal strategy plays.
 
-    advantage: C above, (strategies, opponents); sure: known to be played by some optimal strategy; all others but `close` are
-    known to be played by none. Raises `SolverError` where HiGHS does not solve the program, or not before the deadline.
+    advantage: C above, (strategies, opponents); sure: strategies that are known to be played by some optimal strategy. All strategies
+    outside `sure` and `close` are known to be played by no optimal strategy. Raises `SolverError` if HiGHS does not solve the program,
+    misses the deadline, or is not accurate enough.
     """
     ids, unclear = np.flatnonzero(sure | close), np.flatnonzero(close)
     model = _program(advantage[ids], advantage[unclear])
@@ -41,7 +44,7 @@ def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_
 
 
 def _program(free: Floats, unit: Floats) -> highspy.Highs:
-    """Variables: what x has beyond s (all of `free`), then s (of `unit`); a row per opponent."""
+    """Variables: x - s (of all of `free`), then s (of `unit`). One row per opponent."""
     model = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("primal_feasibility_tolerance", 1e-10)):
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:

@@ -1,7 +1,7 @@
-"""Games without exact clones, and what the answers for them say about the games as given.
+"""Games without exact clones, and the mapping of their solutions to the original games.
 
-A clone is a strategy that equals another for every player. Classes of clones are solved as one strategy; a class's probability is
-split evenly among its members, and its rating is theirs.
+A clone is a strategy that equals another strategy for every player. A class of clones is solved as one strategy. The class's probability is
+split evenly among its members, and each member gets the class's rating.
 """
 
 from collections.abc import Sequence
@@ -21,38 +21,38 @@ from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Floats
 
 LEAST: Final = 1e-140
-"""Difference of payoffs, above 0, that solvers can divide by twice."""
+"""Smallest positive difference of payoffs; solvers can divide by it twice without overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A game of classes. game: of each class's first member; classes: of each player's strategies."""
+    """A game of classes. game: the first member of each class; classes: classes of each player's strategies."""
 
     game: TiltedGame
     classes: tuple[CloneClasses, ...]
 
     @property
     def merged(self) -> int:
-        """How many strategies were merged into another."""
+        """Number of strategies that were merged into another one."""
         return sum(len(own.member) - len(own) for own in self.classes)
 
     def split(self, mixes: Sequence[Floats]) -> Mixes:
-        """Mixes over classes as mixes over the strategies given: even shares within a class."""
+        """Map mixes over classes to mixes over the original strategies: members of a class share evenly."""
         return tuple(split_evenly(mix, own) for mix, own in zip(mixes, self.classes, strict=True))
 
     def on_firsts(self, values: Sequence[Floats]) -> Mixes:
-        """Values of classes on their first members, 0 on the others."""
+        """Map values of classes to their first members; the other members get 0."""
         return tuple(_on_first(own, classes) for own, classes in zip(values, self.classes, strict=True))
 
     def totals(self, mixes: Sequence[Floats]) -> Mixes:
-        """Mixes over the strategies given as mixes over classes."""
+        """Map mixes over the original strategies to mixes over classes."""
         return tuple(
             np.asarray(np.bincount(own.member, mix, minlength=len(own)), np.float64) for mix, own in zip(mixes, self.classes, strict=True)
         )
 
 
 def merged(game: TiltedGame, *, merge: bool = True) -> Merged:
-    """`game` with each class of exact clones as one strategy, or, without `merge`, as it is."""
+    """`game` with each class of exact clones as one strategy; without `merge`, `game` itself."""
     classes = clones_of(game)
     if not merge or all(len(own) == len(own.member) for own in classes):
         return Merged(game, tuple(singletons(n) for n in game.shape))
@@ -61,7 +61,7 @@ def merged(game: TiltedGame, *, merge: bool = True) -> Merged:
 
 @singledispatch
 def clones_of(game: object) -> tuple[CloneClasses, ...]:
-    """Classes of strategies of each player that are equal for every player."""
+    """Classes of each player's strategies that are equal for every player."""
     raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
 
 
@@ -84,8 +84,9 @@ def _(game: AgentAgentTask) -> tuple[CloneClasses, ...]:
 
 @singledispatch
 def units_of(game: object) -> Floats:
-    """Of each player the largest difference that its own choice can make to its payoff, or a bound of it that scales alike; 1 where
-    no choice matters. (N,). Raises `InputError` where it is so small that squares of it vanish.
+    """For each player, the largest difference that its own choice can make to its payoff, or a bound that scales with it, (N,).
+
+    It is 1 for a player whose choice does not matter. Raises `InputError` if a difference is so small that its square vanishes.
     """
     raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
 
@@ -125,7 +126,7 @@ def _firsts_only(game: TiltedGame, classes: tuple[CloneClasses, ...]) -> TiltedG
 
 
 def _as_rows(tensors: Sequence[Floats], player: int) -> Floats:
-    """What every player gets with each strategy of the player, a row per strategy."""
+    """Payoffs of every player with each strategy of `player`, a row per strategy."""
     return np.hstack([np.moveaxis(tensor, player, 0).reshape(tensor.shape[player], -1) for tensor in tensors])
 
 

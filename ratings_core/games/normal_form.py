@@ -1,8 +1,8 @@
-"""Games in normal form: N players, named strategies, payoffs of every joint; and what joints and mixes are worth to deviate from.
+"""Games in normal form: N players, named strategies, a payoff of each player for every joint, and the gains of deviations.
 
-A joint is one strategy of each player, an id per player. A joint distribution is kept sparse, as equilibria found by linear
-programs have few joints. The deviation gain of strategy a' of player p under a distribution s is the sum over joints a of
-s(a) (G_p(a', a_-p) - G_p(a)); s is a coarse correlated equilibrium when no gain is positive (Moulin and Vial 1978).
+A joint has one strategy of each player and is stored as an id per player. A joint distribution is stored sparsely, because equilibria found
+by linear programs have few joints. The deviation gain of strategy a' of player p under a distribution s is the sum over joints a of s(a)
+(G_p(a', a_-p) - G_p(a)); s is a coarse correlated equilibrium if no gain is positive (Moulin and Vial 1978).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,16 @@ Names: TypeAlias = tuple[str, ...]
 
 _MOST_STRATEGIES: Final = 2**31
 LARGEST: Final = 1e150
-"""Products of larger payoffs overflow."""
+"""Largest absolute payoff; products of larger payoffs overflow."""
 SUM_TOLERANCE: Final = 1e-9
-"""How far probabilities may be from a sum of 1; they are divided by their sum."""
+"""Largest accepted distance of a sum of probabilities from 1. Accepted probabilities are divided by their sum."""
 
 
 class Game(Protocol):
     """A game of N players that may be too large to store.
 
-    Laws: shape[p] = len(strategies[p]) >= 1; payoffs and deviations are of the same game: deviations_at(a)[p][k, a_p] is
-    payoffs_at(a)[k, p]; calls change nothing.
+    Laws: shape[p] = len(strategies[p]) >= 1; payoffs and deviations agree: deviations_at(a)[p][k, a_p] is payoffs_at(a)[k, p]; calls have
+    no side effects.
     """
 
     @property
@@ -43,16 +43,16 @@ class Game(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many strategies each player has."""
+        """Number of strategies of each player."""
 
     def payoffs_at(self, joints: Joints) -> Floats:
-        """What each player gets at each joint: joints (k, N) to payoffs (k, N)."""
+        """Payoff of each player at each joint: joints (k, N) to payoffs (k, N)."""
 
     def deviations_at(self, joints: Joints) -> Iterator[Floats]:
-        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+        """For each player, the payoffs of all its strategies against the other players' strategies in each joint, (k, shape[p])."""
 
     def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
-        """Player by player: what each own strategy gets in expectation while all others mix independently, (shape[p],)."""
+        """For each player, the expected payoff of each of its strategies while the other players mix independently, (shape[p],)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,9 @@ class JointDistribution:
 
     @classmethod
     def of(cls, joints: ArrayLike, probability: ArrayLike, shape: tuple[int, ...]) -> "JointDistribution":
-        """Checked against a game's shape; equal joints are added up, joints of probability 0 left out, ids in order."""
+        """Build a distribution for a game's shape. Equal joints are added up, joints of probability 0 left out, ids sorted. Raises
+        `InputError`.
+        """
         sizes = accepted_shape(shape)
         ids = _ids_of("joints", joints, sizes)
         shares = checks.finite("probability", probability)
@@ -77,7 +79,7 @@ class JointDistribution:
 
     @classmethod
     def from_dense(cls, probability: ArrayLike) -> "JointDistribution":
-        """From a probability for every joint, of the game's shape."""
+        """Build a distribution from a tensor of the game's shape, with a probability for every joint. Raises `InputError`."""
         dense = checks.finite("probability", probability)
         if dense.ndim < 2 or not dense.size:
             raise InputError("probability", dense.shape, "must have an axis for each of at least two players")
@@ -86,13 +88,13 @@ class JointDistribution:
         return cls(_unravelled(flat, dense.shape), dense.ravel()[flat] / dense.sum())
 
     def marginal(self, player: int, strategies: int) -> Floats:
-        """How often the player plays each of its strategies, (strategies,)."""
+        """Probability of each of the player's strategies, (strategies,)."""
         return np.asarray(np.bincount(self.joints[:, player], self.probability, minlength=strategies), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class NormalForm:
-    """A game whose payoffs are stored. payoffs: for each player a float64 tensor with an axis per player, higher is better."""
+    """A game with stored payoffs. payoffs: for each player a float64 tensor with an axis per player, higher is better."""
 
     payoffs: tuple[Floats, ...]
     strategies: tuple[Names, ...]
@@ -119,53 +121,53 @@ class NormalForm:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many strategies each player has."""
+        """Number of strategies of each player."""
         return self.payoffs[0].shape
 
     def payoffs_at(self, joints: Joints) -> Floats:
-        """What each player gets at each joint, (k, N)."""
+        """Payoff of each player at each joint, (k, N)."""
         return np.column_stack([tensor[tuple(joints.T)] for tensor in self.payoffs])
 
     def deviations_at(self, joints: Joints) -> Iterator[Floats]:
-        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+        """For each player, the payoffs of all its strategies against the other players' strategies in each joint, (k, shape[p])."""
         for p, tensor in enumerate(self.payoffs):
             others = tuple(np.delete(joints, p, axis=1).T)
             yield np.asarray(np.moveaxis(tensor, p, -1)[others], np.float64)
 
     def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
-        """Player by player: expected payoff of each own strategy while all others mix independently."""
+        """For each player, the expected payoff of each of its strategies while the other players mix independently."""
         return tuple(_contracted(tensor, mixes, p) for p, tensor in enumerate(self.payoffs))
 
 
 def accepted_game(game: object) -> Game:
-    """`game` where it is one. Raises `InputError`."""
+    """Return `game` if it is a `Game`. Raises `InputError`."""
     if isinstance(game, type) or not hasattr(game, "payoffs_against"):
         raise InputError("game", type(game).__name__, "must be a Game, such as a NormalForm")
     return cast("Game", game)
 
 
 def accepted_play(game: Game, play: object) -> JointDistribution:
-    """`play` where it is a distribution over joints of `game`. Raises `InputError`."""
+    """Return `play` if it is a distribution over joints of `game`. Raises `InputError`."""
     given = checks.instance("play", play, JointDistribution)
     _ids_of("joints", given.joints, game.shape)
     return given
 
 
 def deviation_gains(game: Game, play: JointDistribution) -> tuple[Floats, ...]:
-    """For each player what each strategy gains when its player always deviates to it, (shape[p],). Raises `InputError`."""
+    """For each player, the gain of each strategy if the player always deviates to it, (shape[p],). Raises `InputError`."""
     game, play = accepted_game(game), accepted_play(game, play)
     here = play.probability @ game.payoffs_at(play.joints)
     return tuple(play.probability @ there - here[p] for p, there in enumerate(game.deviations_at(play.joints)))
 
 
 def expected_payoffs(game: Game, play: JointDistribution) -> Floats:
-    """What each player gets in expectation, (N,). Raises `InputError`."""
+    """Expected payoff of each player, (N,). Raises `InputError`."""
     game, play = accepted_game(game), accepted_play(game, play)
     return np.asarray(play.probability @ game.payoffs_at(play.joints), np.float64)
 
 
 def regrets(game: Game, play: JointDistribution) -> Floats:
-    """For each player the best deviation gain, at least 0, (N,)."""
+    """For each player, the best deviation gain, at least 0, (N,)."""
     return np.array([max(0.0, float(gains.max())) for gains in deviation_gains(game, play)])
 
 
@@ -175,19 +177,19 @@ def cce_gap(game: Game, play: JointDistribution) -> float:
 
 
 def mix_regrets(game: Game, mixes: Sequence[ArrayLike]) -> Floats:
-    """For each player the best deviation gain while all mix independently: all 0 exactly in Nash equilibria, (N,)."""
+    """For each player, the best deviation gain while all players mix independently, (N,). All are 0 exactly in Nash equilibria."""
     accepted = accepted_mixes(mixes, accepted_game(game).shape)
     against = game.payoffs_against(accepted)
     return np.array([max(0.0, float(worth.max() - mix @ worth)) for worth, mix in zip(against, accepted, strict=True)])
 
 
 def uniform_mixes(shape: tuple[int, ...]) -> tuple[Floats, ...]:
-    """Every strategy of a player equally often; against it strategies are worth their uniform ratings. Raises `InputError`."""
+    """The uniform mix of each player. Payoffs against these mixes are the uniform ratings. Raises `InputError`."""
     return tuple(np.full(n, 1.0 / n) for n in accepted_shape(shape))
 
 
 def accepted_shape(shape: object) -> tuple[int, ...]:
-    """How many strategies each of at least two players has. Raises `InputError`."""
+    """Number of strategies of each player, of at least two players. Raises `InputError`."""
     sizes = checks.sequence("shape", shape)
     if len(sizes) < 2:
         raise InputError("shape", shape, "must have a number of strategies for each of at least two players")
@@ -208,7 +210,7 @@ def accepted_mixes(mixes: Sequence[ArrayLike], shape: tuple[int, ...]) -> tuple[
 
 
 def names_or_numbers(argument: str, names: Sequence[str] | None, n: int) -> Names:
-    """`names`, n different ones, or the numbers from 0 where there are none. Raises `InputError`."""
+    """`names`, checked to be n different texts, or the numbers from 0 if `names` is None. Raises `InputError`."""
     if names is None:
         return tuple(map(str, range(n)))
     given = [name.item() if isinstance(name, np.generic) else name for name in checks.sequence(argument, names)]

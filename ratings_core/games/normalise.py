@@ -1,9 +1,9 @@
-"""Normalisers: how scores of a task are put on a scale that compares with other tasks'.
+"""Normalisers: they map the scores of a task to a scale that is comparable across tasks.
 
-``none`` takes scores as one common unit. ``minmax`` maps a task's scores to 0..1. ``z`` subtracts their mean and divides by their
-standard deviation. ``rank`` is the place among the distinct scores, 0 the lowest and 1 the highest. ``winrate`` is the share of the
-other agents that score lower, ties half. All but ``none`` depend on who else was measured; on exact duplicates only z and
-winrate do, which is why those are merged before.
+``none`` keeps the scores, which share a unit. ``minmax`` maps a task's scores to 0..1. ``z`` subtracts their mean and divides by their
+standard deviation. ``rank`` is the position among the distinct scores, 0 the lowest and 1 the highest. ``winrate`` is the share of the
+other agents that score lower, with ties as half. All except ``none`` depend on which other agents were measured. Only ``z`` and ``winrate``
+depend on exact duplicates, so duplicates are merged before.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,10 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 def normalised(scores: Floats, normalise: str) -> tuple[Floats, Mask]:
-    """Scores (agents, tasks), NaN where not measured, of the tasks on which `normalise` is defined, and which those are.
+    """Normalised scores of the tasks on which `normalise` is defined, and the mask of these tasks.
 
-    min-max, z and rank are undefined where all agents agree. Raises `InputError` where that is every task, or for another word.
+    scores: (agents, tasks), NaN where not measured. ``minmax``, ``z`` and ``rank`` are undefined on a task if all agents agree on it.
+    Raises `InputError` if no task is left, or if `normalise` is unknown.
     """
     checks.choice("normalise", normalise, tuple(_NORMALISERS))
     if normalise in ("none", "winrate"):
@@ -41,7 +42,7 @@ def _min_max(scores: Floats) -> Floats:
 
 
 def _z(scores: Floats) -> Floats:
-    above = scores - np.nanmin(scores, axis=0)  # far from 0 only differences keep their digits
+    above = scores - np.nanmin(scores, axis=0)  # the mean of scores far from 0 would lose digits
     return np.asarray((above - np.nanmean(above, axis=0)) / np.nanstd(above, axis=0), np.float64)
 
 

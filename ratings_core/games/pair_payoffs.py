@@ -1,6 +1,6 @@
-"""What a player's strategies are worth against one other player's while all others mix: how equilibria move when mixes do.
+"""Payoffs of each player against each other player while the rest mix: how expected payoffs change with the mixes.
 
-D_pq(a, b) is the expected payoff of player p at its strategy a and q's strategy b; a payoff against all mixes is D_pq times q's mix.
+D_pq(a, b) is the expected payoff of player p at its strategy a and q's strategy b. D_pq times q's mix is p's payoff against all mixes.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from ratings_core.solution import Floats
 
 @dataclass(frozen=True, slots=True)
 class PairPayoffs:
-    """worth: of each player's strategies against all mixes; pairs: D_pq for players p != q, (shape[p], shape[q])."""
+    """Expected payoffs. worth: of each player's strategies against all mixes; pairs: D_pq for players p != q, (shape[p], shape[q])."""
 
     worth: Mixes
     pairs: dict[tuple[int, int], Floats]
@@ -27,7 +27,7 @@ class PairPayoffs:
 
 @singledispatch
 def pair_payoffs(game: object, mixes: Mixes) -> PairPayoffs:
-    """Payoffs of all pairs of players while all mix independently."""
+    """Expected payoffs of all pairs of players while all players mix independently."""
     raise InputError("game", type(game).__name__, f"must be a NormalForm, a KingOfTheHill or an AgentAgentTask ({len(mixes)} mixes)")
 
 
@@ -49,7 +49,7 @@ def _(game: AgentAgentTask, mixes: Mixes) -> PairPayoffs:
 
 
 def _contracted(tensor: Floats, mixes: Mixes, p: int, q: int) -> Floats:
-    """Over all players but p and q, rows p."""
+    """Contract over all players except p and q; rows are p's strategies."""
     for other in reversed(range(tensor.ndim)):
         if other not in (p, q):
             tensor = np.asarray(np.tensordot(tensor, mixes[other], axes=(other, 0)), np.float64)

@@ -1,8 +1,8 @@
-"""What two players on a task are worth to each other, a task at a time: the contractions behind large three-player games.
+"""Contractions for large games of two players and a task player, computed task by task.
 
-Agents i and j meet on task t with u_t(i, j), antisymmetric. The first player gets u_t(i, j), the second -u_t(i, j), less a penalty
-where the two are marked the same, and the task player |u_t(i, j)|. u comes from a stored tensor (`KingOfTheHill`) or from a table as
-T(i, t) - T(j, t) (`AgentAgentTask`): then no cube is ever stored. All passes run task by task, in order, on one buffer.
+Agents i and j meet on task t with u_t(i, j), antisymmetric. The first player gets u_t(i, j). The second player gets -u_t(i, j), minus a
+penalty if the pair is marked as the same. The task player gets |u_t(i, j)|. u comes from a stored tensor (`KingOfTheHill`) or from a table
+as T(i, t) - T(j, t) (`AgentAgentTask`), so that no tensor is stored. All passes process the tasks in order and share one buffer.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ratings_core.kernels.compile import inlined, reducing, reducing_inlined
 from ratings_core.solution import Floats
 
 LOWEST: Final = -700.0
-"""Log weights this far below the largest count as this: below it powers of e are subnormal."""
+"""Lower bound for log weights relative to the largest; lower ones are raised to it, because e^x would be subnormal."""
 _LOG2_E: Final = 1 / float(np.log(2))
 _LN2_HIGH: Final = float.fromhex("0x1.62e42fefa2000p-1")
 _LN2_LOW: Final = float.fromhex("0x1.9ef35793c7673p-41")
@@ -25,7 +25,7 @@ _TO_WHOLE: Final = 1.5 * 2.0**52
 
 @dataclass(frozen=True, slots=True)
 class PairSlabs:
-    """tensor: (tasks, n, n), or table: (tasks, n), the other one empty; lost: (n, n), what the second player loses at each pair."""
+    """Stored u: tensor (tasks, n, n) or table (tasks, n), the other one is empty. lost: (n, n), the second player's loss at each pair."""
 
     tensor: Floats
     table: Floats
@@ -33,12 +33,12 @@ class PairSlabs:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self.tensor) or len(self.table)
 
     @property
     def agents(self) -> int:
-        """How many strategies the first and the second player have."""
+        """Number of strategies of the first player, and also of the second."""
         return len(self.lost)
 
     def slab(self, task: int) -> Floats:
@@ -56,10 +56,10 @@ def slabs_of(game: KingOfTheHill | AgentAgentTask) -> PairSlabs:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Sums over all joints of w(t, i, j) = exp(log weight). shift: of the logs, the sums are times e^shift; total: of w.
+    """Sums over all joints of w(t, i, j) = exp(log weight - shift).
 
-    task, first, second: marginals; payoffs: of the task player, first and second, times w; worth_*: what each strategy would get
-    against w of the others.
+    shift: the largest log weight; total: sum of w; task, first, second: marginals of w; payoffs: sums of w times the payoff of the task
+    player, first and second; worth_*: for each strategy, the sum of w times its payoff against the others.
     """
 
     shift: float
@@ -89,7 +89,7 @@ def weighed(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: 
 
 
 def log_weights(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: tuple[Floats, Floats, Floats], tasks: slice) -> Floats:
-    """The log weights of `weighed` on some tasks, (tasks, n, n), without shift."""
+    """The log weights of `weighed` on some tasks, (tasks, n, n), without subtracting the shift."""
     base, slopes = _base(slabs, logs, multipliers), _slopes(multipliers)
     chosen = range(slabs.tasks)[tasks]
     found = np.empty((len(chosen), *base.shape))
@@ -106,7 +106,7 @@ def _slopes(multipliers: tuple[Floats, Floats, Floats]) -> Floats:
 
 
 def _base(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: tuple[Floats, Floats, Floats]) -> Floats:
-    """The part of the log weights that no task changes, (n, n)."""
+    """The part of the log weights that is equal on all tasks, (n, n)."""
     deviations = np.zeros_like(slabs.lost)
     _mean_distance(slabs.tensor, slabs.table, multipliers[0], deviations)
     second = multipliers[2]
@@ -129,7 +129,7 @@ def _fill(tensor: Floats, table: Floats, task: int, u: Floats) -> None:
 
 @inlined
 def _exp_below(x: float) -> float:
-    """e^x for x <= 0, at least e^LOWEST, to 2 ulp: no branch and no table, so that loops of it become vector instructions."""
+    """e^x for x <= 0, at least e^LOWEST, to 2 ulp. Without branches and tables, so that loops over it become vector instructions."""
     x = max(x, LOWEST)
     shifted = x * _LOG2_E + _TO_WHOLE
     whole = shifted - _TO_WHOLE
@@ -158,7 +158,7 @@ def _weigh(
     sums: Floats,
     payoffs: Floats,
 ) -> tuple[float, float]:
-    """One pass over all joints; where a task's largest log weight passes the shift, what was summed so far is scaled down.
+    """One pass over all joints. If a task's largest log weight exceeds the shift, the shift rises and the sums so far are scaled down.
 
     sums: rows are marginals of first and second, worth of first and second; multipliers: of first and second.
     """
@@ -186,7 +186,7 @@ def _weigh(
 
 @reducing_inlined
 def _log_slab(u: Floats, base: Floats, log_task: float, multipliers: Floats, slopes: Floats, near: Floats, w: Floats) -> float:
-    """Log weights of a task into w, and the largest; near: scratch."""
+    """Write the log weights of a task to w and return the largest. near: scratch."""
     n = len(base)
     for i in range(n):
         one, other = 0.0, 0.0
@@ -207,7 +207,7 @@ def _log_slab(u: Floats, base: Floats, log_task: float, multipliers: Floats, slo
 
 @reducing_inlined
 def _add_slab(u: Floats, w: Floats, lost: Floats, near: Floats, pair: Floats, sums: Floats, payoffs: Floats) -> float:
-    """Adds a task's weights to all sums, and returns theirs; near: scratch, becomes their row and column sums."""
+    """Add a task's weights to all sums and return the total of the weights. near: scratch, overwritten with row and column sums."""
     n = len(w)
     near[1, :] = 0.0
     total = 0.0
@@ -239,7 +239,7 @@ def _add_slab(u: Floats, w: Floats, lost: Floats, near: Floats, pair: Floats, su
 
 @reducing
 def _mean_distance(tensor: Floats, table: Floats, weights: Floats, out: Floats) -> None:
-    """sum_t weights(t) |u_t|, added to out; tasks of weight 0 are not looked at."""
+    """Add sum_t weights(t) |u_t| to out. Tasks of weight 0 are skipped."""
     n = len(out)
     u = np.empty((n, n))
     for t in range(len(weights)):
@@ -252,7 +252,7 @@ def _mean_distance(tensor: Floats, table: Floats, weights: Floats, out: Floats) 
 
 @reducing
 def _distances(tensor: Floats, table: Floats, pair: Floats, out: Floats) -> None:
-    """For each task the sum of |u_t| times pair."""
+    """For each task, the sum over pairs of |u_t| times pair."""
     n = len(pair)
     u, row = np.empty((n, n)), np.empty(n)
     for t in range(len(out)):
@@ -267,9 +267,10 @@ def _distances(tensor: Floats, table: Floats, pair: Floats, out: Floats) -> None
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Of mixes x of the first player, y of the second and z of tasks. apart_first: sum_j |u_t(i, j)| y(j), (tasks, n);
-    apart_second: sum_i x(i) |u_t(i, j)|; ahead_first: sum_j u_t(i, j) y(j); ahead_second: -sum_i x(i) u_t(i, j);
-    mean: sum_t z(t) u_t, (n, n).
+    """Contractions with mixes x of the first player, y of the second and z of the task player.
+
+    apart_first: sum_j |u_t(i, j)| y(j), (tasks, n); apart_second: sum_i x(i) |u_t(i, j)|; ahead_first: sum_j u_t(i, j) y(j); ahead_second:
+    -sum_i x(i) u_t(i, j); mean: sum_t z(t) u_t, (n, n).
     """
 
     apart_first: Floats
@@ -280,7 +281,7 @@ class Paired:
 
 
 def paired(slabs: PairSlabs, task: Floats, first: Floats, second: Floats) -> Paired:
-    """One pass over all tasks."""
+    """Contractions in one pass over all tasks. task, first, second: the mixes z, x and y."""
     on_tasks, mean = np.zeros((4, slabs.tasks, slabs.agents)), np.zeros_like(slabs.lost)
     _pair_up(slabs.tensor, slabs.table, task, first, second, on_tasks, mean)
     return Paired(on_tasks[0], on_tasks[1], on_tasks[2], on_tasks[3], mean)

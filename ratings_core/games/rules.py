@@ -1,4 +1,4 @@
-"""The arguments that all methods on zero-sum games take, checked in one place, and the error where an answer is not certain."""
+"""The options of all methods on zero-sum games, and the error for answers that miss the tolerance."""
 
 import math
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ PathOptionsT_co = TypeVar("PathOptionsT_co", bound=PathOptions, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Rules(Generic[PathOptionsT_co]):
-    """Options of a solve, and the deadline that began with it."""
+    """Options of a solve, and its deadline, which counts from the start of the solve."""
 
     options: PathOptionsT_co
     deadline: Deadline
 
 
 def begin(options: PathOptionsT) -> Rules[PathOptionsT]:
-    """The rules of a solve that begins now."""
+    """The rules of a solve that starts at this call."""
     return Rules(options, Deadline.within(options.max_seconds))
 
 
@@ -54,7 +54,8 @@ def classes_by(options: ZeroSumOptions, rows: Floats) -> CloneClasses:
 
 
 def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> SolutionT:
-    """`found` where its status allows it. what: the method's answer, data: what it was made of, for the error's text.
+    """Return `found` if it is optimal or if approximate answers are accepted. what: name of the answer, data: its input, for the error's
+    text.
 
     Raises `SolverError`, which carries `found`.
     """
@@ -68,7 +69,7 @@ def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> S
 
 
 def _shortfall(found: Solution) -> str:
-    """What it was judged by."""
+    """The certificate of a solution, and its gaps, as text."""
     gaps = [f"{found.certificate.kind} {found.certificate.value:.3g}"]
     if "support_gap" in found.stats:
         gaps += [f"support gap {found.stats['support_gap']:.3g}", f"entropy gap {found.stats['entropy_gap']:.3g} nats"]

@@ -1,7 +1,7 @@
-"""From a table of scores with cells not measured to the complete, normalised table that a game is made of.
+"""Turns a score table with missing cells into the complete, normalised table of a game.
 
-Duplicates are merged first, then agents or tasks dropped, then scores normalised, then what is left open is filled in: every
-later step would see how often something was copied.
+The steps are: merge duplicates, drop agents or tasks, normalise scores, fill in missing cells. Duplicates are merged first, because all
+other steps depend on the number of copies.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,15 @@ from ratings_core.solution import Floats
 
 Missing: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
 _FIT: Final = 1e-13
-"""Tolerance of the additive fit, relative."""
+"""Relative tolerance of the additive fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """scores: complete and normalised, (agents, tasks) of the sides; imputed: share of its cells that were filled in."""
+    """The part of a score table that a game is made of.
+
+    scores: complete and normalised, (agents, tasks) of the sides; imputed: share of its cells that were filled in.
+    """
 
     scores: Floats
     agent_side: Side
@@ -48,11 +51,12 @@ class ScorePart:
         agents: Sequence[str] | None = None,
         tasks: Sequence[str] | None = None,
     ) -> "ScorePart":
-        """The part of `scores` (agents, tasks), NaN where not measured, that `missing` leaves.
+        """The part of `scores` (agents, tasks), NaN where not measured, that the policy `missing` keeps.
 
-        missing: ``refuse`` NaN; ``drop_tasks``, ``drop_agents``: every one that has a NaN; ``prior``: fill in the agent's skill less the
-        task's difficulty, by least squares over the measured cells (Balduzzi et al. 2018, sec. 3.3); ``zero``: fill in 0, both after
-        normalising; merge: equal rows and equal columns are one; agents, tasks: names for errors, by default numbers. Raises `InputError`.
+        missing: ``refuse`` raises an error for NaN; ``drop_tasks`` and ``drop_agents`` drop every task or agent with a NaN; ``prior`` fills
+        in the agent's skill minus the task's difficulty, by least squares over the measured cells (Balduzzi et al. 2018, sec. 3.3);
+        ``zero`` fills in 0. Cells are filled in after normalising. merge: merge equal rows and equal columns; agents, tasks: names for
+        errors, by default numbers. Raises `InputError`.
         """
         given = _matrix(scores)
         checks.switch("merge", merge)
@@ -67,13 +71,13 @@ class ScorePart:
         return cls(_filled(normal, missing), *sides, normalise, missing, float(np.isnan(normal).mean()))
 
     def names(self, agents: Sequence[str] | None, tasks: Sequence[str] | None) -> tuple[Names, Names]:
-        """Names of the game's agents and tasks, from those of the data."""
+        """Names of the game's agents and tasks, selected from the data's names."""
         rows = names_or_numbers("agents", agents, len(self.agent_side.at))
         columns = names_or_numbers("tasks", tasks, len(self.task_side.at))
         return self.agent_side.named(rows), self.task_side.named(columns)
 
     def gamified(self, game: GameT) -> Gamified[GameT]:
-        """`game`, made of this part."""
+        """`game` with the sides and policies of this part."""
         return Gamified(game, self.agent_side, self.task_side, self.normalise, self.missing, self.imputed)
 
 
@@ -103,7 +107,7 @@ def _check_policy(scores: Floats, missing: str, agents: Sequence[str] | None, ta
 
 
 def _kept(scores: Floats, missing: str) -> tuple[Mask, Mask]:
-    """Agents and tasks that the policy leaves."""
+    """Masks of the agents and tasks that the policy keeps."""
     absent = np.isnan(scores)
     agents = ~absent.any(axis=1) if missing == "drop_agents" else np.ones(len(scores), bool)
     tasks = ~absent.any(axis=0) if missing == "drop_tasks" else np.ones(scores.shape[1], bool)
@@ -121,7 +125,7 @@ def _filled(scores: Floats, missing: str) -> Floats:
 
 
 def _additive(scores: Floats, absent: Mask) -> Floats:
-    """Skill of the row less difficulty of the column, (agents, tasks)."""
+    """Skill of the row minus difficulty of the column, fitted by least squares, (agents, tasks)."""
     n, t = scores.shape
     row, column = np.nonzero(~absent)
     if connected_components(sparse.coo_array((np.ones(len(row)), (row, n + column)), (n + t, n + t)), directed=False)[0] > 1:

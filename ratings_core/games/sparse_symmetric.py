@@ -1,8 +1,8 @@
-"""Some optimal strategy of a large symmetric game whose payoffs are mostly 0, with its certificate.
+"""An optimal strategy of a large symmetric game whose payoffs are mostly 0, with its certificate.
 
-The program is to find p >= 0 of sum 1 with M'p >= 0. First-order steps (PDLP; Applegate et al. 2021) need only products with M
-and end within seconds where tens of thousands of agents met a few dozen others each; where they stop short, HiGHS's interior
-point tries. Neither is taken at its word: what counts is M'p, recomputed from the margins.
+The program is to find p >= 0 of sum 1 with M'p >= 0. The first-order solver (PDLP; Applegate et al. 2021) only multiplies by M. It ends
+within seconds for tens of thousands of agents that each met a few dozen others. If it misses the tolerance, HiGHS's interior point solver
+runs. The certificate does not rely on the solvers: M'p is recomputed from the margins.
 """
 
 from dataclasses import dataclass, field
@@ -19,19 +19,23 @@ from ratings_core.games.zero_sum import solve_symmetric
 from ratings_core.solution import Floats
 
 DENSE_AGENTS: Final = 2_000
-"""Games up to this size are solved dense: some seconds at most, of largest entropy, and often proven to have no other answer."""
+"""Games up to this size are solved dense. That takes some seconds at most, gives the largest entropy, and
+often proves the answer unique.
+"""
 DENSE_SHARE: Final = 0.02
 MOST_DENSE: Final = 5_000
-"""So are games up to this size of which that share of the entries is not 0: sparse factors would fill up."""
+"""Games up to this size are solved dense, too, if more than `DENSE_SHARE` of their entries are not 0: sparse factors would fill up."""
 FIRST_ORDER_STEPS: Final = 10_000
 NEGLIGIBLE: Final = 1e-12
-"""Probabilities below it are what an interior point leaves of 0."""
+"""Lower probabilities are set to 0, because an interior point solver leaves such values for 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSolution:
-    """strategy: (m,), >= 0, sums to 1; exploitability: -(least entry of M'p), at least 0, over the largest |M|; unique: True where
-    proven the only optimal strategy; stats: ``iterations`` and which solver's answer it is (``dense``, ``first_order``, ``interior``).
+    """A strategy and its certificate.
+
+    strategy: (m,), >= 0, sums to 1; exploitability: -(least entry of M'p), at least 0, over the largest |M|; unique: True if proven to be
+    the only optimal strategy; stats: ``iterations`` and the solver of the answer (``dense``, ``first_order`` or ``interior``).
     """
 
     strategy: Floats
@@ -41,10 +45,11 @@ class SparseSolution:
 
 
 def some_optimal_strategy(margins: Sparse, *, tolerance: float, max_iterations: int) -> SparseSolution:
-    """An optimal strategy of the symmetric game `margins`, antisymmetric CSR (m, m): the best found where none is good enough.
+    """An optimal strategy of the symmetric game `margins`, antisymmetric CSR (m, m), or the best strategy if no solver reaches the
+    tolerance.
 
-    tolerance: the exploitability at which the search ends; max_iterations: of an interior point. Raises `SolverError` where no
-    solver gives any strategy.
+    tolerance: the exploitability at which the search ends; max_iterations: of an interior point solver. Raises `SolverError` if no solver
+    returns a strategy.
     """
     m = margins.shape[0]
     if m <= DENSE_AGENTS or (m <= MOST_DENSE and margins.nnz > DENSE_SHARE * m * m):
@@ -73,7 +78,7 @@ def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> Spars
 
 
 def _solved(scaled: Sparse, total: float, name: str, solver: str, limit: dict[str, int]) -> SparseSolution | None:
-    """None where the solver leaves no strategy; whatever it leaves is judged by the margins."""
+    """Run a solver. None if it returns no strategy. The exploitability is computed from the margins, not from the solver's status."""
     model = _model({"solver": solver, "run_crossover": "off", **limit})
     if model.passModel(_program(scaled, total)) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refuses the program of a lottery; check that margins are finite and below 1e15")
@@ -99,11 +104,11 @@ def _model(options: dict[str, str | int]) -> highspy.Highs:
 
 
 def _program(scaled: Sparse, total: float) -> highspy.HighsLp:
-    """A column per agent: its margins over the others, and 1/total in the row that sums to 1; unknowns are probabilities times `total`.
+    """The linear program, with probabilities times `total` as unknowns: a row per opponent, and a row with 1/total that keeps the sum at 1.
 
-    The interior point's residuals are of the size of its tolerance whatever the unknowns' size. Probabilities of thousands of agents
-    are as small as its residuals get (it ended at 1e-8 of the margins at 17,000 agents), unknowns of about 1 are not (below 1e-15).
-    First-order steps have the longer way to go then, and more to do than they can.
+    The interior point solver's residuals are about its tolerance, independent of the size of the unknowns. Probabilities of thousands of
+    agents are as small as these residuals: the solver ended at 1e-8 of the margins with 17,000 agents. With unknowns of about 1 it ends
+    below 1e-15. The first-order solver uses `total` = 1, because larger unknowns take more steps than its limit.
     """
     m = scaled.shape[0]
     lp = highspy.HighsLp()

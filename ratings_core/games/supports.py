@@ -1,4 +1,4 @@
-"""Supports: read off a point of the central path, proven by linear algebra, enlarged from candidates to the whole game."""
+"""Supports: read off a point of the central path, proven by linear algebra, extended from candidates to the complete game."""
 
 from typing import Final, TypeAlias, TypeVar
 
@@ -15,23 +15,28 @@ Indices: TypeAlias = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 WELL_POSED: Final = 1e-12
-"""Reciprocal condition below which a support system is treated as singular and uniqueness is not claimed."""
+"""Support systems with a lower reciprocal condition number count as singular; uniqueness is then not claimed."""
 CANDIDATES: Final = 96
 """Games with more than twice this many columns are first solved on this many of them."""
 
 
 def played(strategy: Floats, slack: Floats) -> Mask:
-    """Where probability (against the even share) outweighs slack, as one of the two vanishes along the path; never empty."""
+    """Mask of strategies whose probability, relative to the uniform share, exceeds their slack; one of the two vanishes along the path.
+
+    At least one strategy is in the mask.
+    """
     return np.asarray((strategy * len(strategy) > slack) | (strategy == strategy.max()), bool)
 
 
 def unclear(strategy: Floats, slack: Floats, close: float) -> Mask:
-    """Where neither probability nor slack is clear of 0."""
+    """Mask of strategies whose probability and slack are both below `close`."""
     return np.asarray(np.maximum(strategy * len(strategy), slack) < close, bool)
 
 
 def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mask:
-    """Which of n strategies an earlier mix (m,) played. member: (m,), the strategy of each entry, -1 for none. Raises `InputError`."""
+    """Mask of n strategies: True for those in an earlier mix (m,). member: (m,), the strategy of each entry, -1 for none. Raises
+    `InputError`.
+    """
     given = checks.finite(argument, mix)
     if given.shape != member.shape:
         raise InputError(argument, given.shape, f"must be of shape {member.shape}")
@@ -40,11 +45,11 @@ def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mas
     return found
 
 
-# The only equilibrium
+# Proofs that an equilibrium is the only one
 
 
 def only_symmetric(M: Floats, support: Mask) -> Floats | None:
-    """The optimal strategy on `support`, where that is proven to be the game's only one."""
+    """The optimal strategy on `support`, or None if it is not proven to be the game's only one."""
     if not np.count_nonzero(support) % 2:  # an antisymmetric matrix of even order has no kernel of dimension one
         return None
     block = M[np.ix_(support, support)]
@@ -55,7 +60,7 @@ def only_symmetric(M: Floats, support: Mask) -> Floats | None:
 
 
 def only_equilibrium(A: Floats, rows: Mask, columns: Mask) -> tuple[Floats, Floats] | None:
-    """Both strategies on the given supports, where they are proven to be the game's only equilibrium."""
+    """Both strategies on the given supports, or None if they are not proven to be the game's only equilibrium."""
     if np.count_nonzero(rows) != np.count_nonzero(columns):
         return None
     block = A[np.ix_(rows, columns)]
@@ -69,26 +74,28 @@ def only_equilibrium(A: Floats, rows: Mask, columns: Mask) -> tuple[Floats, Floa
 
 
 def _strict(strategy: Floats, slack: Floats, noise: float) -> bool:
-    """Positive on the support and ahead of everyone off it, beyond what rounding could fake."""
+    """True if the probabilities on the support and the slacks off it exceed the bound `noise` on rounding errors."""
     return bool(strategy.min() > noise and (not slack.size or slack.min() > noise))
 
 
 def inside(strategy: Floats, support: Mask) -> Floats:
-    """The end of the path is as far inside the face as can be, in the product of probabilities and slacks."""
+    """The strategy on `support`, divided by its sum. At the end of the path, it maximises the product of probabilities and slacks on the
+    face.
+    """
     return np.asarray(strategy[support] / strategy[support].sum(), np.float64)
 
 
 def clipped(support: Mask, shares: Floats) -> Floats:
-    """On all strategies; a rounding below 0 becomes 0, and what that costs shows in the exploitability."""
+    """Extend shares of `support` to all strategies. Negative shares from rounding become 0; the exploitability includes this error."""
     strategy = np.zeros(len(support))
     strategy[support] = np.maximum(shares, 0.0)
     return np.asarray(strategy / strategy.sum(), np.float64)
 
 
 def _bordered(block: Floats) -> tuple[Floats, Floats, float] | None:
-    """x, y with x'block and block y constant, sums 1, and a bound of their rounding; None where they are not determined.
+    """x, y with x'block and block y constant, sums 1, and a bound on their rounding errors; None if the system does not determine them.
 
-    One factorisation of [[block', -1], [1', 0]] serves both, as y solves the transposed system up to the value's sign.
+    One factorisation of [[block', -1], [1', 0]] serves both, because y solves the transposed system up to the value's sign.
     """
     n = len(block)
     system = np.zeros((n + 1, n + 1), order="F")
@@ -102,7 +109,7 @@ def _bordered(block: Floats) -> tuple[Floats, Floats, float] | None:
 
 
 def _refined(system: Floats, factors: Floats, pivots: NDArray[np.int32], total: float) -> tuple[Floats, float]:
-    """One step of iterative refinement, whose size tells the rounding of what it refined."""
+    """One step of iterative refinement. The size of the step bounds the rounding error of the refined solution."""
     transposed = 1 if total < 0 else 0
     wanted = np.zeros(len(system))
     wanted[-1] = total
@@ -111,21 +118,22 @@ def _refined(system: Floats, factors: Floats, pivots: NDArray[np.int32], total: 
     return (solution + correction)[:-1], float(np.abs(correction[:-1]).max())
 
 
-# Candidates: solving on a subset is enough when its solution strictly beats everyone outside, as strategies that one optimal
-# strategy strictly beats are in no optimal support: value, supports, entropy and uniqueness are then the whole game's.
+# Candidates: it is enough to solve a subset of the strategies if its solution strictly beats every strategy outside. A strategy that
+# an optimal strategy strictly beats is in no optimal support, so value, supports, entropy and uniqueness are those of the complete game.
 
 
 def first_candidates(payoffs: Floats) -> Indices:
-    """The columns that give rows least on average, few of them; all where the game is small."""
+    """The few columns with the lowest mean payoff to rows; all columns of a small game."""
     n = payoffs.shape[1]
     best = np.argsort(payoffs.mean(axis=0), kind="stable")
     return np.sort(best[:CANDIDATES] if n > 2 * CANDIDATES else best)
 
 
 def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices | None:
-    """At most twice `chosen`, worst beaten first; None when no agent is missing.
+    """Enlarge `chosen` at most twofold, in order of least slack; None if no strategy is missing.
 
-    All once most are needed: more rounds would cost more than they save.
+    All strategies are returned if more than a quarter are missing or more than half would be candidates, because further rounds would cost
+    more than they save.
     """
     outside = slack.copy()
     outside[chosen] = np.inf
@@ -137,7 +145,7 @@ def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices
 
 
 def placed(values: NDArray[Scalar], where: Indices, n: int) -> NDArray[Scalar]:
-    """`values` at the places `where` of n, 0 elsewhere."""
+    """An array of length n with `values` at the indices `where`, 0 elsewhere."""
     whole = np.zeros(n, values.dtype)
     whole[where] = values
     return whole

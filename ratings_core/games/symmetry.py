@@ -1,10 +1,11 @@
-"""What a game may lose before deviations are weighed, and how an answer is put back: offsets, scale, exact clones, interchangeable players.
+"""Reductions of a game that keep its deviation gains, and the mapping back: offsets, scale, exact clones, interchangeable players.
 
-A clone is a strategy that equals another for every player. Deviation gains do not depend on what a player gets whatever it
-plays (offsets), so those are taken out first and clones up to offsets are found too. Payoffs are divided by one factor for all
-players, as scaling one of them alone would change which gains compare, and rounded to 14 digits (Marris et al., appendix B.2).
-Players are interchangeable where giving each the other's strategies and payoffs leaves the game as it is. Joints of equal gains
-(their appendix B.1) are merged where programs ask for them (`equilibria.lexicographic`), as most joints never are.
+A clone is a strategy that equals another strategy for every player. An offset is a part of a player's payoff that does not depend on the
+player's choice; deviation gains do not depend on it. Offsets are removed first, so clones up to offsets are merged, too. Payoffs of all
+players are divided by one factor, because scaling only one player would change the comparison of gains. They are rounded to 14 digits
+(Marris et al., appendix B.2). Two players are interchangeable if an exchange of their strategies and payoffs does not change the game.
+Joints of equal gains (their appendix B.1) are merged only by programs that need it (`equilibria.lexicographic`), because most joints are
+never used.
 """
 
 import itertools
@@ -27,8 +28,10 @@ DIGITS: Final = 14
 
 
 class Reduction(Protocol):
-    """A game without its symmetries. gains: of the reduced game; unit: what its payoffs were divided by, > 0; merged: strategies
-    that had a clone before them.
+    """A game without its symmetries.
+
+    gains: deviation gains of the reduced game; unit: divisor of its payoffs, > 0; merged: number of strategies that are clones of an
+    earlier one.
     """
 
     @property
@@ -41,35 +44,35 @@ class Reduction(Protocol):
 
     @property
     def unit_ratio(self) -> float:
-        """The largest unit of a player over the smallest one; players whose choices do not matter have none."""
+        """The largest unit of a player over the smallest one, over players whose choices matter."""
 
     @property
     def merged(self) -> int:
-        """How many strategies were merged into another."""
+        """Number of strategies that were merged into another one."""
 
     def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
-        """Values of the reduced game's rows for each player's strategies of the given game."""
+        """Map values of the reduced game's rows to each player's strategies of the original game."""
 
     def play(self, ids: Ids, probability: Floats) -> JointDistribution:
-        """A distribution over the reduced game's joints as one of the given game; a class plays its first member."""
+        """Map a distribution over the reduced game's joints to the original game; the first member of a class is played."""
 
     def joints(self, ids: Ids) -> Joints:
-        """Joints of the reduced game as joints of the given one, (k, N), first members."""
+        """Map joints of the reduced game to joints of the original one, (k, N), with first members of classes."""
 
     def ids(self, joints: Joints) -> Ids:
-        """Joints of the given game as joints of the reduced one, each once, ascending."""
+        """Map joints of the original game to ids of joints of the reduced one, distinct, ascending."""
 
 
 @singledispatch
 def reduced(game: object, *, merge: bool = True) -> Reduction:
-    """`game` (NormalForm, AgentAgentTask or KingOfTheHill) without offsets, scale, clones (where `merge`) and interchangeable players."""
+    """`game` (NormalForm, AgentAgentTask or KingOfTheHill) without offsets, scale, clones (if `merge`) and interchangeable players."""
     raise InputError("game", type(game).__name__, f"must be a NormalForm, an AgentAgentTask or a KingOfTheHill (merge={merge})")
 
 
 def interchangeable_players(tensors: Sequence[Floats]) -> CloneClasses:
-    """Classes of players any two of which can be exchanged, by the payoff tensor of each, compared exactly.
+    """Classes of players any two of which can be exchanged. tensors: payoffs of each player, compared exactly.
 
-    Players p and q can be where the tensors with their axes swapped are the other's of the two, and those of all others as they were.
+    Players p and q can be exchanged if swapping axes p and q turns p's tensor into q's and q's into p's, and leaves all others unchanged.
     """
 
     def same(q: int, p: int) -> bool:
@@ -125,7 +128,7 @@ class _ReducedPairs:
 
     @property
     def unit_ratio(self) -> float:
-        return 1.0  # all payoffs are the same scores
+        return 1.0  # all players' payoffs are differences of the same scores
 
     @property
     def merged(self) -> int:
@@ -172,7 +175,7 @@ def _(game: AgentAgentTask, *, merge: bool = True) -> Reduction:
 
 @reduced.register
 def _(game: KingOfTheHill, *, merge: bool = True) -> Reduction:
-    """The rebel's own rule leaves no symmetry of the seats, so it is solved as stored."""
+    """The game is reduced as stored, because the rebel's penalty leaves no interchangeable players."""
     return reduced(game.normal_form(), merge=merge)
 
 
@@ -181,7 +184,7 @@ def _classes(rows: Floats, merge: bool) -> CloneClasses:
 
 
 def _seatings(seats: CloneClasses) -> list[list[int]]:
-    """All ways to seat the players so that each sits where an interchangeable one did."""
+    """All permutations of the players that exchange only interchangeable players."""
     groups = [np.flatnonzero(seats.member == k).tolist() for k in range(len(seats))]
     ways = []
     for chosen in itertools.product(*(itertools.permutations(group) for group in groups)):
@@ -191,7 +194,7 @@ def _seatings(seats: CloneClasses) -> list[list[int]]:
 
 
 def _strategies_as_rows(tensors: list[Floats], player: int) -> Floats:
-    """What every player gets with each strategy of the player, a row per strategy."""
+    """Payoffs of every player with each strategy of `player`, a row per strategy."""
     return np.hstack([np.moveaxis(tensor, player, 0).reshape(tensor.shape[player], -1) for tensor in tensors])
 
 

@@ -1,8 +1,8 @@
-"""Joint distributions of the form prior(a) exp(-sum_c lambda_c A_c(a)), A the deviation gains of a game, kept as prior and lambda.
+"""Joint distributions of the form prior(a) exp(-sum_c lambda_c A_c(a)), A the deviation gains of a game, stored as prior and lambda.
 
-The equilibrium that is nearest to a product of mixes in relative entropy has this form. Its moments come from contractions of the
-payoffs, so a joint of tens of millions of cells is as small as the game's numbers of strategies. Sums are taken after the largest
-exponent was subtracted, in float64.
+The equilibrium nearest to a product of mixes in relative entropy has this form. Its moments come from contractions of the payoffs, so a
+distribution over tens of millions of joints needs storage only for the strategies. Sums are in float64, after subtracting the largest
+exponent.
 """
 
 from collections.abc import Iterator
@@ -26,13 +26,15 @@ Rows: TypeAlias = tuple[NDArray[np.int64], ...]
 TiltedGame: TypeAlias = NormalForm | KingOfTheHill | AgentAgentTask
 
 BLOCK: Final = 1 << 16
-"""Joints looked at together where all are looked at."""
+"""Number of joints per block in passes over all joints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Of a distribution over joints. log_total: of the weights before they were divided by their sum; marginals: of each player;
-    payoffs: expected, (N,); gains: of each player's deviations, worth against the others' marginal less payoff.
+    """Moments of a distribution over joints.
+
+    log_total: log of the sum of the weights; marginals: of each player; payoffs: expected, (N,); gains: of each player's deviations, the
+    expected payoff against the others' marginal minus the player's payoff.
     """
 
     log_total: float
@@ -43,7 +45,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class TiltedJoint:
-    """A distribution over the joints of `game`: the product of the priors, each joint times exp(-(its gains weighed by multipliers)).
+    """A distribution over the joints of `game`: the product of the priors times exp(-(the joint's gains weighted by multipliers)).
 
     log_prior, multipliers: of each player's strategies; log_total: log of the sum over joints, so that probabilities sum to 1.
     """
@@ -54,7 +56,7 @@ class TiltedJoint:
     log_total: float
 
     def probability(self, joints: Joints) -> Floats:
-        """Of each joint, (k, N) ids to (k,)."""
+        """Probability of each joint, (k, N) ids to (k,)."""
         logs = np.full(len(joints), -self.log_total)
         here = self.game.payoffs_at(joints)
         for p, there in enumerate(self.game.deviations_at(joints)):
@@ -62,7 +64,7 @@ class TiltedJoint:
         return np.asarray(np.exp(logs), np.float64)
 
     def likeliest(self, count: int) -> tuple[Joints, Floats]:
-        """The `count` joints of highest probability, highest first, and their probabilities. Looks at all joints once."""
+        """The `count` joints of highest probability, highest first, and their probabilities. Makes one pass over all joints."""
         found, ids = np.empty(0), np.empty((0, len(self.game.shape)), np.int64)
         for block, logs in contractions(self.game).log_blocks(self.log_prior, self.multipliers):
             top = np.argsort(-logs.ravel(), kind="stable")[:count]
@@ -75,30 +77,30 @@ class TiltedJoint:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some joints, as a box: their axes are `order` of the game's players, the first runs over start and up, the others over all."""
+    """A block of joints. Its axes are the game's players in `order`; the first axis begins at `start`, the others cover all strategies."""
 
     start: int
     shape: tuple[int, ...]
     order: tuple[int, ...]
 
     def joints(self, flat: NDArray[np.int64]) -> Joints:
-        """Ids of joints from places in the flattened box, (k, N), players in the game's order."""
+        """Joints at flat indices of the block, (k, N), players in the game's order."""
         axes = list(np.unravel_index(flat, self.shape))
         axes[0] = axes[0] + self.start
         return np.column_stack([axes[self.order.index(p)] for p in range(len(axes))]).astype(np.int64)
 
 
 class Contractions(Protocol):
-    """What tilted joints need of a game. Laws: blocks hold every joint once; equal calls return equal numbers."""
+    """Operations on a game that tilted joints need. Laws: blocks contain every joint once; equal calls return equal numbers."""
 
     def moments(self, log_prior: Mixes, multipliers: Mixes) -> Moments:
         """Moments of the distribution prior(a) exp(-sum_c lambda_c A_c(a)) over all joints; multipliers: lambda >= 0."""
 
     def log_blocks(self, log_prior: Mixes, multipliers: Mixes) -> Iterator[tuple[Block, Floats]]:
-        """All joints, block by block: the block and its log weights, of its shape, log_total not subtracted."""
+        """All joints, block by block: each block with its log weights, of its shape. log_total is not subtracted."""
 
     def gains(self, rows: Rows, block: Block) -> Floats:
-        """The gains of some deviations, ids `rows` of each player's, at the joints of a block, (sum of rows, joints)."""
+        """Gains of the deviations `rows` (ids of each player) at the joints of a block, (number of deviations, joints)."""
 
 
 @singledispatch
@@ -123,7 +125,7 @@ def _(game: AgentAgentTask) -> Contractions:
 
 
 def covariance(inside: Contractions, log_prior: Mixes, multipliers: Mixes, rows: Rows, log_total: float) -> Floats:
-    """Covariance of the gains of some deviations, (k, k): looks at all joints, at k^2 operations each."""
+    """Covariance of the gains of some deviations, (k, k). Makes one pass over all joints, with k^2 operations per joint."""
     size = sum(map(len, rows))
     products, means = np.zeros((size, size)), np.zeros(size)
     for block, logs in inside.log_blocks(log_prior, multipliers):
@@ -137,7 +139,7 @@ def covariance(inside: Contractions, log_prior: Mixes, multipliers: Mixes, rows:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Of stored payoffs."""
+    """Contractions of a game with stored payoffs."""
 
     game: NormalForm
 
@@ -181,7 +183,7 @@ def _worth(tensor: Floats, others: Floats, player: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _OnTasks:
-    """Of two players on a task. order: which of the game's players the task player, the first and the second are."""
+    """Contractions of a game on tasks. order: the game's indices of the task player, the first and the second player."""
 
     slabs: PairSlabs
     order: tuple[int, int, int]

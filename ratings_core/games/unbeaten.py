@@ -1,8 +1,8 @@
-"""The unbeaten components of who beats whom, while agents are taken away.
+"""The unbeaten components of the graph of victories, updated while agents are removed.
 
-A component is a strong one of the graph of victories (M(a, b) > 0); it is unbeaten where nobody outside beats a member. Whatever
-is optimal inside an unbeaten component is optimal against everybody, as its members lose to nobody outside. Taking agents away
-counts each victory once, and only what is left of their own components is parted again.
+A component is a strongly connected component of the graph of victories (M(a, b) > 0). It is unbeaten if no agent outside beats a member. A
+strategy that is optimal inside an unbeaten component is optimal against all agents, because its members lose to no agent outside. A removal
+subtracts the removed agents' victories and splits only the remaining agents of the unbeaten components again.
 """
 
 import numpy as np
@@ -14,9 +14,10 @@ from ratings_core.graphs.components import members, strong_components
 
 
 class UnbeatenComponents:
-    """State: the agents left. `top` lists the unbeaten components among them, each as int64 ids, ascending.
+    """The remaining agents and their unbeaten components.
 
-    margins: antisymmetric CSR (m, m) without stored zeros; agents that never met tie.
+    `top` lists the unbeaten components of the remaining agents, each as int64 ids, ascending. margins: antisymmetric CSR (m, m) without
+    stored zeros; agents that never met tie.
     """
 
     def __init__(self, margins: Sparse) -> None:
@@ -37,11 +38,11 @@ class UnbeatenComponents:
 
     @property
     def left(self) -> NDArray[np.bool_]:
-        """Who is left, (m,)."""
+        """Mask of the remaining agents, (m,)."""
         return self._left
 
     def remove(self, gone: NDArray[np.int64]) -> None:
-        """Takes out agents of the unbeaten components, at least one of them."""
+        """Remove agents of the unbeaten components, at least one of each component."""
         self._left[gone] = False
         freed = self._freed(gone)
         parted = [part for label in self._top if (rest := self._rest(label)).size for part in self._part(label, rest)]
@@ -51,12 +52,12 @@ class UnbeatenComponents:
         return np.asarray(self._component[winner] != self._component[loser])
 
     def _beaten_by(self, agents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(winner, loser) of their victories."""
+        """(winner, loser) of all victories of `agents`."""
         rows = self._victories[agents]
         return np.repeat(agents, np.diff(rows.indptr)), rows.indices.astype(np.int64)
 
     def _freed(self, gone: NDArray[np.int64]) -> list[int]:
-        """Labels of other components that `gone` beat, each beaten that often less."""
+        """Labels of the other components that `gone` beat, after subtracting these victories from their counts."""
         winner, loser = self._beaten_by(gone)
         labels, times = np.unique(self._component[loser[self._between(winner, loser)]], return_counts=True)
         self._beaters[labels] -= times
@@ -67,7 +68,7 @@ class UnbeatenComponents:
         return ids[self._left[ids]]
 
     def _part(self, label: int, rest: NDArray[np.int64]) -> list[int]:
-        """Labels of the components of what is left of an unbeaten one."""
+        """Split the remaining agents of an unbeaten component into components, and return their labels."""
         winner, loser = self._beaten_by(rest)
         inside = (self._component[loser] == label) & self._left[loser]
         self._place[rest] = np.arange(len(rest))

@@ -1,11 +1,11 @@
 """Two-player zero-sum games: the optimal strategies of largest entropy, with a certificate.
 
-Driver of the engine: scale; follow the central path (`interior`); as soon as its guess of the supports solves the game
-strictly, so that no other equilibrium exists, stop; otherwise follow it to the end, read off the largest supports, settle
-close ones by a linear program (`membership`) and take the point of largest entropy of each player's face (`face`).
+A solve scales the payoffs and follows the central path (`interior`). It stops as soon as the guessed supports solve the game strictly,
+because then no other equilibrium exists. Otherwise it follows the path to the end, reads off the largest supports, decides close cases by a
+linear program (`membership`) and takes the point of largest entropy of each player's face (`face`).
 
-Where a like game's supports are at hand they are tried first: if they solve this game strictly there is no other equilibrium, so
-nothing depends on where they came from, and no path is followed.
+Supports of a similar game can be given as a guess and are tried first. If they solve this game strictly, no other equilibrium exists. The
+answer then does not depend on the guess, and no path is followed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,20 +38,20 @@ from ratings_core.games.supports import (
 from ratings_core.solution import Floats, Status
 
 GUESS_FROM: Final = 1e-2
-"""Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
+"""Supports are guessed once the gap (payoffs scaled to 1) is at most this; a wrong guess costs an eighth of a step."""
 FINAL_GAP: Final = 1e-14
 _GUESSED: Final = PathPoint(np.empty(0), np.empty(0), 0.0, 0)
-"""Where an answer stands that needed no path."""
+"""Path point of an answer that needed no path."""
 ENTROPY_TOLERANCE: Final = 1e-8
-"""Nats. A strategy whose entropy may lack more than this is not the one of largest entropy."""
+"""In nats. A strategy with a larger entropy gap is not proven to have the largest entropy, so it is approximate."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymmetricSolution:
     """An optimal strategy p of a symmetric game, M'p >= 0.
 
-    strategy: (m,), sums to 1; support: the strategies that some optimal strategy plays; exploitability: -(least entry of M'p),
-    at least 0, over the largest |M|; entropy: nats; unique: True where proven the only optimal strategy.
+    strategy: (m,), sums to 1; support: mask of the strategies that some optimal strategy plays; exploitability: -(least entry of M'p), at
+    least 0, over the largest |M|; entropy: nats; unique: True if proven to be the only optimal strategy.
     """
 
     strategy: Floats
@@ -67,8 +67,8 @@ class SymmetricSolution:
 class GameSolution:
     """Optimal strategies of both sides: rows maximise x'Ay, columns minimise it.
 
-    value: of the game, in the payoffs' unit; row, column: strategies; row_support, column_support: what some optimal strategy
-    plays; exploitability: max(A y) - min(A'x) over max(A) - min(A); row_unique, column_unique: True where proven.
+    value: of the game, in the payoffs' unit; row, column: strategies; row_support, column_support: masks of the strategies that some
+    optimal strategy plays; exploitability: max(A y) - min(A'x) over max(A) - min(A); row_unique, column_unique: True if proven.
     """
 
     value: float
@@ -89,21 +89,23 @@ _DEFAULTS: Final = PathOptions()
 def solve_symmetric(margins: ArrayLike, *, options: PathOptions = _DEFAULTS) -> SymmetricSolution:
     """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
 
-    A bad answer raises nothing, its `status` is `approximate`: where the exploitability is beyond the tolerance, or where nobody could
-    tell the support, so that more entropy may be possible. Duplicates are not merged here. Raises `InputError`.
+    An inexact answer raises no error: its `status` is `approximate`. This happens if the exploitability exceeds the tolerance, or if the
+    support is uncertain, so that a strategy of larger entropy may exist. Duplicates are not merged here. Raises `InputError`.
     """
     PathOptions.require(options)
     return symmetric_within(margins, begin(options))
 
 
 def solve_zero_sum(payoffs: ArrayLike, *, options: PathOptions = _DEFAULTS) -> GameSolution:
-    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; as above."""
+    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite.
+    Status as for `solve_symmetric`.
+    """
     PathOptions.require(options)
     return zero_sum_within(payoffs, begin(options))
 
 
 def symmetric_within(margins: ArrayLike, limits: Rules[PathOptions], guess: Mask | None = None) -> SymmetricSolution:
-    """As `solve_symmetric`, with limits that were checked, and a deadline that is under way. guess: a support to try first, (m,)."""
+    """As `solve_symmetric`, with checked limits and a deadline that is already running. guess: mask of a support to try first, (m,)."""
     M = checks.antisymmetric("margins", margins)
     M = M / (float(np.abs(M).max()) or 1.0)
     if guess is not None and (single := only_symmetric(M, guess)) is not None:
@@ -113,7 +115,7 @@ def symmetric_within(margins: ArrayLike, limits: Rules[PathOptions], guess: Mask
 
 
 def zero_sum_within(payoffs: ArrayLike, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None = None) -> GameSolution:
-    """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way. guess: supports of both sides to try first."""
+    """As `solve_zero_sum`, with checked limits and a deadline that is already running. guess: masks of both supports to try first."""
     A = checks.finite("payoffs", payoffs)
     if A.ndim != 2 or not A.size:
         raise InputError("payoffs", A.shape, "must be a matrix with at least one row and one column")
@@ -199,7 +201,7 @@ def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limi
 
 
 def _solve_game(A: Floats, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None) -> GameSolution:
-    """The game with at least as many columns as rows, on the supports guessed or else on a growing set of its columns."""
+    """Solve a game with at least as many columns as rows, on the guessed supports or on a growing set of its columns."""
     low, spread = float(A.min()), float(A.max()) - float(A.min())
     scaled = (A - low) / spread if spread else np.zeros_like(A)
     if guess is not None and (single := only_equilibrium(scaled, *guess)) is not None:
@@ -301,7 +303,7 @@ def _sides_swapped(game: GameSolution) -> GameSolution:
 
 
 def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
-    """support_gap: duality gap of the point the supports were read from, 0 where they were proven instead."""
+    """Statistics of an answer. support_gap: duality gap of the point from which supports were read off, 0 if they were proven."""
     proven = all(face.proven for face in faces)
     return {
         "iterations": point.iterations,
@@ -315,20 +317,20 @@ def _path(game: PathGame, limits: Rules[PathOptions]) -> Iterator[PathPoint]:
 
 
 def _settled(advantage: Floats, support: Mask, close: Mask, limits: Rules[PathOptions]) -> Mask | None:
-    """The support with its close members decided; None where even the linear program cannot, or not in time."""
+    """The support with its close members decided; None if the linear program fails or misses the deadline."""
     try:
         return playable(advantage, support & ~close, close, limits.deadline) if close.any() else support
-    except SolverError:  # the point is still an equilibrium to its gap, only not known to be the one of largest entropy
+    except SolverError:  # the point is an equilibrium up to its gap, but perhaps not the one of largest entropy
         return None
 
 
 def _unfinished(strategy: Floats, support: Mask) -> FacePoint:
-    """What a path that broke off leaves: nothing is known of its entropy but the trivial bound."""
+    """The face point of a path that ended early: its entropy gap is the trivial bound."""
     return FacePoint(inside(strategy, support), entropy_gap=_trivial(len(strategy)))
 
 
 def _in_part(stats: Mapping[str, float], strategies: int) -> dict[str, float]:
-    """Of an answer on some candidates only, where others may be played too."""
+    """Statistics of an answer on some candidates only: other strategies may be played, so the entropy gap is the trivial bound."""
     return {**stats, "entropy_gap": _trivial(strategies)}
 
 

@@ -1,4 +1,4 @@
-"""Which agents the data link to which."""
+"""Connected components of graphs, such as the graph of agents and their results."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -20,12 +20,12 @@ def strong_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer
 
 
 def weak_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> Labels:
-    """Components of the same graph with the direction of its arcs forgotten; labels as in `strong_components`."""
+    """Components of the same graph without the direction of its arcs; labels as in `strong_components`."""
     return _labels(tails, heads, size, "weak")
 
 
 def members(labels: Labels) -> list[list[int]]:
-    """Nodes of each component in ascending order, by label."""
+    """List the nodes of each component in ascending order, by label."""
     order = np.argsort(labels, kind="stable")
     edges = np.cumsum(np.bincount(labels))[:-1]
     return [part.tolist() for part in np.split(order, edges)]

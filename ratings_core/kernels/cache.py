@@ -1,16 +1,16 @@
 """Compiled kernels on disk, in folders named by the hash of the sources that they were compiled from.
 
-numba's own cache looks at the time of the kernel's file alone: it serves old machine code after a called kernel was edited in another
-file, compiles again after a file was copied, and refuses to work where nothing can be written. This one never serves code of other
-sources, and reads where it may not write, as in a container whose kernels were compiled when its image was built.
+numba's own cache only checks the modification time of the kernel's file. It returns outdated machine code after an edit of a called kernel
+in another file, compiles again after a file was copied, and fails if no folder is writable. This cache never returns machine code of other
+sources. It also reads from folders that it may not write, as in a container whose kernels were compiled when its image was built.
 
 Folders, in this order:
 
-1. ``$NUMBA_CACHE_DIR``, if set: this one only.
+1. ``$NUMBA_CACHE_DIR``, if set: only this folder.
 2. ``__pycache__`` beside the source.
 3. The user's cache folder, ``$XDG_CACHE_HOME/equirank`` or ``~/.cache/equirank``.
 
-Kernels are read from every one of them and written to the first that takes files.
+Kernels are read from all of these folders and written to the first that is writable.
 """
 
 import inspect
@@ -31,16 +31,16 @@ from numba.misc.appdirs import AppDirs
 from ratings_core.kernels.sources import fingerprint
 
 VERSIONS_KEPT: Final = 4
-"""Folders kept of one module. Several checkouts may share a cache; older folders are removed when a new one is made."""
+"""Number of folders kept for a module. Several checkouts may share a cache; a new folder replaces the oldest one."""
 _DIGITS: Final = 16
 _unsaved: Final[list[str]] = []
-"""Why kernels could not be saved, the first time."""
+"""Reasons why kernels could not be saved, from the first failure of the process."""
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """The cache of one kernel: what numba's dispatcher asks for machine code before it compiles, and hands it to afterwards.
+    """The cache of one kernel. numba's dispatcher reads machine code from it before compiling, and saves machine code to it afterwards.
 
-    Nothing is read before the kernel is called for the first time, so importing a module costs nothing.
+    Nothing is read before the first call of the kernel, so importing a module costs nothing.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -51,11 +51,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
     @property
     def cache_path(self) -> str:
-        """The folder that would be written first; numba shows it in statistics."""
+        """The first folder for writes; numba shows it in statistics."""
         return str(next(self._folders()))
 
     def flush(self) -> None:
-        """Forget all machine code of this kernel that can be removed."""
+        """Delete all files of this kernel that can be removed."""
         for folder in self._folders():
             for path in folder.glob(f"{self._name}.*"):
                 path.unlink(missing_ok=True)
@@ -68,18 +68,18 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             target_context: numba's target.
 
         Returns:
-            numba's `CompileResult`; None if no folder has it for this processor.
+            numba's `CompileResult`; None if no folder has machine code for this processor.
         """
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
         for folder in self._folders():
-            with suppress(PermissionError):  # somebody else's folder
+            with suppress(PermissionError):  # another user's folder
                 if (data := self._file(folder).load(key)) is not None:
                     return CompileResult._rebuild(target_context, *data)  # noqa: SLF001 - numba's cache does so
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save the machine code for one signature in the first folder that takes it; warn once if none does.
+        """Save the machine code for one signature in the first writable folder; warn once if no folder is writable.
 
         Args:
             sig: Types of the arguments, as numba describes them.
@@ -121,13 +121,13 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         return IndexDataCacheFile(str(folder), self._name, self._hash)
 
     def _make(self, folder: Path) -> None:
-        """Make the folder, and remove the oldest ones of the same module."""
+        """Create the folder, and remove the oldest folders of the same module."""
         if folder.is_dir():
             return
         folder.mkdir(parents=True, exist_ok=True)
         others = (path for path in folder.parent.glob(f"{self._module[0]}-{'?' * _DIGITS}") if path != folder)
         for old in sorted(others, key=_written, reverse=True)[VERSIONS_KEPT - 1 :]:
-            shutil.rmtree(old, ignore_errors=True)  # another process may use it: it compiles again
+            shutil.rmtree(old, ignore_errors=True)  # another process that uses it compiles again
 
 
 def _roots(file: Path) -> Iterator[Path]:
@@ -146,7 +146,7 @@ def _written(path: Path) -> float:
 
 
 def _warn(reasons: str) -> None:
-    """Say once a process that kernels cannot be saved: they work, and are compiled again at every start."""
+    """Warn once per process that kernels cannot be saved. They work, but every start compiles them again."""
     if not _unsaved:
         _unsaved.append(reasons)
         message = f"compiled kernels cannot be saved, so every start compiles them again ({reasons})"

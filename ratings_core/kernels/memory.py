@@ -1,8 +1,8 @@
-"""Bytes and words of arrays for kernels that walk through text with many small functions. Every index is checked against the array's end.
+"""Bytes and words of arrays, for kernels that parse text with many small functions. Every index is checked against the array's size.
 
-numba counts references to every array that a call passes on, which for a parser costs ten times what parsing does. A `Memory` is two
-numbers, the address and the size of an array, and costs nothing to pass on. Its address is used in this module only, after the check: a
-read outside of the array gives 0, and a write outside of it is left out and reported. The caller keeps the array.
+numba counts references to every array that is passed to a call. In a parser this costs ten times as much as the parsing. A `Memory` has two
+numbers, the address and the size of an array, and costs nothing to pass. Only this module uses the address, after the check: a read outside
+the array gives 0, and a write outside it is skipped and reported. The caller must keep the array alive.
 """
 
 from typing import Any, Final, TypeAlias
@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from ratings_core.kernels.compile import inlined
 
 Memory: TypeAlias = tuple[int, int]
-"""Address of an array and how many elements it has: bytes or int64 words."""
+"""Address of an array and its number of elements, which are bytes or int64 words."""
 
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
 _WORD_BYTES: Final = 8
@@ -23,21 +23,21 @@ _WORD_BYTES: Final = 8
 
 @inlined
 def byte_at(memory: Memory, i: int) -> int:
-    """Byte `i` of an array of bytes, 0 to 255; 0 outside of it."""
+    """Byte `i` of an array of bytes, 0 to 255; 0 outside the array."""
     value: int = _load_byte(memory[0] + i) if np.uint64(i) < np.uint64(memory[1]) else 0
     return value
 
 
 @inlined
 def word_at(memory: Memory, i: int) -> int:
-    """Word `i` of an array of int64; 0 outside of it."""
+    """Word `i` of an array of int64; 0 outside the array."""
     value: int = _load_word(memory[0] + _WORD_BYTES * i) if np.uint64(i) < np.uint64(memory[1]) else 0
     return value
 
 
 @inlined
 def set_byte(memory: Memory, i: int, value: int) -> bool:
-    """Write the lowest byte of `value` to byte `i`; False outside of the array, where nothing is written."""
+    """Write the lowest byte of `value` to byte `i`. Outside the array, write nothing and return False."""
     inside = bool(np.uint64(i) < np.uint64(memory[1]))
     if inside:
         _store_byte(memory[0] + i, value)
@@ -46,7 +46,7 @@ def set_byte(memory: Memory, i: int, value: int) -> bool:
 
 @inlined
 def set_word(memory: Memory, i: int, value: int) -> bool:
-    """Write word `i`; False outside of the array, where nothing is written."""
+    """Write word `i`. Outside the array, write nothing and return False."""
     inside = bool(np.uint64(i) < np.uint64(memory[1]))
     if inside:
         _store_word(memory[0] + _WORD_BYTES * i, value)

@@ -1,12 +1,12 @@
 """exp, log and sigmoid for fold kernels: the same bits on every machine with IEEE 754 doubles.
 
-Only + - * /, comparisons and reinterpretation of bits, in fixed order, rounding to nearest: no libm, no fused multiply-add,
-no fastmath. libm's own differ between versions and, by the instructions it picks, between processors, so that a fold that
-used them would not be reproducible.
+The functions only use + - * /, comparisons and reinterpretation of bits, in fixed order, rounding to nearest: no libm, no fused
+multiply-add, no fastmath. Results of libm differ between its versions, and between processors because it selects instructions. A fold that
+used libm would not be reproducible.
 
-Accuracy, as measured by the tests against 60-digit arithmetic, in units in the last place of the true result: exp 0.51 (0.76
-where the result is subnormal), log 0.77, sigmoid 2.2. NaN goes in and out; infinities give the limits; overflow
-gives inf and underflow goes through the subnormals to 0, none of them raises.
+Accuracy, as measured by the tests against 60-digit arithmetic, in units in the last place of the true result: exp 0.51 (0.76 where the
+result is subnormal), log 0.77, sigmoid 2.2. NaN gives NaN, and infinities give the limits. Overflow gives inf, and underflow gives
+subnormals and then 0. Nothing raises.
 """
 
 from math import isqrt
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ratings_core.kernels.compile import inlined, kernel
 
 _STEPS: Final = 128
-"""The table of exp holds 2**(j/128), so that the polynomial only sees |r| <= ln(2)/256."""
+"""Number of steps in the table of exp, which holds 2**(j/128). The polynomial then only needs |r| <= ln(2)/256."""
 _INDEX_BITS: Final = np.int64(7)
 _INDEX_MASK: Final = np.int64(_STEPS - 1)
 _EXPONENT_SHIFT: Final = np.int64(52)
@@ -30,10 +30,10 @@ _STEP_LOW: Final = float.fromhex("0x1.1cf79abc9e3b4p-43")
 _LN2_HIGH: Final = float.fromhex("0x1.62e42fefa2000p-1")  # ln(2), 40 bits: exact times any exponent
 _LN2_LOW: Final = float.fromhex("0x1.9ef35793c7673p-41")
 _TO_WHOLE: Final = 1.5 * 2.0**52
-"""Adding it rounds a double to the nearest whole number and leaves that number in the low bits."""
+"""Adding this number rounds a double to the nearest whole number and leaves that number in the low bits."""
 
 _EXP_PLAIN: Final = 690.0
-"""Up to this |x| no product on the way to the result is subnormal."""
+"""Largest |x| for which no intermediate product is subnormal."""
 _EXP_OVERFLOW: Final = float.fromhex("0x1.62e42fefa39efp+9")  # the greatest x whose exp is finite
 _EXP_UNDERFLOW: Final = -745.2
 _SHIFT_EXPONENT: Final = 1000
@@ -43,13 +43,13 @@ _DOWN: Final = 2.0**-_SHIFT_EXPONENT
 _MIN_NORMAL: Final = 2.0**-1022
 _LIFT: Final = 2.0**54
 _ROOT_HALF: Final = np.int64(0x3FE6A09E667F3BCD)
-"""Bits of sqrt(1/2): mantissas are taken from there to sqrt(2)."""
+"""Bits of sqrt(1/2): mantissas are reduced to the range from sqrt(1/2) to sqrt(2)."""
 
 
 def _powers(digits: int = 256) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Bits of 2**(j/128) for j < 128, less j << 45 (added back with the exponent), and what rounding lost, relative.
+    """Bits of 2**(j/128) for j < 128, minus j << 45 (added back with the exponent), and the relative rounding error of each.
 
-    In whole numbers of `digits` binary places, as no library's power function is the same everywhere.
+    Computed in integers with `digits` binary places, because libraries' power functions differ between machines.
     """
     one = 1 << digits
     root = 2 * one
@@ -81,7 +81,7 @@ def exp(x: float) -> float:
 
 @inlined
 def _exp_step(x: float, whole: float, step: np.int64, exponent: np.int64) -> tuple[float, float]:
-    """2**(step/128 + exponent) and exp(r) - 1, where x = whole * ln(2)/128 + r; only the low bits of `step` are looked at."""
+    """2**(step/128 + exponent) and exp(r) - 1, where x = whole * ln(2)/128 + r; only the low bits of `step` are used."""
     j = step & _INDEX_MASK
     scale = np.int64(_POWER_BITS[j] + (step << _SCALE_SHIFT) + (exponent << _EXPONENT_SHIFT)).view(np.float64)
     r = (x - whole * _STEP_HIGH) - whole * _STEP_LOW
@@ -93,7 +93,7 @@ def _exp_step(x: float, whole: float, step: np.int64, exponent: np.int64) -> tup
 
 @kernel
 def _exp_far(x: float) -> float:
-    """The exponential where it overflows, is subnormal or nearly so, or x is NaN."""
+    """exp(x) where it overflows, is subnormal or nearly subnormal, or x is NaN."""
     if np.isnan(x):
         return x
     if x > _EXP_OVERFLOW:

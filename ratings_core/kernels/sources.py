@@ -1,7 +1,7 @@
-"""The sources that a compiled kernel was made from, as one hash.
+"""The hash of the sources that a compiled kernel depends on.
 
 numba compiles the functions that a kernel calls and the constants that it reads into the kernel. So machine code depends on the kernel's
-module and on every module that this one imports from its own package or from `ratings_core`, directly or not.
+module and on every module that this module imports from its own package or from `ratings_core`, directly or indirectly.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _LIBRARY: Final = __name__.partition(".")[0]
 
 @cache
 def fingerprint(module: str, file: Path) -> str:
-    """Hash the sources that decide the machine code of a module's kernels.
+    """Hash the sources that determine the machine code of a module's kernels.
 
     Args:
         module: Dotted name of the module.
@@ -60,7 +60,7 @@ def _imported(text: str) -> Iterator[str]:
 
 @cache
 def _source(module: str) -> str | None:
-    """The text of a module of a package that is imported; None if there is no such module."""
+    """The text of a module in an imported package; None if there is no such module."""
     top, *rest = module.split(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *rest)

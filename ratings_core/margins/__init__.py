@@ -1,4 +1,4 @@
-"""Margins between agents as posterior means: what sparse results say about every pair, met or not.
+"""Margins between agents as posterior means: estimates from sparse results for every pair, including pairs that never met.
 
 docs/concepts/posterior-margins.md derives the method.
 

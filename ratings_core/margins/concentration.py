@@ -19,31 +19,33 @@ from ratings_core.solution import Floats
 
 Ids: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.float64]
-"""float64 (3, pairs): of wins, ties and losses of the first agent of each pair."""
+"""float64 (3, pairs): a number each for wins, ties and losses of the first agent of each pair."""
 LEAST: Final = 0.01
-"""Smallest kappa that is considered: the counts of a hundredth of a game."""
+"""Smallest kappa considered: the prediction then counts for a hundredth of a game."""
 LARGEST: Final = 1e5
-"""Above it kappa is reported as infinite: a margin then differs from the order's by less than the games of the pair over 1e5."""
+"""Larger values of kappa are reported as infinite: a margin then differs from the order's by less than the games of the pair over 1e5."""
 _GRID: Final = 29
-"""Points between `LEAST` and `LARGEST`, a factor of 1.8 apart: they find the basin in which Brent's method refines."""
+"""Number of points between `LEAST` and `LARGEST`, a factor of 1.8 apart. The best point is the start of Brent's method."""
 _DROP: Final = 3.841458820694124 / 2
-"""Nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree.
-Where pairs depend on each other, `Concentration.dependence` times as much. An estimate with less evidence than that counts as infinite: its
-interval does not exclude an order."""
+"""Drop in nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree.
+
+If pairs depend on each other, the drop is multiplied by `Concentration.dependence`. An estimate with less evidence than the drop counts as
+infinite, because its interval does not exclude an order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
     """How strongly pairs deviate from the order.
 
-    kappa: Games that the order's prediction counts for in every pair; infinite if its interval reaches infinity.
-    low, high: Ends of the 95 % likelihood interval of kappa; high is infinite if the data do not exclude an order, low is 0 if they
-        exclude no deviation down to `LEAST`.
-    evidence: Nats by which the likeliest kappa explains the results better than an infinite kappa does, at least 0.
+    kappa: Number of games that the order's prediction counts for in every pair; infinite if its interval reaches infinity.
+    low, high: Ends of the 95 % likelihood interval of kappa; high is infinite if the data do not exclude an order, low is 0 if they do not
+        exclude any deviation down to `LEAST`.
+    evidence: Log likelihood of the likeliest kappa minus that of an infinite kappa, in nats, at least 0.
     p_value: Probability of at least this evidence if the pool has no deviations (half of a chi-squared tail: kappa lies on the boundary).
-    pairs: Pairs of more than one game. A pair of a single game carries no information, because its likelihood does not depend on kappa.
-    dependence: Variance of the score over what it is if pairs deviate independently, at least 1. Copies of an agent, which deviate alike
-        against each other agent, raise it. Interval and p-value take it into account.
+    pairs: Number of pairs with more than one game. A single game carries no information, because its likelihood does not depend on kappa.
+    dependence: Variance of the score over its variance for pairs that deviate independently, at least 1. Copies of an agent raise it,
+        because they deviate alike against each other agent. Interval and p-value take it into account.
     """
 
     kappa: float
@@ -99,7 +101,7 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _Likelihood:
-    """Log marginal likelihood by log kappa, less that of an infinite kappa."""
+    """Log marginal likelihood as a function of log kappa, minus its value at an infinite kappa."""
 
     counts: Cells
     predicted: Cells
@@ -114,7 +116,7 @@ class _Likelihood:
         return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum() + strengths)
 
     def scores(self, log_kappa: float) -> Floats:
-        """Derivative by log kappa of the likelihood of each pair (pairs,)."""
+        """Derivative of each pair's log likelihood with respect to log kappa (pairs,)."""
         kappa, games = math.exp(log_kappa), self.counts.sum(axis=0)
         shape = np.where(self.predicted > 0, kappa * self.predicted, 1.0)
         cells = self.predicted * (digamma(shape + self.counts) - digamma(shape))
@@ -123,7 +125,7 @@ class _Likelihood:
 
 
 def _dependence(scores: Floats, first: Ids, second: Ids) -> float:
-    """Variance of the sum of scores over that of independent ones, at least 1; scores of pairs that share an agent may correlate."""
+    """Variance of the sum of scores over that of independent scores, at least 1. Scores of pairs that share an agent may correlate."""
     total = np.bincount(first, scores, int(max(first.max(), second.max())) + 1)
     total += np.bincount(second, scores, len(total))
     own = float(scores @ scores)
@@ -131,7 +133,7 @@ def _dependence(scores: Floats, first: Ids, second: Ids) -> float:
 
 
 def _interval(likelihood: _Likelihood, grid: Floats, values: Floats, level: float, at: float) -> tuple[float, float]:
-    """Where the likelihood falls to `level` on both sides of `at` (log kappa, infinite for an infinite kappa)."""
+    """Values of kappa where the likelihood falls to `level` on both sides of `at` (log kappa, infinite for an infinite kappa)."""
     below, above = np.flatnonzero((grid < at) & (values < level)), np.flatnonzero((grid > at) & (values < level))
     low, high = 0.0, math.inf
 

@@ -14,7 +14,7 @@ from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.copeland import Copeland
 
 _WIDEST = 1_000.0
-"""Logits: every prediction is certain to the last bit beyond this difference of strengths."""
+"""Difference of strengths, in logits, beyond which every prediction is certain to the last bit."""
 
 
 def posterior_copeland(margins: PosteriorMargins, *, tie_tolerance: float = 0.0) -> Copeland:
@@ -53,7 +53,7 @@ def posterior_copeland(margins: PosteriorMargins, *, tie_tolerance: float = 0.0)
 
 
 def _beaten(margins: PosteriorMargins, tolerance: float) -> NDArray[np.int64]:
-    """How many others each agent beats: by strength alone, corrected at the pairs that met."""
+    """Number of agents that each agent beats: counted by strength alone, then corrected at the pairs that met."""
     strength, lead = margins.strength, _lead(margins, tolerance)
     by_strength = np.searchsorted(np.sort(strength), strength - lead, side="left")
     met = margins.correction.tocoo()
@@ -63,7 +63,7 @@ def _beaten(margins: PosteriorMargins, tolerance: float) -> NDArray[np.int64]:
 
 
 def _lost(margins: PosteriorMargins, tolerance: float) -> NDArray[np.int64]:
-    """How many others beat each agent, counted from the other side."""
+    """Number of agents that beat each agent, counted independently of `_beaten`."""
     strength, lead = margins.strength, _lead(margins, tolerance)
     winners = np.sort(strength - lead)
     by_strength = len(margins) - np.searchsorted(winners, strength, side="right")
@@ -80,7 +80,7 @@ def _met(margins: PosteriorMargins) -> Floats:
 
 
 def _lead(margins: PosteriorMargins, tolerance: float) -> float:
-    """Difference of strengths beyond which the prediction alone is a victory, in logits."""
+    """Difference of strengths, in logits, beyond which the prediction alone is a victory."""
     if tolerance == 0:
         return 0.0
     if float(margins.predicted(np.array(_WIDEST))) <= tolerance:

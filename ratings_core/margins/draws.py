@@ -1,4 +1,4 @@
-"""Draws of true margins from their posterior, for credible intervals of methods whose answers jump: lotteries, Copeland, Nash averages."""
+"""Draws of true margins from their posterior, for credible intervals of discontinuous methods: lotteries, Copeland, Nash averages."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -15,17 +15,17 @@ from ratings_core.margins.posterior import PosteriorMargins, shares
 from ratings_core.solution import Floats
 
 DRAWN_AGENTS: Final = 500
-"""Largest number of agents: every pair of a draw is drawn."""
+"""Largest number of agents: a draw has every pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarginDraws:
-    """The posterior of all margins of m agents, kappa given.
+    """The posterior of all margins of m agents, given kappa.
 
-    Strengths are normal around their fit, with the inverse curvature as covariance; n games of a pair count as n (1 + kappa) / (n + kappa)
-    independent ones there, as the Dirichlet-multinomial law spreads them. Given strengths, the probabilities of a pair are Dirichlet with
-    parameters counts + kappa times the prediction; with an infinite kappa they are the prediction. The pessimism of the margins does not
-    enter: draws are of the truth.
+    Strengths are normally distributed around their fit, with the inverse curvature as covariance. In the curvature, n games of a pair count
+    as n (1 + kappa) / (n + kappa) independent games, because of the variance of the Dirichlet-multinomial law. Given strengths, the
+    probabilities of a pair are Dirichlet distributed with parameters counts + kappa times the prediction; with an infinite kappa they equal
+    the prediction. Draws do not include the pessimism of the margins, because they estimate the true margins.
 
     margins: The posterior means. counts: The pairs that met. root: (m, m), a factor of the strengths' covariance.
     """
@@ -36,15 +36,15 @@ class MarginDraws:
 
     @classmethod
     def of(cls, counts: MetPairs, margins: PosteriorMargins, prior: float) -> Self:
-        """The posterior whose means `margins` are.
+        """The posterior with the means `margins`.
 
         Args:
-            counts: The pairs of `posterior_margins`.
-            margins: What it returned.
-            prior: Its `prior`.
+            counts: The pairs that were given to `posterior_margins`.
+            margins: The result of `posterior_margins`.
+            prior: The prior that was given to it.
 
         Raises:
-            InputError: There are more than `DRAWN_AGENTS` agents, or an argument is of another kind.
+            InputError: There are more than `DRAWN_AGENTS` agents, or an argument is of another type.
         """
         checks.instance("margins", margins, PosteriorMargins)
         prior = checks.number("prior", prior, above=0.0)
@@ -64,7 +64,7 @@ class MarginDraws:
         return cls(margins, counts, np.asarray(linalg.solve_triangular(factor, np.eye(counts.m), lower=True, trans="T"), np.float64))
 
     def draw(self, rng: Generator) -> Floats:
-        """True margins of all pairs, once: antisymmetric (m, m). Raises `InputError` for what is no generator of numpy."""
+        """One draw of the true margins of all pairs: antisymmetric (m, m). Raises `InputError` if `rng` is not a generator of numpy."""
         checks.instance("rng", rng, Generator)
         m = self.counts.m
         theta = self.margins.theta + self.root @ rng.standard_normal(m)

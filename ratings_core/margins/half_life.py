@@ -1,4 +1,4 @@
-"""Recent form: results in time buckets that lose half of their weight every half-life, chosen by held-out log loss."""
+"""Recent form: the weight of results in time buckets halves with every half-life, which is chosen by held-out log loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,15 @@ from ratings_core.margins.posterior import PRIOR, posterior_margins
 from ratings_core.solution import Floats
 
 _LEAST_SHARE: Final = 1e-6
-"""Probabilities in a log loss are at least this, so that one certain but wrong prediction is not infinite."""
+"""Smallest probability in a log loss, so that one certain but wrong prediction does not make the loss infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalfLife:
-    """half_life: the chosen one, in buckets, may be infinite. losses: of each candidate, nats a game, mean over the held-out games, in
-    the order given. games: weight of the games that were held out.
+    """The chosen half-life, and the losses of all candidates.
+
+    half_life: in buckets, may be infinite. losses: of each candidate, nats per game, mean over the held-out games, in the order given.
+    games: weight of the held-out games.
     """
 
     half_life: float
@@ -28,7 +30,7 @@ class HalfLife:
 
 
 def decayed(buckets: Sequence[MetPairs], half_life: float) -> MetPairs:
-    """All buckets in one tally, the last with weight 1 and one that is b buckets older with weight 2 ** (-b / half_life).
+    """Add up all buckets. The last bucket has weight 1, and a bucket that is b buckets older has weight 2 ** (-b / half_life).
 
     Args:
         buckets: Tallies of the same agents, oldest first.
@@ -59,17 +61,17 @@ def choose_half_life(
     kappa: float | None = None,
     prior: float = PRIOR,
 ) -> HalfLife:
-    """The half-life whose margins predict the next bucket best: every bucket from `first` on is held out in turn.
+    """Choose the half-life whose margins predict the next bucket best. Each bucket from `first` on is predicted from all earlier buckets.
 
     Args:
         buckets: Tallies of the same agents, oldest first.
         half_lives: Candidates, in buckets.
-        first: The first bucket that is held out, at least 1.
+        first: Index of the first bucket that is held out, at least 1.
         kappa: As for `posterior_margins`.
         prior: As for `posterior_margins`.
 
     Returns:
-        The candidate of least mean log loss of the expected score (a tie is half), the longest of equals.
+        The candidate of least mean log loss of the expected score (a tie is half), the longest among equals.
 
     Raises:
         InputError: No candidate, no held-out game, or buckets of different agents.

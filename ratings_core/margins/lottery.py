@@ -1,9 +1,9 @@
-"""The maximal lottery of posterior margins of any number of agents: dense among candidates, proven against everybody.
+"""The maximal lottery of posterior margins of any number of agents: solved densely among candidates, certified against all agents.
 
-Candidates are the strongest agents. Their game is solved exactly; then the lottery's margin over every agent is computed from the
-structure (one column of predictions for each elected agent, plus the sparse corrections). An agent that an optimal lottery beats
-strictly is in no optimal support (complementary slackness), so a lottery that beats everybody outside the candidates is the maximal
-lottery of the whole pool, with the same support, entropy and uniqueness. Otherwise those that it does not beat become candidates.
+Candidates are the strongest agents. Their game is solved exactly. Then the lottery's margin over every agent is computed from the structure
+(one column of predictions for each elected agent, plus the sparse corrections). An agent that an optimal lottery beats strictly is in no
+optimal support (complementary slackness). So a lottery that beats all agents outside the candidates is the maximal lottery of the complete
+pool, with the same support, entropy and uniqueness. Otherwise the agents that it does not beat become candidates.
 """
 
 import time
@@ -22,7 +22,7 @@ from ratings_core.voting.lotteries import LotteryOptions, maximal_lottery
 from ratings_core.voting.lottery_records import MaximalLottery
 
 _FIRST: Final = 2 * CANDIDATES
-"""Candidates of the first round."""
+"""Number of the strongest agents that are candidates of the first round."""
 _DEFAULTS: Final = LotteryOptions()
 
 
@@ -31,8 +31,8 @@ class PosteriorLottery(MaximalLottery):
     """A maximal lottery of posterior margins.
 
     candidates: ids of the agents whose margins were dense. excluded_by: smallest margin of the lottery over an agent outside the
-    candidates, proof that none of them is in a support; infinite if everybody was a candidate. The certificate (``exploitability``) is
-    checked against all agents.
+    candidates, which proves that no such agent is in a support; infinite if all agents were candidates. The certificate
+    (``exploitability``) is checked against all agents.
     """
 
     candidates: NDArray[np.int64]
@@ -83,14 +83,14 @@ def posterior_lottery(
 
 
 def _first(margins: PosteriorMargins, before: Floats | None) -> NDArray[np.int64]:
-    """The strongest agents, and those elected before."""
+    """The candidates of the first round: the strongest agents and agents elected before; all agents of a small pool."""
     order = np.argsort(-margins.strength, kind="stable")
     elected = np.flatnonzero(before > 0)[:_FIRST] if before is not None else np.empty(0, np.int64)
     return np.unique(np.append(order[:_FIRST], elected)) if len(order) > 2 * _FIRST else np.arange(len(order))
 
 
 def _missing(ahead: Floats, chosen: NDArray[np.int64], tolerance: float) -> NDArray[np.int64]:
-    """Agents outside the candidates that the lottery does not beat strictly, at most as many as there are candidates, worst first."""
+    """Agents outside the candidates that the lottery does not beat, the smallest margins first, at most as many as there are candidates."""
     outside = ahead.copy()
     outside[chosen] = np.inf
     unbeaten = np.flatnonzero(outside <= tolerance)
@@ -106,7 +106,7 @@ def _whole(
     tolerance: float,
     seconds: float,
 ) -> PosteriorLottery:
-    """The candidates' lottery as one of all agents, certified against all."""
+    """The candidates' lottery as a lottery of all agents, certified against all agents."""
     m = len(margins)
     lottery = np.zeros(m)
     lottery[chosen] = inner.lottery

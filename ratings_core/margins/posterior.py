@@ -1,13 +1,13 @@
-"""Posterior margins: for every pair of agents, what their own games and everybody's strengths say together.
+"""Posterior margins: an estimate for every pair of agents from the pair's games and the strengths of both agents.
 
-Prior of a pair: its probabilities of a win, a tie and a loss are Dirichlet distributed with total weight kappa and mean
-(w, t, l), the prediction of Davidson's model for the two strengths (Bradley-Terry where nothing was tied). After `won`, `tied` and
-`lost` games the posterior mean of the margin, the probability of a win less that of a loss, is
+Prior of a pair: its probabilities of a win, a tie and a loss are Dirichlet distributed with total weight kappa and mean (w, t, l), the
+prediction of Davidson's model for the two strengths (Bradley-Terry if there are no ties). The margin is the probability of a win minus the
+probability of a loss. After `won`, `tied` and `lost` games, its posterior mean is
 
     M(a, b) = (won - lost + kappa (w - l)) / (games + kappa).
 
-Pairs that never met get w - l, pairs that met often get what they did. M is antisymmetric and within -1..1. It is never stored for all
-pairs: M = d(strength[a] - strength[b]) + correction[a, b] with a correction at the pairs that met only.
+Pairs that never met get w - l; for pairs that met often, M is close to their results. M is antisymmetric and within -1..1. It is never
+stored for all pairs: M = d(strength[a] - strength[b]) + correction[a, b], with a correction only at the pairs that met.
 """
 
 import math
@@ -28,23 +28,24 @@ from ratings_core.margins.concentration import Cells, Concentration, concentrati
 from ratings_core.solution import Floats
 
 DENSE_AGENTS: Final = 5_000
-"""Largest number of agents whose margins are made dense: a matrix of 200 MB."""
+"""Largest number of agents with a dense matrix of margins, which takes 200 MB."""
 PRIOR: Final = 1.0
-"""Pseudo-games of each agent against an average one, so that strengths are finite."""
+"""Number of pseudo-games of each agent against an average agent, which keep strengths finite."""
 _SAME: Final = 1e-8
-"""Logits. Strengths nearer than this to the next lower one become equal: the fit is exact to about 1e-9, and exact duplicates must get
-the same margins to the last bit."""
+"""In logits. Strengths closer than this to the next lower one become equal. The fit is exact to about 1e-9, and exact duplicates must get
+the same margins to the last bit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PosteriorMargins:
     """Margins between all pairs of m agents, without storing them.
 
-    strength: float64 (m,), logits, less the pessimism. theta: float64 (m,), the fitted strengths. spread: float64 (m,), posterior
-    standard deviation of each strength given the others', in logits. nu: Davidson's tie parameter. kappa: games that the
-    prediction counts for, may be infinite. concentration: the estimate of kappa with its evidence, also where kappa was given.
-    correction: antisymmetric CSR (m, m), what the games of a pair add to the prediction. pessimism: standard deviations that were
-    taken off each strength.
+    strength: float64 (m,), logits, minus the pessimism. theta: float64 (m,), the fitted strengths. spread: float64 (m,), posterior standard
+    deviation of each strength given the others', in logits. nu: Davidson's tie parameter. kappa: number of games that the prediction counts
+    for, may be infinite. concentration: the estimate of kappa with its evidence, computed also if kappa is given. correction: antisymmetric
+    CSR (m, m), the difference that the games of a pair make to the prediction. pessimism: number of standard deviations that are subtracted
+    from each strength.
     """
 
     strength: Floats
@@ -61,12 +62,12 @@ class PosteriorMargins:
         return len(self.strength)
 
     def rows(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins of some agents over all agents (agents, m). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        """Margins of some agents over all agents (agents, m). agents: ids. Raises `InputError` for ids outside 0 to m - 1."""
         agents = self._known("agents", agents)
         return np.asarray(self.predicted(self.strength[agents][:, None] - self.strength) + self.correction[agents].toarray(), np.float64)
 
     def block(self, agents: NDArray[np.int64]) -> Floats:
-        """Margins between some agents (agents, agents). agents: ids. Raises `InputError` for others than 0 to m - 1."""
+        """Margins between some agents (agents, agents). agents: ids. Raises `InputError` for ids outside 0 to m - 1."""
         agents = self._known("agents", agents)
         own = self.strength[agents]
         return np.asarray(self.predicted(own[:, None] - own) + self.correction[agents][:, agents].toarray(), np.float64)
@@ -86,17 +87,17 @@ class PosteriorMargins:
         return total
 
     def win_less_loss(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
-        """Margins of some pairs (pairs,). first, second: ids. Raises `InputError` for others than 0 to m - 1."""
+        """Margins of some pairs (pairs,). first, second: ids. Raises `InputError` for ids outside 0 to m - 1."""
         first, second = self._known("first", first), self._known("second", second)
         if len(first) != len(second):
             raise InputError("second", len(second), f"must be as many as first, {len(first)}")
         if not len(first):
-            return np.zeros(0)  # of no pairs scipy gives no array
+            return np.zeros(0)  # scipy returns no array for an empty list of pairs
         known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
         return self.predicted(self.strength[first] - self.strength[second]) + known
 
     def predicted(self, gap: Floats) -> Floats:
-        """d(gap): probability of a win less that of a loss at this difference of strengths, in logits. An odd, increasing function."""
+        """d(gap): probability of a win minus that of a loss at this difference of strengths, in logits. An odd, increasing function."""
         return win_less_loss(gap, self.nu)
 
     def _known(self, argument: str, agents: NDArray[np.int64]) -> NDArray[Any]:
@@ -114,18 +115,18 @@ def posterior_margins(
     Args:
         wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `MetPairs` in place of both.
         ties: (m, m), symmetric, weight of ties, or None.
-        kappa: Games that the prediction counts for in every pair, > 0, may be infinite; None finds it (`concentration`).
-        prior: Pseudo-games of each agent against an average one, > 0.
-        pessimism: Posterior standard deviations taken off each strength, >= 0. With 0 margins are posterior means. Above 0 an agent of
-            few games counts as its lower credible bound, so that it is not elected for lack of evidence.
-        restricted: Estimate kappa by the likelihood integrated over the strengths. False: by the likelihood at the fitted strengths, which
-            is biased upward in sparse pools, because fitted strengths absorb part of the deviations.
+        kappa: Number of games that the prediction counts for in every pair, > 0, may be infinite; None estimates it (`concentration`).
+        prior: Number of pseudo-games of each agent against an average agent, > 0.
+        pessimism: Number of posterior standard deviations that are subtracted from each strength, >= 0. With 0, margins are posterior
+            means. Above 0, an agent with few games is rated by a lower credible bound, so that it is not elected for lack of evidence.
+        restricted: True: estimate kappa by the likelihood integrated over the strengths. False: by the likelihood at the fitted strengths,
+            which is biased upward in sparse pools, because fitted strengths absorb part of the deviations.
 
     Returns:
         The margins with kappa and its evidence.
 
     Raises:
-        InputError: An argument is out of range or the tallies are not.
+        InputError: An argument is out of range, or the tallies are invalid.
         SolverError: The fit of strengths failed.
 
     Source: Dirichlet-multinomial conjugacy; Davidson 1970, eq. 2.3 for the prediction; docs/concepts/posterior-margins.md.
@@ -149,7 +150,7 @@ def posterior_margins(
 
 
 def win_less_loss(gap: Floats, nu: float) -> Floats:
-    """Probability of a win less that of a loss in Davidson's model: sinh(gap / 2) / (cosh(gap / 2) + nu / 2)."""
+    """Probability of a win minus that of a loss in Davidson's model: sinh(gap / 2) / (cosh(gap / 2) + nu / 2)."""
     if math.isinf(nu):
         return np.zeros_like(np.asarray(gap, np.float64))
     size = np.abs(gap)
@@ -168,7 +169,7 @@ def shares(gap: Floats, nu: float) -> Cells:
 
 
 def _same_where_equal(theta: Floats) -> Floats:
-    """Strengths that differ by no more than the fit's rounding made equal."""
+    """Make strengths equal that differ by no more than the fit's rounding errors."""
     order = np.argsort(theta, kind="stable")
     ordered = theta[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > _SAME)

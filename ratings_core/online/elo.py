@@ -1,4 +1,4 @@
-"""Elo's rating, online (Elo 1978), for games of two sides or more, of agents or teams."""
+"""Elo's rating, online (Elo 1978), for games of two or more sides, which are agents or teams."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -26,13 +26,12 @@ _MIN_SCALE: Final = 1e-6
 class Elo(PlainRater):
     """Expected score E = 1/(1 + base**(-(a - b)/scale)); after an outcome each member of a side moves by K weight/(n - 1) sum(S - E).
 
-    An outcome of n sides is its n(n-1)/2 pairs, all from the ratings before it; S is 1, 1/2 (tie) or 0; the sum is over the
-    n - 1 opponents; a team plays at the mean of its members. For two sides this is the textbook's rule.
+    An outcome of n sides counts as its n(n-1)/2 pairs, all with the ratings before the outcome. S is 1, 1/2 (tie) or 0, and the sum is over
+    the n - 1 opponents. A team's rating is the mean of its members. For two sides this is the textbook rule.
 
     k: step in rating points, 0 to 1e6. scale: points in which the odds grow by `base` (> 1). start: rating before any outcome.
-    provisional_k: K of an agent that has taken part in fewer than provisional_outcomes outcomes; both are given or neither.
-    Raises `InputError` on settings out of range. Source of the n-sided form: the sum over pairs divided by n - 1, so that K
-    bounds a move whatever n is.
+    provisional_k: K of an agent that has taken part in fewer than provisional_outcomes outcomes; give both or neither. Raises `InputError`
+    on settings out of range. Source of the n-sided form: the sum over pairs divided by n - 1, so that K bounds a move for any n.
     """
 
     name: ClassVar[str] = "elo"
@@ -56,7 +55,7 @@ class Elo(PlainRater):
             self._set("provisional_k", number("provisional_k", self.provisional_k, low=0.0, high=_MAX_K))
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         self._grow(state, n)
         provisional_k = self.k if self.provisional_k is None else self.provisional_k
@@ -65,7 +64,7 @@ class Elo(PlainRater):
 
     @property
     def _slope(self) -> float:
-        """Log odds a rating point; by our own log, as it is part of the fold."""
+        """Log odds per rating point. The fold uses it, so it is computed by the portable log."""
         return log(self.base) / self.scale
 
 

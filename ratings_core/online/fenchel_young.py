@@ -26,21 +26,20 @@ _MIN_SIGMA: Final = 1e-6
 class FenchelYoung(PlainRater):
     """Stochastic gradient descent with batches of one outcome on the Fenchel-Young loss of ranking under Gumbel noise.
 
-    Each side's rating is perturbed by sigma times a standard Gumbel deviate; the sides are ranked by what comes out; each side then moves
-    by alpha times weight times the places by which it ended better than it was ranked so, and is clipped to [low, high]. On average
-    over the noise a pair gives S - sigmoid((a - b)/sigma), so the loss is convex, and what it settles at is the Bradley-Terry fit at
-    scale sigma (in the box): it favours win rates, where `Sco` favours the order most pairs agree with.
+    Sigma times a standard Gumbel deviate is added to each side's rating, and the sides are ranked by the sums. Each side then moves by
+    alpha times weight times the number of places by which its result is better than this rank, and is clipped to [low, high]. On average
+    over the noise, a pair contributes S - sigmoid((a - b)/sigma). So the loss is convex, and its minimum is the Bradley-Terry fit at scale
+    sigma (in the box). This method favours win rates, whereas `Sco` favours the order that most pairs agree with.
 
-    The noise is keyed by the seed, the hash of the outcome's id and the side's number: a replay draws it again, bit for bit. Outcomes
-    without ids need `OutcomeBatch.numbered`.
+    The noise is keyed by the seed, the hash of the outcome's id and the side's number, so a replay draws the same bits. Outcomes without
+    ids need `OutcomeBatch.numbered`.
 
-    Departures: eq. 9 as printed is minus the gradient (its ranks count from the best, those of appendix B from the worst); the step
-    here is down appendix B's. Tied sides share their places, so that a tied pair pulls together (the source has no ties). A team plays at
-    the mean of its members, and a member's gradient is the team's over its size (the source has single agents only).
+    Differences from the source: eq. 9 as printed is minus the gradient (its ranks count from the best, those of appendix B from the worst);
+    this method descends the gradient of appendix B. Tied sides share their places, so a tied pair moves together (the source has no ties).
+    A team's rating is the mean of its members, and a member's gradient is the team's over its size (the source has single agents only).
 
-    sigma: temperature, 1e-6 or more, in rating points. alpha: step, 0 to 1e6. low, high: bounds of ratings, low < high, within
-    +-1e9. start: rating before any outcome, within the bounds. seed: of the noise, 0 to 2**53. Raises `InputError` on settings out
-    of range.
+    sigma: temperature, 1e-6 or more, in rating points. alpha: step, 0 to 1e6. low, high: bounds of ratings, low < high, within +-1e9.
+    start: rating before any outcome, within the bounds. seed: of the noise, 0 to 2**53. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "fenchel_young"
@@ -61,7 +60,7 @@ class FenchelYoung(PlainRater):
         self._set("seed", checked_seed(self.seed))
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for an outcome without a key, too."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` if an outcome has no key."""
         (games, n), into = games_of(batch), scoring(score)
         key = keys_of(batch)
         self._grow(state, n)
@@ -91,6 +90,8 @@ def _noise(settings: _Settings, key: Keys, outcome: int, side: int) -> float:
 
 @inlined
 def _push(_settings: _Settings, x: float, result: float, luck: float) -> float:
-    """The result less that of the perturbed ratings; summed over opponents, the places by which a side ended better than they say."""
+    """The result minus the result of the perturbed ratings. Its sum over opponents is the number of places by which a side did better than
+    them.
+    """
     felt = x + luck
     return result - (0.5 + 0.5 * (int(felt > 0.0) - int(felt < 0.0)))

@@ -1,4 +1,4 @@
-"""What the kernels of online raters share: columns fit for a kernel, results of pairs, ratings of sides."""
+"""Helpers for the kernels of online raters: columns in kernel form, results of pairs, ratings of sides."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from ratings_core.online.state import OnlineState
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
 
 UNIT: Final = 1.0 / WEIGHT_ONE
-"""Fixed-point weights times this are weights, exactly."""
+"""Factor from fixed-point weights to weights; the product is exact."""
 
 _DTYPES: Final = {"side_start": np.int64, "place": np.int32, "agent_start": np.int64, "agent": np.int32, "weight": np.int64}
 _FAULTS: Final = {
@@ -24,16 +24,16 @@ _FAULTS: Final = {
     -5: ("weight", "must be positive"),
 }
 _NOT_SCORED: Final = Prequential()
-"""Stands where nothing is scored, so that one compiled kernel serves both; never written."""
+"""Placeholder if nothing is scored, so that one compiled kernel serves both cases; never written."""
 NO_KEYS: Final = np.zeros((0, 2), np.uint64)
-"""What kernels get in place of the outcomes' keys where a rater draws nothing."""
+"""Placeholder for the outcomes' keys, for raters that draw no random numbers."""
 NO_KEYS.flags.writeable = False
 
 
 class Games(NamedTuple):
-    """The columns of a batch as kernels take them: of the right dtype, contiguous, read-only, so that all have one signature.
+    """The columns of a batch for kernels: of the right dtype, contiguous and read-only, so that all batches have one signature.
 
-    Ids are unsigned, once they are known not to be negative: numba then leaves out what makes -1 the last row.
+    Ids are checked to be nonnegative and then unsigned, because numba then omits the code for negative indices.
     """
 
     side_start: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Games(NamedTuple):
 
 
 class Scoring(NamedTuple):
-    """Whether to score, and where to."""
+    """Whether predictions are scored, and the arrays that get the scores."""
 
     wanted: bool
     counts: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Scoring(NamedTuple):
 
 
 def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
-    """The columns of `batch` and the number of agents they ask for. Raises `InputError` where they do not fit together."""
+    """The columns of `batch`, and the number of agents that they need. Raises `InputError` if the columns do not fit together."""
     checks.instance("batch", batch, OutcomeBatch)
     columns = {name: _kernel_column(name, getattr(batch, name), dtype) for name, dtype in _DTYPES.items()}
     _check_length(columns, "side_start", "weight")
@@ -66,13 +66,15 @@ def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
 
 
 def scoring(score: Prequential | None) -> Scoring:
-    """How kernels take `score`. Raises `InputError` if it is not a `Prequential`."""
+    """`score` in kernel form. Raises `InputError` if it is not a `Prequential`."""
     into = _NOT_SCORED if score is None else checks.instance("score", score, Prequential)
     return Scoring(score is not None, into.counts, into.sums)
 
 
 def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
-    """The keys of `batch` for kernels, (n, 2). Raises `InputError` if an outcome has no key: all would draw the same."""
+    """The keys of `batch` for kernels, (n, 2). Raises `InputError` if an outcome has no key, because all of
+    them would draw the same numbers.
+    """
     key = batch.key
     if key.dtype != np.uint64 or key.shape != (len(batch), 2):
         raise InputError("key", f"{key.dtype} {key.shape}", f"must be uint64 ({len(batch)}, 2)")
@@ -83,7 +85,7 @@ def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
 
 
 def times_of(batch: OutcomeBatch) -> NDArray[np.float64]:
-    """The times of `batch` for kernels, (n,). Raises `InputError` where one is not finite."""
+    """The times of `batch` for kernels, (n,). Raises `InputError` if a time is not finite."""
     time = batch.time
     if time.dtype != np.float64 or time.shape != (len(batch),):
         raise InputError("time", f"{time.dtype} {time.shape}", f"must be float64 ({len(batch)},)")
@@ -122,7 +124,7 @@ def _highest(
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64],
     agent: NDArray[np.int32], weight: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """The greatest id (-1 for an empty batch), or the key of what is wrong in `_FAULTS`."""
+    """The greatest id (-1 for an empty batch), or a key of `_FAULTS` if the columns break a rule."""
     if side_start[0] != 0 or side_start[-1] != len(place) or not _steps_within(side_start, 2, MAX_SIDES):
         return -2
     if agent_start[0] != 0 or agent_start[-1] != len(agent) or not _steps_within(agent_start, 1, len(agent)):
@@ -141,7 +143,7 @@ def _highest(
 
 @kernel
 def _steps_within(start: NDArray[np.int64], least: int, most: int) -> bool:
-    """Whether all differences lie within bounds; no early exit, so that it vectorises."""
+    """True if all differences are within the bounds. There is no early exit, so that the loop vectorises."""
     fits = True
     for i in range(len(start) - 1):
         step = start[i + 1] - start[i]
@@ -151,7 +153,7 @@ def _steps_within(start: NDArray[np.int64], least: int, most: int) -> bool:
 
 @inlined
 def result_of(place: int, other: int) -> float:
-    """Score of the side at `place` against the one at `other`: 1 before it, 0 behind it, 1/2 level. For kernels."""
+    """Score of the side at `place` against the side at `other`: 1 if better, 0 if worse, 1/2 if equal. For kernels."""
     return 0.5 + 0.5 * (int(place < other) - int(place > other))
 
 
@@ -159,7 +161,7 @@ def result_of(place: int, other: int) -> float:
 def side_means(
     rating: NDArray[np.float64], agent_start: NDArray[np.int64], agent: NDArray[np.uint32], first: int, n: int, mean: NDArray[np.float64]
 ) -> None:
-    """Write the mean rating of the members of each of the `n` sides from side `first` on, summed in their order. For kernels."""
+    """Write the mean rating of the members of each of `n` sides, starting with side `first`, summed in the members' order. For kernels."""
     for side in range(n):
         begin, end = agent_start[first + side], agent_start[first + side + 1]
         total = rating[agent[begin]]

@@ -23,24 +23,26 @@ from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(-0.10, distance=0.17, doubt=0.18)
-"""Found by simulation of pools of the method's own model. Deviations are too small there, because a period is one step of Newton's method
-and the errors of agents who met depend on each other; farthest from the start, results are nearly certain and errors greatest."""
+"""Calibration by simulation of pools that follow the method's own model. Deviations are too small there, because a period is one Newton
+step and the errors of agents who met depend on each other. Errors are greatest far from the start, where results are nearly certain.
+"""
 _MAX_RATING: Final = 1e9
 _MIN_SCALE: Final = 1e-6
 _MAX_TIME: Final = 1e15
 _MAX_PERIOD: Final = 1e12
 _NEVER: Final = -(2**63)
-"""The period of who has not played, and of a state that has seen nothing."""
+"""Period of an agent that has not played, and of a state without outcomes."""
 _FURTHEST: Final = 30.0
-"""Log odds beyond this count as this: a game then still says something, and no upset is worth everything."""
+"""Largest log odds; larger ones are cut to it, so that each game has some information and no upset has an unlimited effect."""
 _THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
 
 
 class GlickoState(OnlineState):
-    """As `OnlineState`, with what each agent's open rating period holds.
+    """As `OnlineState`, with the open rating period of each agent.
 
-    rating, deviation (points) and volatility are those with which the agent entered its period; information and surprise what its
-    outcomes since then add up to; period the number of that period, or -2**63. clock: int64 (1,), the newest period of all.
+    rating, deviation (points) and volatility are the values at the start of the agent's period; information and surprise are sums over its
+    outcomes since then; period is the number of that period, or -2**63 before the first. clock: int64 (1,), the newest period of all
+    agents.
     """
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({
@@ -56,7 +58,7 @@ class GlickoState(OnlineState):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The state whose `arrays()` these are. Raises `InputError` where they are not."""
+        """The state from its `arrays()`. Raises `InputError` if they are of another kind."""
         clock = arrays.get("clock")
         if clock is None or clock.dtype != np.int64 or clock.shape != (1,):
             raise InputError("arrays['clock']", clock, "must be int64 (1,)")
@@ -68,7 +70,7 @@ class GlickoState(OnlineState):
         return {"clock": self.clock.copy()}
 
     def columns(self) -> "Columns":
-        """All columns as kernels take them: views as `rating` is."""
+        """All columns in kernel form: views, like `rating`."""
         return Columns(*(self.column(name) for name in self.COLUMNS))
 
 
@@ -86,22 +88,22 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Glicko2(CheckedSettings):
-    """Ratings move at the end of a rating period, by all its games at once, against everybody as they entered it.
+    """Ratings change at the end of a rating period, by all its games at once, with the opponents' values at the start of the period.
 
-    A period is `period_seconds` long and counted from 1970, by pool time (the greatest time so far), so a late outcome counts in the
-    period that is open. An agent's period is closed when it next plays or is read, never by a scan: what is shown is what its games so
-    far give, and its deviation grows by its volatility for every whole period without it. The volatility's equation takes at
+    A period is `period_seconds` long and counted from 1970, by pool time (the latest time so far). So a late outcome counts in the open
+    period. An agent's period is closed when the agent next plays or is read; there is no scan over agents. A reading includes the agent's
+    games so far. Its deviation grows by its volatility for every complete period without a game. The equation for the volatility takes at
     most 40 steps of Glickman's own (Illinois) iteration, and ends when a step changes nothing.
 
-    The form for n sides is ours. Each pair of sides is a game of weight 3/(n + 1): places of one outcome depend on each other,
-    and so the variance of an agent's score among equals is what the information says (for two sides it is the source's). A team plays at
-    the mean of its members with that mean's deviation; of m members each gets 1/m of the score and 1/m**2 of the information,
-    the derivatives by its own rating. An outcome of weight w counts as w games.
+    The form for n sides is not in the source. Each pair of sides is a game of weight 3/(n + 1). Places of one outcome depend on each other,
+    and this weight makes the variance of an agent's score among equal agents agree with the information (for two sides it is the source's).
+    A team's rating is the mean of its members, with the deviation of this mean. Each of m members gets 1/m of the score and 1/m**2 of the
+    information, the derivatives by its rating. An outcome of weight w counts as w games.
 
-    Also ours: neither deviation nor volatility grows beyond the deviation of a newcomer, and log odds beyond 30 count as 30.
+    Also not in the source: deviation and volatility grow at most to the deviation of a newcomer, and log odds beyond 30 count as 30.
 
-    start, deviation, volatility: of a newcomer, the first two in points, the last a period, in units of `scale`. tau: how freely
-    volatility changes, 0.001 to 10. scale: points a logit. period_seconds: 1 to 1e12. Raises `InputError` on settings out of range.
+    start, deviation, volatility: of a newcomer, the first two in points, the last per period, in units of `scale`. tau: how freely
+    volatility changes, 0.001 to 10. scale: points per logit. period_seconds: 1 to 1e12. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "glicko2"
@@ -128,7 +130,7 @@ class Glicko2(CheckedSettings):
         return state
 
     def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for times beyond +-1e15 seconds, too."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for times beyond +-1e15 seconds."""
         (games, n), into = games_of(batch), scoring(score)
         time = times_of(batch)
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
@@ -137,16 +139,16 @@ class Glicko2(CheckedSettings):
         _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into)
 
     def predict(self, state: GlickoState, a: int, b: int) -> float:
-        """Expected score by what is known of both so far, with both deviations. Raises as `Rater.predict` does."""
+        """Expected score from all outcomes of both agents so far, with both deviations. Raises as `Rater.predict` does."""
         check_pair(GlickoState.checked(state), a, b)
         rating, deviation, _ = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
         (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
         return sigmoid(_damping(s * s + t * t) * (x - y) / self.scale)
 
     def read(self, state: GlickoState, agents: NDArray[np.int32], time: float | None = None) -> Reading:
-        """Ratings and deviations of `agents`, as `Rater.read` says.
+        """Ratings and deviations of `agents`, as `Rater.read` does.
 
-        time: seconds since 1970 as of which deviations have grown; the newest time folded by default, and where that is later.
+        time: seconds since 1970 up to which deviations grow; by default, and if it is earlier, the latest time folded.
         """
         ids = checked_agents(GlickoState.checked(state), agents)
         now = int(state.clock[0])
@@ -157,11 +159,11 @@ class Glicko2(CheckedSettings):
 
     @property
     def beliefs(self) -> BeliefModel:
-        """As `Rater.beliefs` says: deviations grow by the volatility, up to that of a newcomer; intervals are calibrated by `STRETCH`."""
+        """As `Rater.beliefs`: deviations grow by the volatility, up to that of a newcomer; intervals are calibrated by `STRETCH`."""
         return BeliefModel(self.deviation, period_seconds=self.period_seconds, start=self.start, logit=self.scale, stretch=STRETCH)
 
     def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
-        """Ratings, deviations as of period `now`, and what those follow from."""
+        """Ratings, deviations as of period `now`, and the beliefs from which later deviations follow."""
         rating, deviation, left, wander = (np.empty(len(ids)) for _ in range(4))
         _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation, left, wander)
         period = state.column("period")[ids]
@@ -215,7 +217,9 @@ def _read(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, _outcomes: _Counts,
     agents: _Counts, now: int, model: _Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats,
 ) -> None:  # fmt: skip
-    """Write what agents' games so far give: ratings, deviations as of period `now` and as they were left, what a period adds (points)."""
+    """Write ratings after agents' games so far, deviations as of period `now` and at the end of their period,
+    and growth per period (points).
+    """
     for i in range(len(agents)):
         a = agents[i]
         shown[i], left[i], volatile = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
@@ -231,7 +235,7 @@ def _enter(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts,
     a: int, now: int, model: _Model,
 ) -> None:  # fmt: skip
-    """Close the period that agent `a` was in and open period `now` for it, where that is another one."""
+    """Close the period of agent `a` and open period `now` for it, unless that is its period already."""
     if period[a] == now:
         return
     if period[a] != _NEVER:
@@ -246,7 +250,7 @@ def _enter(
 def _closed(
     rating: float, deviation: float, volatility: float, information: float, surprise: float, model: _Model
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Rating, deviation and volatility after a period of these games (steps 3 to 8); what they were where there were none."""
+    """Rating, deviation and volatility after a period of these games (steps 3 to 8); unchanged if there were no games."""
     if not information > 0.0:
         return rating, deviation, volatility
     variance = _square(deviation / model[0])
@@ -258,7 +262,7 @@ def _closed(
 
 @inlined
 def _grown(deviation: float, volatility: float, periods: int, model: _Model) -> float:
-    """The deviation after that many periods without a game (step 6 alone, each time)."""
+    """The deviation after `periods` periods without a game (only step 6, in each)."""
     return float(model[0] * np.sqrt(min(_square(deviation / model[0]) + periods * (volatility * volatility), model[2])))
 
 
@@ -267,7 +271,7 @@ def _sides_before(
     rating: _Floats, deviation: _Floats, agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, scale: float,
     mean: _Floats, variance: _Floats,
 ) -> None:  # fmt: skip
-    """Write mean (points) and variance (units of scale**2) of the sides' strengths as the members entered the period."""
+    """Write mean (points) and variance (units of scale**2) of the sides' strengths at the start of the members' period."""
     for side in range(n):
         begin, end = agent_start[first + side], agent_start[first + side + 1]
         mean[side] = variance[side] = 0.0
@@ -281,7 +285,7 @@ def _sides_now(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats,
     agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, model: _Model, mean: _Floats, variance: _Floats,
 ) -> None:  # fmt: skip
-    """As `_sides_before`, by all that is known of the members so far."""
+    """As `_sides_before`, including the members' games so far."""
     for side in range(n):
         begin, end = agent_start[first + side], agent_start[first + side + 1]
         mean[side] = variance[side] = 0.0
@@ -322,7 +326,7 @@ def _score(
 
 @inlined
 def _damping(variance: float) -> float:
-    """g(phi) of the source: how much less a difference says when it is not known well."""
+    """g(phi) of the source: the factor by which an uncertain strength reduces the effect of a difference."""
     return float(1.0 / np.sqrt(1.0 + _THREE_OVER_PI2 * variance))
 
 

@@ -1,4 +1,4 @@
-"""Multidimensional Elo, mElo2k, online (Balduzzi et al. 2018, sec. 3.1 and appendix E): a rating, and a vector for what is cyclic."""
+"""Multidimensional Elo, mElo2k, online (Balduzzi et al. 2018, sec. 3.1 and appendix E): a rating, and a vector for cyclic strength."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,11 @@ _MAX_DIMENSIONS: Final = 64
 _MIN_SCALE: Final = 1e-6
 _MAX_SPREAD: Final = 1.0
 _FURTHEST: Final = 10.0
-"""Bound of a vector's numbers: a plane of log odds 200. Long steps (a great weight, a great rate) would double them without end."""
+"""Bound of a vector's numbers, for log odds of up to 200 per plane. Long steps (a large weight or rate) would
+double the numbers without end.
+"""
 _NOTHING: Final = 1e-12
-"""Planes that are smaller than this, beside the squares of all vectors, hold rounding only."""
+"""Planes smaller than this, relative to the sum of squares of all vectors, contain only rounding errors."""
 
 
 class MeloState(OnlineState):
@@ -44,7 +46,9 @@ class MeloState(OnlineState):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """As `OnlineState.from_arrays`. Raises `InputError`, also for numbers of vectors that no fold leaves: products could overflow."""
+        """As `OnlineState.from_arrays`. Also raises `InputError` for numbers beyond +-10, which no fold
+        produces: products could overflow.
+        """
         state = super().from_arrays(arrays)
         if (most := float(np.abs(state.vector).max(initial=0.0))) > _FURTHEST:
             raise InputError("arrays['vector']", most, f"must be within +-{_FURTHEST:g}")
@@ -52,13 +56,13 @@ class MeloState(OnlineState):
 
     @property
     def vector(self) -> NDArray[np.float64]:
-        """Vector of each agent: float64 (n, 2k), a view as `rating` is."""
+        """Vector of each agent: float64 (n, 2k), a view like `rating`."""
         return cast("NDArray[np.float64]", self.column("vector"))
 
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """What `Melo.orthogonal` reads.
+    """Result of `Melo.orthogonal`.
 
     rating: float64 (n,), points; vector: float64 (n, 2k), planes in columns 0 and 1, 2 and 3, ..., largest first.
     """
@@ -71,17 +75,17 @@ class Skills:
 class Melo(CheckedSettings):
     """Elo with log odds slope (r_a - r_b) + sum over planes of c_a0 c_b1 - c_a1 c_b0 (eq. 13): the second term can be a cycle.
 
-    An outcome of n sides is its n(n-1)/2 pairs, all from the state before it. With S - E of each pair as in `Elo`, each member of a
-    side moves its rating by k weight/(n - 1) sum(S - E), and its vector by rate weight/(n - 1) sum((S - E) (c_b1, -c_b0)), the
-    gradient of the log odds by its own vector (appendix E). A side plays at the mean of its members' ratings and vectors.
+    An outcome of n sides counts as its n(n-1)/2 pairs, all with the state before the outcome. With S - E of each pair as in `Elo`, each
+    member of a side moves its rating by k weight/(n - 1) sum(S - E). It moves its vector by rate weight/(n - 1) sum((S - E) (c_b1, -c_b0)),
+    the gradient of the log odds by this vector (appendix E). A side has the mean of its members' ratings and vectors.
 
-    Vectors start at `spread` times standard normal deviates keyed by the seed and the agent's id, since at 0 they would stay there.
-    The source keeps the vectors orthogonal while it learns; here the fold leaves them, and `orthogonal` reads them so, with
-    the same predictions. Also ours: the numbers of a vector stay within +-10.
+    Vectors start at `spread` times standard normal deviates keyed by the seed and the agent's id, because vectors of 0 would never move.
+    The source keeps the vectors orthogonal while it learns. Here the fold does not; `orthogonal` makes them orthogonal when they are read,
+    with the same predictions. Not in the source: the numbers of a vector stay within +-10.
 
-    k: step of ratings, in points, 0 to 1e6. rate: step of vectors, in log odds, 0 to 1e6. scale, base: as in `Elo`. dimensions: length
-    of a vector, 2k in the source: even, 2 to 64. spread: 0 to 1. start: rating before any outcome. seed: of the first vectors,
-    0 to 2**53. Raises `InputError` on settings out of range.
+    k: step of ratings, in points, 0 to 1e6. rate: step of vectors, in log odds, 0 to 1e6. scale, base: as in `Elo`. dimensions: length of a
+    vector, 2k in the source: even, 2 to 64. spread: 0 to 1. start: rating before any outcome. seed: of the first vectors, 0 to 2**53.
+    Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "melo"
@@ -108,13 +112,13 @@ class Melo(CheckedSettings):
         self._set("seed", checked_seed(self.seed))
 
     def init(self, n: int) -> MeloState:
-        """A state of `n` agents at `start`, with their first vectors."""
+        """A state of `n` agents with rating `start` and their first vectors."""
         state = MeloState(self.dimensions)
         self._grow(state, count("n", n))
         return state
 
     def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for a state of other dimensions, too."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for a state of other dimensions."""
         (games, n), into = games_of(batch), scoring(score)
         self._check(state)
         self._grow(state, n)
@@ -128,14 +132,16 @@ class Melo(CheckedSettings):
         return sigmoid(_log_odds(self._slope, state.rating, state.vector, a, b))
 
     def read(self, state: MeloState, agents: NDArray[np.int32]) -> Reading:
-        """Ratings of `agents` as the fold holds them, as `Rater.read` says; `orthogonal` tells what of the vectors is strength, too."""
+        """Ratings of `agents` without their vectors, as `Rater.read` does; `orthogonal` also adds the
+        vectors' transitive part to ratings.
+        """
         return plain_reading(MeloState.checked(state), agents)
 
     def orthogonal(self, state: MeloState) -> Skills:
         """The same predictions with vectors whose columns sum to 0 and are orthogonal to each other (sec. 3.1, the Schur form).
 
-        What of the vectors' term is transitive, its mean over opponents (the divergence, sec. 2), goes into the ratings; so they depend
-        on everybody. Each plane is turned so that its longest vector points along its first axis. The source also asks for vectors
+        The transitive part of the vectors' term, its mean over opponents (the divergence, sec. 2), is added to the ratings, so they depend
+        on all agents. Each plane is rotated so that its longest vector points along its first axis. The source also requires vectors
         orthogonal to the ratings, which would change predictions.
         """
         self._check(state)
@@ -149,7 +155,7 @@ class Melo(CheckedSettings):
 
     @property
     def _slope(self) -> float:
-        """Log odds a rating point; by our own log, as it is part of the fold."""
+        """Log odds per rating point. The fold uses it, so it is computed by the portable log."""
         return log(self.base) / self.scale
 
     def _grow(self, state: MeloState, n: int) -> None:
@@ -163,14 +169,16 @@ class Melo(CheckedSettings):
 
 
 def _twisted(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows (c_0, c_1, ...) as (-c_1, c_0, ...): the product with another's vector is what the log odds gain against it."""
+    """Rows (c_0, c_1, ...) as (-c_1, c_0, ...). The product of a's new row with b's vector is their term in the log odds of a against b."""
     twisted = np.empty_like(vector)
     twisted[:, 0::2], twisted[:, 1::2] = -vector[:, 1::2], vector[:, 0::2]
     return twisted
 
 
 def _planes(vector: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... and orthogonal columns: the thin Schur form, of planes above `least`."""
+    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... and orthogonal columns: the thin Schur form, without planes of at most
+    `least`.
+    """
     q, r = np.linalg.qr(vector)
     form, turn = linalg.schur(_twisted(r) @ r.T, output="real")
     sizes = np.append(np.diag(form, 1), 0.0)
@@ -200,7 +208,7 @@ _Floats = NDArray[np.float64]
 
 @kernel
 def _draw(vector: _Floats, before: int, seed: np.uint64, spread: float) -> None:
-    """First vectors of the agents from `before` on."""
+    """Write the first vectors of the agents from id `before` on."""
     for agent in range(before, vector.shape[0]):
         for plane in range(vector.shape[1] // 2):
             x, y = normal_pair(seed, np.uint64(agent), np.uint64(plane))

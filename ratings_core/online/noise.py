@@ -1,7 +1,7 @@
-"""Random numbers by key, for kernels: what is drawn depends on the seed and the key alone, so that a replay draws the same.
+"""Random numbers by key, for kernels: a number depends only on the seed and the key, so a replay draws the same numbers.
 
-Uniform words by MurmurHash3's finaliser over the parts of the key; from them Gumbel and normal deviates with the project's own log, the
-same bits on every machine. Not for secrets.
+Uniform words come from MurmurHash3's finaliser over the parts of the key. Gumbel and normal deviates are computed from them with the
+project's own log, so the bits are the same on every machine. Not for secrets.
 """
 
 from typing import Final
@@ -15,11 +15,11 @@ from ratings_core.kernels.compile import inlined
 from ratings_core.kernels.portable import log
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 over the golden ratio, odd: counters times this differ in all their bits."""
+"""2**64 over the golden ratio, odd: multiples of it by successive counters differ in all their bits."""
 _DROPPED: Final = np.uint64(12)
 _FINEST: Final = 2.0**-52
 _MAX_SEED: Final = 2**53
-"""Settings are doubles."""
+"""Largest seed: settings are stored as doubles, which hold whole numbers exactly up to here."""
 
 
 def checked_seed(seed: object) -> int:
@@ -51,7 +51,7 @@ def gumbel(word: np.uint64) -> float:
 
 @inlined
 def normal_pair(seed: np.uint64, first: np.uint64, second: np.uint64) -> tuple[float, float]:
-    """Two independent standard normal deviates, by Marsaglia's polar method: as many words of the key as it takes."""
+    """Two independent standard normal deviates, by Marsaglia's polar method. It uses words of the key until a pair is accepted."""
     index = np.uint64(0)
     while True:
         x = 2.0 * uniform(keyed_word(seed, first, second, index)) - 1.0

@@ -1,7 +1,7 @@
-"""The fold that pairwise raters share: an outcome is its pairs of sides, all from the ratings before it.
+"""The fold that pairwise raters share: an outcome counts as its pairs of sides, all with the ratings before the outcome.
 
-A rater hands over three functions and their settings. They are compiled into its own kernel, so that sharing the loop costs nothing
-(measured: the same speed as loops written out for Elo and SCO each, and the same bits).
+A rater passes three functions and their settings. They are compiled into the rater's own kernel, so the shared loop costs nothing
+(measured: the same speed and the same bits as separate loops for Elo and SCO).
 """
 
 from collections.abc import Callable
@@ -17,12 +17,14 @@ from ratings_core.online.prequential import record
 from ratings_core.records.outcomes import MAX_SIDES
 
 Settings: TypeAlias = Any
-"""A tuple of numbers, of the rater's own making."""
+"""A tuple of numbers, defined by the rater."""
 Keys: TypeAlias = NDArray[np.uint64]
 Noise: TypeAlias = Callable[[Settings, Keys, int, int], float]
-"""(settings, keys, outcome, side): what luck gave the side, for `Push`."""
+"""(settings, keys, outcome, side): the side's random number, for `Push`."""
 Push: TypeAlias = Callable[[Settings, float, float, float], float]
-"""(settings, x, result, luck of the side less the other's): what a pair adds to a side's push, and takes from the other's."""
+"""(settings, x, result, difference of the sides' random numbers): what a pair adds to a side's push, and
+subtracts from the other side's.
+"""
 Moved: TypeAlias = Callable[[Settings, float, int, float, int, int, float], float]
 """(settings, rating, outcomes so far, weight, opponents, members of the side, push): a member's rating after the outcome."""
 
@@ -32,9 +34,9 @@ def fold_pairs(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: Settings,
     scoring: Scoring, noise: Noise, push: Push, moved: Moved,
 ) -> None:  # fmt: skip
-    """Fold `games` in order; a pair is predicted by sigmoid(slope * difference). key: as `OutcomeBatch.key`, for `noise` alone.
+    """Fold `games` in order; a pair is predicted by sigmoid(slope * difference). key: as `OutcomeBatch.key`, used only by `noise`.
 
-    One against one is written out here, since passing arrays costs as much again; the bits are `play`'s.
+    Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     for i in range(len(games.weight)):
@@ -59,7 +61,7 @@ def play(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, i: int, key: Keys, slope: float, settings: Settings,
     scoring: Scoring, noise: Noise, push: Push, moved: Moved, room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
 ) -> None:  # fmt: skip
-    """Fold outcome `i`, of any number and size of sides."""
+    """Fold outcome `i`, with any number and size of sides."""
     mean, luck, total = room
     first, n, weight = games.side_start[i], games.side_start[i + 1] - games.side_start[i], games.weight[i] * UNIT
     side_means(rating, games.agent_start, games.agent, first, n, mean)
@@ -81,7 +83,9 @@ def _sum_pairs(
     slope: float, settings: Settings, wanted: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
     push: Push, total: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Write what each side's pairs push it, in the order of the sides. Takes its columns one by one: in a tuple they cost a fifth more."""
+    """Write each side's sum of pushes over its pairs, in the order of the sides. Columns are separate
+    arguments: a tuple costs a fifth more.
+    """
     total[:n] = 0.0
     for a in range(n):
         for b in range(a + 1, n):
@@ -95,5 +99,5 @@ def _sum_pairs(
 
 @inlined
 def no_noise(_settings: Settings, _key: Keys, _outcome: int, _side: int) -> float:
-    """Of raters without luck."""
+    """Noise of raters that draw no random numbers."""
     return 0.0

@@ -1,4 +1,4 @@
-"""What raters share: settings that are checked when they are made, and agents that have one number each."""
+"""Base classes of raters: settings that are checked on construction, and agents with a single number each."""
 
 from abc import ABC, abstractmethod
 
@@ -14,11 +14,11 @@ from ratings_core.records.beliefs import BeliefModel
 
 
 class CheckedSettings:
-    """Of a frozen dataclass, whose `__post_init__` keeps what its checks return."""
+    """Base class of a frozen dataclass, whose `__post_init__` stores what its checks return."""
 
     @property
     def beliefs(self) -> BeliefModel | None:
-        """None, as `Rater.beliefs` says: most raters hold no deviation."""
+        """None, as most raters have no deviation; see `Rater.beliefs`."""
         return None
 
     def _set(self, field: str, value: float) -> None:
@@ -26,18 +26,18 @@ class CheckedSettings:
 
 
 class PlainRater(CheckedSettings, ABC):
-    """One rating an agent, of which pairs are compared: `init`, `read` and `predict` as `Rater` says."""
+    """One rating per agent, by which pairs are compared: `init`, `read` and `predict` of `Rater`."""
 
     start: float
 
     def init(self, n: int) -> OnlineState:
-        """A state of `n` agents at `start`."""
+        """A state of `n` agents with rating `start`."""
         state = OnlineState()
         self._grow(state, count("n", n))
         return state
 
     def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
-        """Ratings of `agents`, as `Rater.read` says."""
+        """Ratings of `agents`, as `Rater.read` does."""
         return plain_reading(OnlineState.checked(state), agents)
 
     def predict(self, state: OnlineState, a: int, b: int) -> float:
@@ -48,7 +48,7 @@ class PlainRater(CheckedSettings, ABC):
     @property
     @abstractmethod
     def _slope(self) -> float:
-        """Log odds a rating point."""
+        """Log odds per rating point."""
 
     def _grow(self, state: OnlineState, n: int) -> None:
         OnlineState.checked(state).grow(n, {"rating": self.start, "outcomes": 0})

@@ -1,7 +1,7 @@
-"""Prequential scores: how good predictions were, each made before its outcome was seen (Dawid 1984).
+"""Prequential scores: the quality of predictions, each made before its outcome was folded (Dawid 1984).
 
-Scored is every pair of sides of an outcome, with the outcome's weight: log loss, Brier score, and whether the pair was
-predicted in the wrong order (Kendall discordance). The sums are part of the fold, so they are as reproducible as ratings.
+Every pair of sides of an outcome is scored, with the outcome's weight: log loss, Brier score, and whether the pair was predicted in the
+wrong order (Kendall discordance). The sums are part of the fold, so they are as reproducible as ratings.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ _SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.flo
 
 
 class Prequential:
-    """Weighted sums over scored pairs; a fold adds to it.
+    """Weighted sums over scored pairs; a fold adds to them.
 
-    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20.
-    sums: float64 (3,), weighted log loss (nats), Brier score (S - p)**2 and Kendall discordance (1 where predicted the wrong way round, 1/2
-    where predicted even). A tied result is S = 1/2 for log loss and Brier and is no Kendall term.
+    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20. sums: float64 (3,), weighted log loss (nats), Brier
+    score (S - p)**2 and Kendall discordance (1 if predicted in the wrong order, 1/2 if predicted even). A tied result has S = 1/2 for log
+    loss and Brier score and is not counted for Kendall discordance.
     """
 
     __slots__ = ("counts", "sums")
@@ -35,17 +35,17 @@ class Prequential:
 
     @property
     def pairs(self) -> float:
-        """Weight of all pairs scored."""
+        """Weight of all scored pairs."""
         return int(self.counts[0]) / WEIGHT_ONE
 
     @property
     def log_loss(self) -> float | None:
-        """Mean log loss a pair in nats; ln 2 is what predicting 1/2 always costs where nothing ties. None before any pair."""
+        """Mean log loss per pair, in nats. Constant predictions of 1/2 have a log loss of ln 2. None before any pair."""
         return self._mean(0, int(self.counts[0]))
 
     @property
     def brier(self) -> float | None:
-        """Mean of (S - p)**2 a pair. None before any pair."""
+        """Mean of (S - p)**2 per pair. None before any pair."""
         return self._mean(1, int(self.counts[0]))
 
     @property
@@ -54,7 +54,7 @@ class Prequential:
         return self._mean(2, int(self.counts[1]))
 
     def means(self) -> dict[str, float]:
-        """log_loss, brier and kendall by name, without those of which nothing was counted."""
+        """log_loss, brier and kendall by name, without those that counted no pair."""
         named = {"log_loss": self.log_loss, "brier": self.brier, "kendall": self.kendall}
         return {name: mean for name, mean in named.items() if mean is not None}
 
@@ -64,7 +64,7 @@ class Prequential:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Prequential":
-        """The sums whose `arrays()` these are. Raises `InputError` where they are not."""
+        """The sums from their `arrays()`. Raises `InputError` if they are of another kind."""
         checks.named_arrays("arrays", arrays, _SHAPES)
         for name, (dtype, shape) in _SHAPES.items():
             if arrays[name].dtype != dtype or arrays[name].shape != shape:
@@ -97,5 +97,5 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: fl
 
 @inlined
 def _discordance(x: float, result: float) -> float:
-    """1, 1/2 or 0, without a branch that nobody can predict."""
+    """1, 1/2 or 0, without a branch, because processors would often mispredict it."""
     return 0.5 + (result - 0.5) * (int(x < 0.0) - int(x > 0.0))

@@ -1,4 +1,4 @@
-"""What an online rater is, and the laws that every one keeps."""
+"""The interface of an online rater, and the laws that every rater keeps."""
 
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -16,24 +16,24 @@ StateT = TypeVar("StateT", bound=OnlineState)
 
 @runtime_checkable
 class Rater(Protocol[StateT]):
-    """One method with its settings: a frozen dataclass that refuses bad settings with `InputError` when it is made.
+    """A method with its settings: a frozen dataclass that raises `InputError` for invalid settings on construction.
 
-    Laws, held by tests against every rater:
+    Laws, which tests check for every rater:
 
-    1. How a stream is cut into batches changes no bit of the state or of the prequential sums.
-    2. Outcomes that share no agent commute, bit for bit (with rating periods: inside one, as the first outcome of the next ends it).
-    3. Renaming agents (permuting their ids, and the rows that a state starts with) permutes the columns and changes nothing else.
+    1. The division of a stream into batches does not change any bit of the state or of the prequential sums.
+    2. Outcomes that share no agent commute, bit for bit (with rating periods: inside one period, because the first outcome of the next ends
+       it).
+    3. Renaming agents (permuting their ids, and the rows of the initial state) permutes the columns and changes nothing else.
     4. An empty batch changes nothing; agents that are not in an outcome keep their bits; scoring does not change ratings.
-    5. A state grows to hold the agents of a batch, whatever it held before, and growing compiles nothing: one kernel, one
-       signature.
+    5. A state of any size grows to hold the agents of a batch. Growth compiles nothing: a kernel has one signature.
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
     7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused). Moves shrink nearly in proportion to the weight.
-    8. What a deviation is at a later time follows from the reading of an earlier one, for agents that have not played in between. It is
-       above 0, and while its agent is away it grows to a newcomer's at most.
-    9. Every field is a setting. A value that is no number is refused, and the error names the field.
-    10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction that `predict` gives. Of
-        two agents, the one of higher mean rating is predicted to win, except by mElo.
-    11. A state of another class, what is no batch, and ids of no agent raise `InputError` and change nothing.
+    8. For agents that have not played since, the deviation at a later time follows from an earlier reading. It is above 0, and grows at
+       most to the deviation of a newcomer.
+    9. Every field is a setting. A value that is not a number is refused, and the error names the field.
+    10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction of `predict`. The agent
+        of higher mean rating is predicted to win, except by mElo.
+    11. A state of another class, a batch of another type, and ids without an agent raise `InputError` and change nothing.
     12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
     13. Every game of 2 to 64 sides of any size, with ties, is folded, and all numbers of the state stay finite.
     """
@@ -43,27 +43,27 @@ class Rater(Protocol[StateT]):
 
     @property
     def beliefs(self) -> BeliefModel | None:
-        """How deviations of the method's readings follow from `Reading.beliefs`; None for methods that hold none."""
+        """The model by which deviations of readings follow from `Reading.beliefs`; None for methods without deviations."""
 
     def init(self, n: int) -> StateT:
         """A state of `n` agents that have not played."""
 
     def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply the outcomes of `batch` to `state`, in place and in order, growing it to the greatest id in the batch.
+        """Apply the outcomes of `batch` to `state`, in place and in order. The state grows to the greatest id in the batch.
 
-        Where `score` is given, the prediction made before each outcome is scored into it. Raises `InputError`, with nothing
-        changed, where the columns of `batch` do not fit together; that a game names each agent once is the maker's promise.
+        If `score` is given, the prediction made before each outcome is scored into it. Raises `InputError`, and changes nothing, if the
+        columns of `batch` do not fit together. The fold does not check that a game names each agent only once; the maker of the batch
+        ensures it.
         """
 
     def predict(self, state: StateT, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`, 0 to 1: what a fold scores before their outcome.
+        """Expected score of agent `a` against agent `b`, 0 to 1: the prediction that a fold scores before their outcome.
 
-        Raises `InputError` where the state has no such agents.
+        Raises `InputError` if the state has no such agents.
         """
 
     def read(self, state: StateT, agents: NDArray[np.int32]) -> Reading:
-        """What boards show of `agents`: ids (k,). Looks at nobody else, and changes nothing.
+        """Ratings of `agents`, ids (k,), for boards. Reads no other agents, and changes nothing.
 
-        The value that ranks an agent changes only when it takes part in an outcome. Raises `InputError` where the state has no such
-        agents.
+        The value that ranks an agent changes only when it takes part in an outcome. Raises `InputError` if the state has no such agents.
         """

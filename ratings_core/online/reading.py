@@ -1,4 +1,4 @@
-"""What readers see of agents: evaluated when it is read and for those who are asked for, never by a scan."""
+"""Ratings as readers see them: computed on read, only for the requested agents, without a scan over all."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ class Beliefs(NamedTuple):
     since: NDArray[np.int64]
 
     def each(self) -> Iterator[Belief]:
-        """One agent's after the other's."""
+        """The beliefs of the agents, in order."""
         return map(Belief, self.deviation.tolist(), self.wander.tolist(), self.since.tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """k agents as a board shows them.
+    """Ratings of k agents, as a board shows them.
 
-    rating: float64 (k,), the value that ranks, higher is better; deviation: float64 (k,), standard deviation of the belief about an
-    agent in the ratings' unit, None for methods that hold none; outcomes: int64 (k,), how many each took part in; beliefs: from which
-    the deviations at any later time follow by the method's `Rater.beliefs`, None where there are no deviations.
+    rating: float64 (k,), the value that ranks, higher is better; deviation: float64 (k,), standard deviation of the belief about an agent
+    in the ratings' unit, None for methods without deviations; outcomes: int64 (k,), number of outcomes of each agent; beliefs: data from
+    which `Rater.beliefs` computes the deviations at any later time, None without deviations.
     """
 
     rating: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Reading:
     beliefs: Beliefs | None = None
 
     def provisional(self, *, outcomes: int = 0, deviation: float = np.inf) -> NDArray[np.bool_]:
-        """Who is not settled yet: bool (k,), true with fewer than `outcomes` outcomes or a deviation above `deviation`.
+        """Mask of provisional agents: bool (k,), True with fewer than `outcomes` outcomes or a deviation above `deviation`.
 
         outcomes: 0 or more; deviation: above 0, may be infinite. Raises `InputError`.
         """
@@ -51,13 +51,13 @@ class Reading:
 
 
 def plain_reading(state: OnlineState, agents: NDArray[np.int32]) -> Reading:
-    """Of a method whose column `rating` ranks and that holds no deviation."""
+    """The reading of a method that ranks by the column `rating` and has no deviation."""
     ids = checked_agents(state, agents)
     return Reading(state.rating[ids], None, state.outcomes[ids])
 
 
 def checked_agents(state: OnlineState, agents: ArrayLike) -> NDArray[Any]:
-    """`agents` as an array; raises `InputError` where one is no agent of `state`."""
+    """`agents` as an array. Raises `InputError` if an id has no agent in `state`."""
     ids = checks.ids("agents", agents)
     if ids.ndim != 1 or (ids.size and not (ids.min() >= 0 and ids.max() < len(state))):
         raise InputError("agents", agents, f"must be ids of agents, 0 to {len(state) - 1}, in one dimension")

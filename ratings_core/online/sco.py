@@ -1,4 +1,4 @@
-"""Soft Condorcet optimisation, online: one step down the sigmoid loss an outcome (Lanctot et al. 2025)."""
+"""Soft Condorcet optimisation, online: one step down the sigmoid loss per outcome (Lanctot et al. 2025)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -25,13 +25,13 @@ _MIN_TAU: Final = 1e-6
 class Sco(PlainRater):
     """Stochastic gradient descent with batches of one outcome (sec. 3.2.1, eq. 7, Algorithm 1; E.4).
 
-    The loss of an outcome is the sum, over its pairs of sides of which a ended before b, of sigmoid((b - a)/tau): a soft count
-    of the pairs that the ratings order wrongly. Each outcome takes one step of alpha times weight down its gradient, from the
-    ratings before it, then clips them to [low, high]. Tied pairs contribute nothing. A team plays at the mean of its members,
-    so that a member's gradient is the team's over its size (the paper has single agents only).
+    The loss of an outcome is the sum of sigmoid((b - a)/tau) over its pairs of sides a, b in which a ended before b: a soft count of the
+    pairs that the ratings order wrongly. Each outcome takes one step of alpha times weight down the gradient, from the ratings before the
+    outcome, and then clips them to [low, high]. Tied pairs contribute nothing. A team's rating is the mean of its members, so a member's
+    gradient is the team's over its size (the paper has single agents only).
 
-    tau: temperature, 1e-6 or more. alpha: step, 0 to 1e6. low, high: bounds of ratings, low < high, within +-1e9.
-    start: rating before any outcome, within the bounds. Raises `InputError` on settings out of range.
+    tau: temperature, 1e-6 or more. alpha: step, 0 to 1e6. low, high: bounds of ratings, low < high, within +-1e9. start: rating before any
+    outcome, within the bounds. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "sco"
@@ -50,7 +50,7 @@ class Sco(PlainRater):
         self._set("start", number("start", self.start, low=self.low, high=self.high))
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         self._grow(state, n)
         step = (self.alpha * self._slope, self.low, self.high)
@@ -81,5 +81,8 @@ def _push(_step: _Step, x: float, result: float, _luck: float) -> float:
 
 @inlined
 def projected_step(step: _Step, rating: float, _outcomes: int, weight: float, _opponents: int, members: int, push: float) -> float:
-    """A member's gradient is the team's over its size; the result stays in the box (Algorithm 1's projection). step: rate, low, high."""
+    """A member's rating after a step, clipped to the box (Algorithm 1's projection). Its gradient is the team's over its size.
+
+    step: rate, low, high.
+    """
     return min(max(rating + step[0] * weight / members * push, step[1]), step[2])

@@ -1,4 +1,4 @@
-"""The state of an online rater: one row an agent, in columns that grow by doubling."""
+"""The state of an online rater: one row per agent, in columns that grow by doubling."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,13 +12,13 @@ from ratings_core.arrays.frozen import FrozenColumns
 from ratings_core.errors import InputError
 
 MAX_ROWS: Final = 2**31
-"""Agents are int32 ids."""
+"""Largest number of agents: ids are int32."""
 
 
 class OnlineState:
     """Ratings and counts of n agents, by roster id. A rater with more columns extends `COLUMNS` in a subclass.
 
-    shapes: of one agent's entry, by name, for the columns that hold more than a number an agent.
+    shapes: shape of an agent's entry, by column name, for columns with more than one number per agent.
     """
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "outcomes": np.int64})
@@ -35,7 +35,7 @@ class OnlineState:
 
     @classmethod
     def checked(cls, state: object) -> Self:
-        """`state` where it is of this very kind, so that no method takes another one's. Raises `InputError`."""
+        """Return `state` if it is of exactly this class, so that no method uses another method's state. Raises `InputError`."""
         if type(state) is not cls:
             raise InputError("state", type(state).__name__, f"must be a {cls.__name__}, as the method's init makes it")
         return state
@@ -47,20 +47,20 @@ class OnlineState:
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
-        """How many outcomes each agent took part in: int64 (n,), a view as `rating` is."""
+        """Number of outcomes of each agent: int64 (n,), a view like `rating`."""
         return cast("NDArray[np.int64]", self.column("outcomes"))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of memory of the columns, including room to grow."""
         return sum(column.nbytes for column in self._columns.values())
 
     def column(self, name: str) -> NDArray[Any]:
-        """The column `name` of all n agents, a view as `rating` is."""
+        """The column `name` of all n agents, a view like `rating`."""
         return self._columns[name][: self._size]
 
     def grow(self, n: int, blank: Mapping[str, float]) -> None:
-        """Make it at least `n` agents long; new rows hold `blank`, a value for every column. Grows by doubling."""
+        """Grow the state to at least `n` agents. New rows get `blank`, which has a value for every column. Memory grows by doubling."""
         if n <= self._size:
             return
         if n > MAX_ROWS:
@@ -71,22 +71,26 @@ class OnlineState:
         self._size = n
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy: each column of length n, by name, and the rest. What checkpoints hold and digests cover."""
+        """Canonical copies by name: each column, of length n, and the arrays beside the columns. Checkpoints store these, and digests cover
+        them.
+        """
         return {name: self.column(name).copy() for name in self.COLUMNS} | self._rest()
 
     def frozen(self) -> FrozenColumns:
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says: it is to be told of agents before a fold changes them."""
+        """A frozen copy of what `arrays` returns now, see `ratings_core.arrays.frozen`. Before a fold changes agents, report them to the
+        copy.
+        """
         return FrozenColumns(self._columns, self._size, self._rest())
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The state whose `arrays()` these are. Raises `InputError` where they are not the columns of this kind of state."""
+        """The state from its `arrays()`. Raises `InputError` if they are not the columns of this class."""
         state = cls()
         state._take_columns(arrays)
         return state
 
     def _rest(self) -> dict[str, NDArray[Any]]:
-        """Copies of what a subclass holds beside columns, by name."""
+        """Copies of a subclass's arrays beside the columns, by name."""
         return {}
 
     def _take_columns(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -105,7 +109,7 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 
 
 def _checked(name: str, column: NDArray[Any], dtype: DTypeLike, dimensions: int) -> NDArray[Any]:
-    """A copy of `column` that is writable and contiguous, so that restored states use the kernels of all others."""
+    """A writable and contiguous copy of `column`, so that restored states use the same compiled kernels as others."""
     if column.dtype != np.dtype(dtype) or column.ndim != dimensions:
         rule = f"must be {np.dtype(dtype)} ({', '.join(['n', 'd'][:dimensions])})"
         raise InputError(f"arrays[{name!r}]", f"{column.dtype} {column.shape}", rule)

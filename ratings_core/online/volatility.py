@@ -8,16 +8,17 @@ from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import exp, log
 
 _STEPS: Final = 40
-"""At most; some ten are the rule. Which one is the last depends on the numbers alone, so it is the same one everywhere."""
+"""Largest number of steps; about ten are usual. The last step depends only on the numbers, so it is the same on every machine."""
 _STILL: Final = 2.0**-50
-"""A step this small, beside |x| or 1, was the last."""
+"""The iteration ends at a step this small, relative to |x| or 1, whichever is larger."""
 
 
 @kernel
 def new_volatility(variance: float, volatility: float, v: float, delta: float, tau: float) -> float:
     """Sigma' for phi**2 = `variance`, sigma = `volatility`, and the period's v and delta. For kernels.
 
-    The root x of f in step 5, returned as exp(x/2). It lies between ln sigma**2 and where step 5 starts to look; f falls.
+    The result is exp(x/2) for the root x of f in step 5. The root is between ln sigma**2 and the second start value of step 5, and f is
+    decreasing.
     """
     start = log(volatility * volatility)
     excess = delta * delta - variance - v

@@ -21,16 +21,17 @@ from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(0.16, distance=0.26, doubt=-0.88, spread=-0.27)
-"""Found by simulation of pools of the method's own model and of narrower ones: deviations are too wide near the start, too
-narrow far from it."""
+"""Calibration by simulation of pools that follow the method's own model, and of narrower pools: deviations are too wide near the start and
+too narrow far from it.
+"""
 _MAX_RATING: Final = 1e9
 _MIN_SIGMA: Final = 1e-6
 _FURTHEST: Final = -300.0
-"""Sides that are further than this many c behind the best count as that far: squares of exp, and of its inverse, stay numbers."""
+"""Sides that are further behind the best side, in units of c, count as this far behind: squares of exp, and of its inverse, stay finite."""
 
 
 class BeliefState(OnlineState):
-    """As `OnlineState`, with the deviation of the belief about each agent. rating: its mean, mu; deviation: sigma."""
+    """As `OnlineState`, with the deviation of the belief about each agent. rating: the belief's mean, mu; deviation: sigma."""
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "deviation": np.float64, "outcomes": np.int64})
 
@@ -38,7 +39,7 @@ class BeliefState(OnlineState):
 
     @property
     def deviation(self) -> NDArray[np.float64]:
-        """Standard deviation of the belief about each agent: float64 (n,), a view as `rating` is."""
+        """Standard deviation of the belief about each agent: float64 (n,), a view like `rating`."""
         return cast("NDArray[np.float64]", self.column("deviation"))
 
 
@@ -46,19 +47,19 @@ class BeliefState(OnlineState):
 class WengLin(CheckedSettings):
     """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by the mean mu.
 
-    With c**2 the sum over sides of sigma_i**2 + beta**2, p_iq the chance e**(mu_i/c) over the sum of e**(mu_s/c) of the sides s that
-    did not end before q, and A_q the number of sides level with q: over the sides q that did not end behind i, side i gains
-    sigma_i**2/c times the sum of ([i = q] - p_iq)/A_q, and its variance shrinks by gamma sigma_i**2/c**2 times the sum of
-    p_iq (1 - p_iq)/A_q, gamma = sigma_i/c. A member takes the share sigma_ij**2/sigma_i**2 of both. Before an outcome every variance
-    grows by tau**2, so that no agent is ever quite known. Equal to openskill's PlackettLuce, which takes its gamma and tau from the
-    same place, to rounding.
+    c**2 is the sum over sides of sigma_i**2 + beta**2. p_iq is e**(mu_i/c) over the sum of e**(mu_s/c) over the sides s that did not end
+    before q. A_q is the number of sides level with q. Sums are over the sides q that did not end behind i. Side i gains sigma_i**2/c times
+    the sum of ([i = q] - p_iq)/A_q. Its variance shrinks by gamma sigma_i**2/c**2 times the sum of p_iq (1 - p_iq)/A_q, with gamma =
+    sigma_i/c. A member takes the share sigma_ij**2/sigma_i**2 of both. Before an outcome every variance grows by tau**2, so that no
+    deviation falls to 0. The result equals that of openskill's PlackettLuce, which takes gamma and tau from the same source, up to
+    rounding.
 
-    Departures: an outcome of weight w moves means and variances by w times as much, tau**2 included (openskill's weights are
-    of players inside a team, another thing). exp is taken of differences to the best side, of 300 c at most.
+    Differences from the source: an outcome of weight w moves means and variances by w times as much, tau**2 included (openskill's weights
+    are weights of players inside a team). exp is taken of differences to the best side, of 300 c at most.
 
-    mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
-    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds; z: deviations that a board takes off the mean, 0 to 10. The
-    default 0 shows the mean, whose interval the board shows; 3 is openskill's ordinal, a cautious rating that newcomers raise by
+    mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor by which a variance
+    shrinks, 1e-12 to 1; tau: deviation that each outcome adds; z: number of deviations that a board subtracts from the mean, 0 to 10. The
+    default 0 shows the mean, whose interval the board shows; 3 gives openskill's ordinal, a cautious rating that newcomers raise by
     playing. Raises `InputError` on settings out of range.
     """
 
@@ -80,20 +81,20 @@ class WengLin(CheckedSettings):
         self._set("z", number("z", self.z, low=0.0, high=10.0))
 
     def init(self, n: int) -> BeliefState:
-        """A state of `n` agents at mu and sigma."""
+        """A state of `n` agents with beliefs mu and sigma."""
         state = BeliefState()
         self._grow(state, count("n", n))
         return state
 
     def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
-        """Apply `batch` to `state` in place, as `Rater.fold` says."""
+        """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         self._grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
         _fold(state.rating, state.deviation, state.outcomes, *games, model, *into)
 
     def predict(self, state: BeliefState, a: int, b: int) -> float:
-        """The model's chance of a before b: sigmoid((mu_a - mu_b)/c), c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
+        """The model's probability that a ends before b: sigmoid((mu_a - mu_b)/c), c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
 
         openskill predicts with the normal distribution function of the same quotient. Raises as `Rater.predict` does.
         """
@@ -102,7 +103,7 @@ class WengLin(CheckedSettings):
         return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
 
     def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
-        """The rating mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
+        """The rating mu - z sigma and the deviation sigma of `agents`, as `Rater.read` does."""
         ids = checked_agents(BeliefState.checked(state), agents)
         deviation = state.deviation[ids]
         still = Beliefs(deviation, np.zeros(len(ids)), np.zeros(len(ids), np.int64))
@@ -110,7 +111,7 @@ class WengLin(CheckedSettings):
 
     @property
     def beliefs(self) -> BeliefModel:
-        """As `Rater.beliefs` says: deviations do not grow, the rating is z of them below the mean, and `STRETCH` calibrates intervals."""
+        """As `Rater.beliefs`: deviations do not grow, the rating is z deviations below the mean, and `STRETCH` calibrates intervals."""
         return BeliefModel(self.sigma, below=self.z, start=self.mu, logit=math.sqrt(2.0) * self.beta, stretch=STRETCH)
 
     def _grow(self, state: BeliefState, n: int) -> None:
@@ -152,7 +153,7 @@ def _believe(
     rating: _Floats, deviation: _Floats, agent_start: NDArray[np.int64], agent: NDArray[np.uint32], first: int, n: int,
     added: float, mean: _Floats, variance: _Floats,
 ) -> None:  # fmt: skip
-    """Write the mean and the variance of each side's strength, the sums over its members, each variance with `added`."""
+    """Write the mean and the variance of each side's strength, the sums over its members. `added` is added to each member's variance."""
     for side in range(n):
         mean[side] = variance[side] = 0.0
         for member in range(agent_start[first + side], agent_start[first + side + 1]):
@@ -163,7 +164,9 @@ def _believe(
 
 @inlined
 def _rank(place: NDArray[np.int32], first: int, n: int, order: NDArray[np.int64]) -> None:
-    """Write the sides from the first to the last placed, level ones in their order: by insertion, as most come in order."""
+    """Write the sides in order of place, level sides in their given order. Insertion sort is fast, because
+    most outcomes arrive in order.
+    """
     for side in range(n):
         at = side
         while at > 0 and place[first + order[at - 1]] > place[first + side]:
@@ -177,9 +180,9 @@ def _infer(
     place: NDArray[np.int32], first: int, n: int, order: NDArray[np.int64], mean: _Floats, variance: _Floats, model: _Model,
     strength: _Floats, behind: _Floats, gain: _Floats, shrink: _Floats,
 ) -> None:  # fmt: skip
-    """Write what an agent's mean gains and its variance loses, over its variance (and, for the latter, its variance again).
+    """Write, for each side, the gain of a member's mean over its variance, and the loss of its variance over its variance squared.
 
-    The sums over q are running sums: p_iq is strength_i times 1/behind_q, so one pass from the back and one from the front do.
+    p_iq is strength_i times 1/behind_q, so the sums over q are running sums: one pass from the back and one from the front.
     """
     square, best = 0.0, mean[0]
     for side in range(n):

@@ -1,7 +1,8 @@
 """The papers' programs as they are printed: slow and readable, for tests and for `equirank solve --check`.
 
-Each function writes one program in cvxpy, with the paper's symbols, and hands it to a solver of others: HiGHS for linear and mixed-integer
-programs, Clarabel for programs with entropy. They share no arithmetic with the fast solvers of this library. Needs the extra `reference`.
+Each function writes one program in cvxpy, with the paper's symbols, and passes it to an independent solver: HiGHS for linear and
+mixed-integer programs, Clarabel for programs with entropy. The programs share no arithmetic with the fast solvers of this library. Needs
+the extra `reference`.
 
 May import: all of `ratings_core`; only tests and `services.solve` import it.
 Read first: `lotteries.py` (the pattern: supports by linear programs, then entropy on the optimal face).

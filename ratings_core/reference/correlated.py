@@ -11,14 +11,14 @@ from ratings_core.solution import Floats
 
 @dataclass(frozen=True, slots=True)
 class Correlated:
-    """relative_entropy: of the equilibrium to the target, nats; by_player: what each strategy would gain, (n_p,) for each player."""
+    """relative_entropy: of the equilibrium to the target, nats; by_player: gain of each strategy, (n_p,) for each player."""
 
     relative_entropy: float
     by_player: tuple[Floats, ...]
 
 
 def gains(payoffs: Sequence[Floats]) -> Floats:
-    """What each deviation gains at each joint: A[(p, a'), a] = G_p(a', a_-p) - G_p(a).
+    """Gain of each deviation at each joint: A[(p, a'), a] = G_p(a', a_-p) - G_p(a).
 
     Args:
         payoffs: One tensor for each player, all of the game's shape.
@@ -31,9 +31,9 @@ def gains(payoffs: Sequence[Floats]) -> Floats:
 
 
 def nearest_equilibrium(payoffs: Sequence[Floats], targets: Sequence[Floats], eps: float) -> Correlated:
-    """Find the joint distribution of least relative entropy to the product of targets from which nobody gains more than eps.
+    """Find the joint distribution of least relative entropy to the product of targets in which no player gains more than eps.
 
-    With even targets it is the equilibrium of maximum entropy.
+    With uniform targets it is the equilibrium of maximum entropy.
 
     Args:
         payoffs: One tensor for each player, all of the game's shape.

@@ -11,14 +11,16 @@ from ratings_core.reference.programs import cvxpy, solve
 from ratings_core.solution import Floats
 
 _BINDING: Final = 1e-6
-"""A multiplier above this proves that its constraint binds in every optimum. They sum to 1 in each program, so one is above."""
+"""A multiplier above this proves that its constraint binds in every optimum. Multipliers sum to 1 in each
+program, so at least one is larger.
+"""
 
 
 def deviation_ratings(payoffs: Sequence[Floats]) -> tuple[Floats, ...]:
     """Rate strategies by their gains in the strictest coarse correlated equilibrium.
 
-    Each program minimizes the largest gain of the constraints that are still free; those whose multiplier is positive get that
-    value as their rating and stay bounded by it.
+    Each program minimizes the largest gain of the constraints that are still free. Constraints with a positive multiplier get that value as
+    their rating and stay bounded by it.
 
     Args:
         payoffs: One tensor for each player, all of the game's shape.
@@ -40,7 +42,9 @@ def deviation_ratings(payoffs: Sequence[Floats]) -> tuple[Floats, ...]:
 
 
 def _program(A: Floats, free: NDArray[np.bool_], ratings: Floats) -> tuple[float, Floats]:
-    """Least t with A sigma <= t on the free constraints and A sigma <= their rating on the others; the free ones' multipliers."""
+    """Least t with A sigma <= t on the free constraints and A sigma <= rating on the others, and the
+    multipliers of the free constraints.
+    """
     cp = cvxpy()
     sigma, t = cp.Variable(A.shape[1], nonneg=True), cp.Variable()
     bounded = A[free] @ sigma <= t

@@ -12,8 +12,8 @@ from ratings_core.solution import Floats
 def maximal_lottery(margins: Floats, *, merge: bool = True) -> Floats:
     """Find the maximal lottery of largest entropy.
 
-    A lottery p is maximal if M'p >= 0 (sec. 3.1.1). The paper leaves the choice open where there are several; this library takes the one of
-    largest entropy over classes of exact duplicates.
+    A lottery p is maximal if M'p >= 0 (sec. 3.1.1). The paper does not choose among several maximal lotteries; this library takes the one
+    of largest entropy over classes of exact duplicates.
 
     Args:
         margins: M (m, m), antisymmetric: by how much a beats b.
@@ -30,7 +30,7 @@ def maximal_lottery(margins: Floats, *, merge: bool = True) -> Floats:
 
 
 def iterated_maximal_lotteries(margins: Floats, *, merge: bool = True) -> Floats:
-    """Rate agents by iterated maximal lotteries (Algorithm 1): a level elects, its whole support leaves, the rest elects again.
+    """Rate agents by iterated maximal lotteries (Algorithm 1): each level's support is removed, and the other agents elect the next level.
 
     Args:
         margins: M (m, m), antisymmetric.
@@ -55,7 +55,7 @@ def iterated_maximal_lotteries(margins: Floats, *, merge: bool = True) -> Floats
 
 
 def _elected(margins: Floats, *, merge: bool) -> tuple[Floats, NDArray[np.bool_]]:
-    """The lottery, and everybody whom some maximal lottery elects."""
+    """The lottery, and the mask of agents that some maximal lottery elects."""
     first, member, size = np.unique(margins, axis=0, return_index=True, return_inverse=True, return_counts=True)[1:]
     if not merge:
         first = member = np.arange(len(margins))

@@ -22,7 +22,7 @@ class Averages:
 
 
 def nash_average(scores: Floats, *, merge: bool = True) -> Averages:
-    """Rate agents against tasks (sec. 4): one player mixes agents for a high score, the other mixes tasks for a low one.
+    """Rate agents against tasks (sec. 4): one player mixes agents for a high score, the other mixes tasks for a low score.
 
     Args:
         scores: S (n, k), higher is better.
@@ -49,7 +49,7 @@ def nash_average_agents(payoffs: Floats, *, merge: bool = True) -> tuple[Floats,
     """Rate agents against each other (sec. 3): A is antisymmetric, so an equilibrium strategy is a maximal lottery of A.
 
     Args:
-        payoffs: A (m, m), antisymmetric: what a gets against b.
+        payoffs: A (m, m), antisymmetric: the payoff of a against b.
         merge: Whether exact duplicates count as one in the entropy.
 
     Returns:
@@ -64,7 +64,7 @@ def nash_average_agents(payoffs: Floats, *, merge: bool = True) -> tuple[Floats,
 
 
 def _classes(S: Floats, axis: int, merge: bool) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """First member of each class of exact duplicates, the class of each, and the classes' sizes."""
+    """First member of each class of exact duplicates, the class of each row or column, and the sizes of the classes."""
     if not merge:
         n = S.shape[axis]
         return np.arange(n), np.arange(n), np.ones(n, np.int64)
@@ -73,7 +73,7 @@ def _classes(S: Floats, axis: int, merge: bool) -> tuple[NDArray[np.int64], NDAr
 
 
 def _support(S: Floats) -> NDArray[np.bool_]:
-    """Rows that some optimal strategy of the row player plays."""
+    """Mask of the rows that some optimal strategy of the row player plays."""
     cp = cvxpy()
     p, value = cp.Variable(len(S), nonneg=True), cp.Variable()
     optimum = solve(cp.Maximize(value), [cp.sum(p) == 1, S.T @ p >= value], linear=True)
@@ -85,6 +85,6 @@ def _support(S: Floats) -> NDArray[np.bool_]:
 
 
 def _most_even_optimum(S: Floats, own: NDArray[np.bool_], other: NDArray[np.bool_]) -> Floats:
-    """The row player's optimal strategy of largest entropy: it gets the value against every column that the other one may play."""
+    """The row player's optimal strategy of largest entropy: its payoff is the value at every column that the column player may play."""
     value = cvxpy().Variable()
     return most_even(own, lambda p: [S.T[other] @ p == value, S.T[~other] @ p >= value] if not other.all() else [S.T @ p == value])

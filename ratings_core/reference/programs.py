@@ -1,4 +1,4 @@
-"""How the programs are stated and solved."""
+"""Helpers that state and solve the programs."""
 
 import warnings
 from typing import Any, Final
@@ -11,16 +11,16 @@ from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 
 PLAYED: Final = 1e-7
-"""A probability that can be at least this large is one that some optimal strategy gives."""
+"""A strategy is in a support if an optimal strategy can give it more than this probability."""
 _LINEAR: Final = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "mip_rel_gap": 1e-7}
 _CONIC: Final = (1e-10, 1e-9, 1e-8)
-"""Gaps that Clarabel is asked for, one after another, until it calls its answer optimal."""
+"""Gaps for Clarabel, tried one after another until its status is optimal."""
 ENTROPY_ERROR: Final = (2 * _CONIC[-1]) ** 0.5
-"""Largest error of a distribution of largest entropy, in total: by Pinsker's inequality a gap of g nats leaves sqrt(2 g)."""
+"""Largest total error of a distribution of largest entropy: by Pinsker's inequality, a gap of g nats leaves an error of sqrt(2 g)."""
 
 
 def cvxpy() -> Any:
-    """The modelling language. Raises `MissingExtraError`."""
+    """The module cvxpy, the modelling language. Raises `MissingExtraError`."""
     return extras.load("cvxpy", "reference", "a reference program")
 
 
@@ -30,14 +30,14 @@ def solve(objective: Any, constraints: list[Any], *, linear: bool) -> float:
     Args:
         objective: cvxpy's `Minimize` or `Maximize`.
         constraints: cvxpy's constraints.
-        linear: True for HiGHS (linear or mixed-integer), False for Clarabel (entropy). Conic solvers are too inexact for programs that
-            are solved in a sequence: they were off by 2e-3 on deviation ratings.
+        linear: True for HiGHS (linear or mixed-integer), False for Clarabel (entropy). Conic solvers are too inexact for programs that are
+            solved in a sequence: their deviation ratings were off by 2e-3.
 
     Returns:
-        The optimal value. Variables and multipliers have theirs.
+        The optimal value. Variables and multipliers hold their optimal values afterwards.
 
     Raises:
-        SolverError: The solver did not call its answer optimal.
+        SolverError: The solver's status is not optimal.
     """
     program = cvxpy().Problem(objective, constraints)
     if linear:
@@ -52,7 +52,7 @@ def solve(objective: Any, constraints: list[Any], *, linear: bool) -> float:
 def _solve_conic(program: Any) -> None:
     for gap in _CONIC:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Solution may be inaccurate")  # the status says so
+            warnings.filterwarnings("ignore", "Solution may be inaccurate")  # the status shows it
             program.solve(solver="CLARABEL", tol_gap_abs=gap, tol_gap_rel=gap, tol_feas=gap)
         if program.status == "optimal":
             return

@@ -1,8 +1,8 @@
 """The sigmoidal program of soft Condorcet optimisation (Lanctot et al. 2025, eq. 8, sec. 3.2.2 and appendix C).
 
-It minimizes a sum of sigmoids of differences of ratings in a box (Udell and Boyd 2014). A sigmoid is convex below 0 and concave above.
-Here each one is replaced by tangents where it is convex and by chords where it is concave, both below it: a mixed-integer linear program,
-whose value is a lower bound. The sigmoids at its solution, improved by a descent, are an upper bound.
+It minimizes a sum of sigmoids of differences of ratings in a box (Udell and Boyd 2014). A sigmoid is convex below 0 and concave above. Here
+tangents replace the convex part and chords the concave part. Both are below the sigmoid, so the value of this mixed-integer linear program
+is a lower bound. The sigmoids at its solution, improved by a descent, give an upper bound.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from ratings_core.reference.programs import cvxpy, solve
 from ratings_core.solution import Floats
 
 _CONCAVE: Final = np.array([0.0, 0.4, 0.8, 1.2, 1.6, 2.0, 2.5, 3.0, 3.6, 4.4, 5.5, 7.5, 12.0])
-"""Ends of the chords, in temperatures; between them a sigmoid is at most 0.002 above its chord."""
+"""Ends of the chords, in temperatures. Between two ends, the sigmoid is at most 0.002 above its chord."""
 _CONVEX: Final = np.linspace(-12.0, 0.0, 41)
-"""Where tangents touch."""
+"""Points at which the tangents touch, in temperatures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def least_sigmoid_loss(wins: Floats, *, tau: float = 1.0, low: float = 0.0, high
 
 
 def _below_sigmoid(x: Any, reach: float) -> tuple[Any, list[Any]]:
-    """A variable that is at least tangents or chords of the sigmoid of x, with its constraints. reach: the largest |x|."""
+    """An expression that is at least the tangents or chords of the sigmoid of x, and its constraints. reach: the largest |x|."""
     cp = cvxpy()
     ends = np.append(_CONCAVE[reach > _CONCAVE], reach)
     rises = np.diff(expit(ends))
