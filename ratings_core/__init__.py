@@ -1,5 +1,5 @@
-"""Ratings that resist cycles and clones: arrays in, arrays out. No clock, network, environment or process.
+"""Rating methods that resist cycles and clones. Functions take and return arrays and use no clock, network, environment or process.
 
 May import: nothing of `services`; third-party libraries for numerics only.
-Read first: `solution.py` (what every solver returns), `errors.py`, then the folder of a method.
+Read first: `solution.py` (the result of every solver), `errors.py`, then the folder of a method.
 """

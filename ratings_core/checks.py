@@ -1,7 +1,7 @@
-"""Checks of a caller's arrays, shared by all solvers: each returns what it accepted, or raises `InputError` naming the bad entry.
+"""Checks of arguments, shared by all solvers. Each returns the checked value, or raises `InputError` with the invalid entry.
 
-The checks compose: every matrix check first does what `square` does. Inputs are never changed; what is returned may be the
-caller's own array where nothing had to be converted, so solvers treat it as read-only.
+Every matrix check includes the checks of `square`. Inputs are never changed. Without a conversion, the result is the caller's array itself,
+so solvers treat it as read-only.
 """
 
 import math
@@ -20,7 +20,7 @@ Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
 T = TypeVar("T")
 
 LARGEST_WEIGHT: Final = 1e150
-"""Sums of larger weights could overflow."""
+"""Largest accepted weight. Sums of larger weights could overflow."""
 
 
 def is_sparse(matrix: object) -> bool:
@@ -29,7 +29,7 @@ def is_sparse(matrix: object) -> bool:
 
 
 def real(argument: str, values: ArrayLike) -> Floats:
-    """`values` as float64 of any shape. Raises `InputError` for what is not real numbers (text, complex, ragged, sparse)."""
+    """`values` as float64 of any shape. Raises `InputError` unless they are real numbers (not text, complex, ragged, masked or sparse)."""
     if is_sparse(values):
         raise InputError(argument, values, "must be dense")
     if np.ma.is_masked(values):
@@ -46,7 +46,7 @@ def real(argument: str, values: ArrayLike) -> Floats:
 
 
 def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
-    """`values` as an array of whole numbers of any shape. Raises `InputError` for all else, floats and bools among them."""
+    """`values` as an array of integers of any shape. Raises `InputError` for other types, including floats and bools."""
     if np.ma.is_masked(values):
         raise InputError(argument, values, "must not be masked; what is behind a mask would count")
     try:
@@ -59,7 +59,7 @@ def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def ids(argument: str, values: ArrayLike) -> NDArray[Any]:
-    """As `integers`, where nothing in a list, which has no type, is no ids."""
+    """`integers` for ids. An empty list, tuple or array is accepted, although NumPy gives an empty list a float type."""
     if values.shape[:1] == (0,) if isinstance(values, np.ndarray) else isinstance(values, list | tuple) and not values:
         return np.zeros(np.shape(values), np.int32)
     return integers(argument, values)
@@ -72,7 +72,7 @@ def finite(argument: str, values: ArrayLike) -> Floats:
 
 
 def square(argument: str, matrix: ArrayLike) -> Floats:
-    """`matrix` as float64 of shape (m, m), m >= 1; entries are not looked at."""
+    """`matrix` as float64 of shape (m, m), m >= 1. The entries are not checked."""
     array = real(argument, matrix)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
         raise InputError(argument, array.shape, "must be a square matrix with at least one row")
@@ -94,7 +94,7 @@ def symmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Float
 
 
 def antisymmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
-    """`matrix` as float64 of shape (m, m), finite, with |M[a, b] + M[b, a]| <= tolerance (so the diagonal is 0 too)."""
+    """`matrix` as float64 of shape (m, m), finite, with |M[a, b] + M[b, a]| <= tolerance, including the diagonal."""
     array = finite(argument, square(argument, matrix))
     with np.errstate(over="ignore"):
         off = np.abs(array + array.T)
@@ -102,7 +102,7 @@ def antisymmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> F
 
 
 def zero_diagonal(argument: str, matrix: Matrix) -> None:
-    """Refuses a square matrix, dense or sparse, with something on its diagonal: nobody meets oneself."""
+    """Raises `InputError` unless the diagonal of a square matrix, dense or sparse, is 0: agents do not meet themselves."""
     diagonal = np.asarray(matrix.diagonal())
     if (bad := np.flatnonzero(diagonal != 0)).size:
         raise InputError(f"{argument}[{bad[0]}, {bad[0]}]", diagonal[bad[0]].item(), "must be 0, agents do not meet themselves")
@@ -122,14 +122,14 @@ def sparse_square(argument: str, matrix: Any) -> Sparse:
 
 
 def sparse_nonnegative(argument: str, matrix: Any) -> Sparse:
-    """As `sparse_square`, all entries >= 0."""
+    """`sparse_square` with all entries >= 0."""
     csr = sparse_square(argument, matrix)
     _all_stored(argument, csr, csr.data >= 0, "must be nonnegative")
     return csr
 
 
 def sparse_symmetric(argument: str, matrix: Any) -> Sparse:
-    """As `sparse_square`, with M[a, b] = M[b, a]."""
+    """`sparse_square` with M[a, b] = M[b, a]."""
     csr = sparse_square(argument, matrix)
     excess = sparse.csr_array(csr - csr.T)
     _all_stored(f"{argument} - transpose", excess, excess.data == 0, "must be 0 (both agents of a pair have the same entry)")
@@ -137,7 +137,7 @@ def sparse_symmetric(argument: str, matrix: Any) -> Sparse:
 
 
 def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> Sparse:
-    """As `sparse_square`, with |M[a, b] + M[b, a]| <= tolerance."""
+    """`sparse_square` with |M[a, b] + M[b, a]| <= tolerance."""
     csr = sparse_square(argument, matrix)
     total = sparse.csr_array(csr + csr.T)
     _all_stored(f"{argument} + transpose", total, np.abs(total.data) <= tolerance, "must be 0 (margins of a over b and b over a)")
@@ -145,7 +145,7 @@ def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> 
 
 
 def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf) -> float:
-    """`value` as a finite float with low <= value <= high and value > above; bools and text are refused."""
+    """`value` as a finite float with low <= value <= high and value > above. Raises `InputError`, including for bools and text."""
     if isinstance(value, bool | np.bool_ | str | bytes):
         raise InputError(argument, value, "must be a number")
     try:
@@ -158,7 +158,7 @@ def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above
 
 
 def positive(argument: str, value: SupportsFloat, rule: str) -> float:
-    """`value` as a float above 0, which may be infinite; `rule` says what it must be."""
+    """`value` as a float above 0, possibly infinite. Raises `InputError` with the text `rule`."""
     try:
         return math.inf if value == math.inf else number(argument, value, above=0.0)
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -166,7 +166,7 @@ def positive(argument: str, value: SupportsFloat, rule: str) -> float:
 
 
 def count(argument: str, value: object, *, low: int = 0, high: float = math.inf) -> int:
-    """`value` as an int, low <= value <= high; bools and floats are refused."""
+    """`value` as an int with low <= value <= high. Raises `InputError`, including for bools and floats."""
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer) or value < low:
         raise InputError(argument, value, f"must be a whole number, at least {low}")
     if value > high:
@@ -175,33 +175,33 @@ def count(argument: str, value: object, *, low: int = 0, high: float = math.inf)
 
 
 def whole(argument: str, value: object, *, low: int = 0) -> int:
-    """As `count`, where settings files may write 30 as 30.0."""
+    """`count` that also accepts a float with a whole value, because settings files may contain 30.0 for 30."""
     return count(argument, int(value) if isinstance(value, float) and value.is_integer() else value, low=low)
 
 
 def switch(argument: str, value: object) -> bool:
-    """`value` where it is True or False: what counts as true elsewhere, such as the word "no", is refused."""
+    """Return `value` if it is True or False. Raises `InputError` for other values, even if they are true in Python, such as "no"."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(argument, value, "must be True or False")
     return bool(value)
 
 
 def choice(argument: str, value: object, choices: Sequence[str]) -> str:
-    """`value` where it is one of the words."""
+    """Return `value` if it is one of `choices`. Raises `InputError`."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(argument, value, f"must be one of {', '.join(choices)}")
     return value
 
 
 def instance(argument: str, value: object, *kinds: type[T]) -> T:
-    """`value` where it is of one of the classes."""
+    """Return `value` if it is an instance of one of `kinds`. Raises `InputError`."""
     if not isinstance(value, kinds):
         raise InputError(argument, value, f"must be a {' or '.join(kind.__name__ for kind in kinds)}")
     return value
 
 
 def sequence(argument: str, values: Any) -> Sequence[Any]:
-    """`values` where they are several in an order, such as a list, a tuple or an array of at least one axis; no text and no mapping."""
+    """Return `values` if they are a sequence: a list, tuple or array of one or more axes, not a text or mapping. Raises `InputError`."""
     if isinstance(values, np.ndarray) and values.ndim:
         return cast("Sequence[Any]", values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
@@ -210,7 +210,7 @@ def sequence(argument: str, values: Any) -> Sequence[Any]:
 
 
 def iterable(argument: str, values: Any) -> Iterable[Any]:
-    """`values` where they can be gone through one after another, be it once only."""
+    """An iterator over `values`, which can be any iterable. Raises `InputError` if they are not iterable."""
     try:
         return cast("Iterable[Any]", iter(values))
     except TypeError as error:
@@ -218,7 +218,7 @@ def iterable(argument: str, values: Any) -> Iterable[Any]:
 
 
 def named_arrays(argument: str, arrays: object, names: Collection[str]) -> None:
-    """Refuses what is no mapping of exactly `names` to numpy arrays."""
+    """Raises `InputError` unless `arrays` is a mapping of exactly `names` to NumPy arrays."""
     if not isinstance(arrays, Mapping) or arrays.keys() != set(names):
         raise InputError(argument, sorted(arrays) if isinstance(arrays, Mapping) else arrays, f"must be {sorted(names)}")
     for name in names:

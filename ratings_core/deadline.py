@@ -1,6 +1,6 @@
-"""How long a solver may take: asked between its steps, so it may be passed by as much as one step takes.
+"""Time limits of solvers. A solver checks its deadline between steps, so it can exceed the limit by the duration of a step.
 
-An answer that a deadline cut short is judged like any other that did not converge: by its certificate.
+A result that a deadline interrupted is judged by its certificate, like every result that did not converge.
 """
 
 import math
@@ -14,28 +14,28 @@ from ratings_core import checks
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """until: what `clock`, in seconds, says when time is up; ``math.inf`` for never."""
+    """A time limit. until: value of `clock`, in seconds, at which the time is over; ``math.inf`` for no limit."""
 
     until: float = math.inf
     clock: Callable[[], float] = time.perf_counter
 
     @classmethod
     def after(cls, max_seconds: float | None, clock: Callable[[], float] = time.perf_counter) -> "Deadline":
-        """`max_seconds` from now, > 0, or never. Raises `InputError`."""
+        """Deadline in `max_seconds` (> 0) from now; None for no limit. Raises `InputError`."""
         return NEVER if max_seconds is None else cls(clock() + checks.number("max_seconds", max_seconds, above=0.0), clock)
 
     @classmethod
     def within(cls, max_seconds: float) -> "Deadline":
-        """As `after`, infinite for never. Raises `InputError`."""
+        """Deadline in `max_seconds` (> 0) from now; ``math.inf`` for no limit. Raises `InputError`."""
         seconds = checks.positive("max_seconds", max_seconds, "must be above 0 seconds, or infinite")
         return cls.after(None if math.isinf(seconds) else seconds)
 
     def passed(self) -> bool:
-        """Whether time is up."""
+        """Whether the time is over."""
         return self.until < math.inf and self.clock() > self.until
 
     def left(self) -> float:
-        """Seconds until then, at least 0."""
+        """Remaining seconds, at least 0; ``math.inf`` without a limit."""
         return max(0.0, self.until - self.clock()) if self.until < math.inf else math.inf
 
 

@@ -1,17 +1,17 @@
-"""What the library raises. Every error says what was wrong and what to do about it."""
+"""Errors of the library. Every error states the problem and the next step."""
 
 from typing import Any
 
 
 class RatingsError(Exception):
-    """Base of every error that `ratings_core` raises on purpose."""
+    """Base of all errors that `ratings_core` defines."""
 
 
 class InputError(RatingsError, ValueError):
     """The caller's input breaks a rule.
 
-    argument: path of the offending argument, such as ``weight`` or ``margins[3, 5]``.
-    value: what was given. rule: what would have been accepted, as a sentence fragment.
+    argument: path of the invalid argument, such as ``weight`` or ``margins[3, 5]``.
+    value: the invalid value. rule: the rule for valid values, as a sentence fragment.
     """
 
     def __init__(self, argument: str, value: Any, rule: str) -> None:
@@ -23,9 +23,9 @@ class InputError(RatingsError, ValueError):
 
 
 class SolverError(RatingsError, RuntimeError):
-    """A solver did not reach the accuracy its certificate promises.
+    """A solver did not reach the required accuracy.
 
-    `solution` is the best point found, with its certificate and status, or None where nothing usable came out.
+    solution: the best result, with its certificate and status, or None if there is no usable result.
     """
 
     def __init__(self, message: str, solution: Any = None) -> None:
@@ -42,7 +42,7 @@ class MissingExtraError(RatingsError, ImportError):
     Args:
         package: Name of the package.
         extra: Extra of the distribution `equirank` that installs it.
-        purpose: What needs it, as the subject of a sentence.
+        purpose: The operation that needs it, as the subject of a sentence.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:

@@ -1,4 +1,4 @@
-"""Packages that only some functions need: imported when such a function is called, with an error that names the extra to install."""
+"""Import of optional packages when a function needs them. If a package is missing, the error names the extra to install."""
 
 from importlib import import_module
 from typing import Any
@@ -11,8 +11,8 @@ def load(module: str, extra: str, purpose: str) -> Any:
 
     Args:
         module: Dotted name, such as ``pyarrow.parquet``.
-        extra: Extra that installs it, as pyproject.toml names it.
-        purpose: What needs it, as the subject of a sentence: ``reading PGN``.
+        extra: Name of the extra that installs it, as in pyproject.toml.
+        purpose: The operation that needs it, as the subject of a sentence: ``reading PGN``.
 
     Returns:
         The module.

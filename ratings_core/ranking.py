@@ -1,4 +1,4 @@
-"""Rankings with ties, and how far two of them are apart."""
+"""Rankings with ties, and the Kendall-tau distance of two rankings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ _MOST_ID: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Levels of tied agents, best first.
+    """A ranking as levels of tied agents, best first.
 
-    ids: int64 (n,), agent ids best first, ascending inside a level; start: int64 (levels + 1,), level k is
-    ids[start[k]:start[k + 1]]; unrated: how many agents have no rating (NaN): they share the last level, below everybody.
-    Ids are whole numbers >= 0, each once; a ranking need not hold all agents of a pool (one game ranks its players only).
+    ids: int64 (n,), agent ids, best first, ascending inside a level; start: int64 (levels + 1,), level k is ids[start[k]:start[k + 1]];
+    unrated: number of agents without a rating (NaN), which share the last level. Ids are whole numbers >= 0, each once. A ranking can
+    contain only some agents of a pool, such as the players of a game.
     """
 
     ids: Ints
@@ -32,11 +32,11 @@ class Ranking:
 
     @classmethod
     def from_scores(cls, scores: ArrayLike, tie_tolerance: float = 0.0) -> "Ranking":
-        """Ranks agents 0 to n-1 by `scores` (n,), higher is better; NaN is unrated and comes last, infinities are allowed.
+        """Rank agents 0 to n-1 by `scores` (n,). Higher is better; NaN means unrated and is last; infinities are allowed.
 
-        Ties: the best agent not yet placed opens a level, and all whose score is at most `tie_tolerance` below *that* score join
-        it. A level is thus never wider than the tolerance, however long a chain of near neighbours is; two scores closer than
-        the tolerance may still be parted by a level's edge.
+        Ties: the best agent without a level starts a new level. All agents whose score is at most `tie_tolerance` below the score of *that*
+        agent join the level, so the scores of a level never differ by more than the tolerance. Two scores that differ by less than the
+        tolerance can still be in different levels.
         """
         tolerance = number("tie_tolerance", tie_tolerance, low=0.0)
         values = _vector(real("scores", scores))
@@ -50,7 +50,7 @@ class Ranking:
 
     @classmethod
     def from_levels(cls, levels: Iterable[Iterable[int]], unrated: int = 0) -> "Ranking":
-        """The ranking with these levels, best first, none empty, each id once; `unrated` is 0 or the size of the last level."""
+        """The ranking with these levels, best first, not empty, with each id once. unrated: 0 or the size of the last level."""
         count("unrated", unrated)
         try:
             members = [sorted(count("levels", agent, high=_MOST_ID) for agent in level) for level in levels]
@@ -85,7 +85,7 @@ class Ranking:
 
     @property
     def rank(self) -> Ints:
-        """Competition ranks (1, 1, 3, ...), int64 (n,), in ascending order of id: rank[i] is agent i's where ids are 0 to n-1."""
+        """Competition ranks (1, 1, 3, ...), int64 (n,), in ascending order of id. If ids are 0 to n-1, rank[i] is the rank of agent i."""
         return self._in_id_order(self.start[:-1] + 1)
 
     @property
@@ -94,7 +94,7 @@ class Ranking:
         return self._in_id_order(np.arange(len(self.start) - 1))
 
     def order(self, names: Sequence[Name]) -> list[Name]:
-        """`names` (indexed by id) best first, tied ones by id. Raises `InputError` where an id has no name."""
+        """Names in the order of the ranking, tied agents by id. names: indexed by id. Raises `InputError` for an id without a name."""
         if len(names if isinstance(names, str) else sequence("names", names)) <= self.ids.max(initial=-1):
             raise InputError("names", len(names), f"must have a name for each id to {self.ids.max()}")
         return [names[agent] for agent in self.ids.tolist()]
@@ -107,11 +107,11 @@ class Ranking:
 
 
 def kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) -> float:
-    """Kendall-tau distance: pairs of agents that the two rankings order differently (SCO, definition 1, eq. 1), in O(n log n).
+    """Kendall-tau distance: number of pairs of agents that the rankings order differently (SCO, definition 1, eq. 1), in O(n log n).
 
-    All agents of `first` must be in `second`, which may hold more; pairs are those of `first`. The paper's rankings are strict;
-    here a pair tied in exactly one of them costs `tie_penalty` (0 to 1; 1/2 is the mean over random tie-breaks), a pair tied in
-    both costs nothing. Unrated agents tie with each other below the rest. Raises `InputError` for an agent `second` lacks.
+    `second` must contain all agents of `first` and may contain more; only pairs of agents of `first` count. The paper's rankings are
+    strict. Here, a pair tied in exactly one ranking counts `tie_penalty` (0 to 1; 1/2 is the mean over random tie-breaks), and a pair tied
+    in both counts 0. Unrated agents tie with each other and are below all others. Raises `InputError` for an agent missing from `second`.
     """
     penalty = number("tie_penalty", tie_penalty, low=0.0, high=1.0)
     x, y = _common_levels(first, second)
@@ -120,7 +120,10 @@ def kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) ->
 
 
 def normalised_kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) -> float:
-    """`kendall_tau` over the number of pairs of `first`, from 0 (same order) to 1 (reversed) (SCO, eq. 2); needs two agents."""
+    """`kendall_tau` divided by the number of pairs of `first`, from 0 (same order) to 1 (reversed) (SCO, eq. 2).
+
+    Raises `InputError` for fewer than two agents, and as `kendall_tau`.
+    """
     n = len(instance("first", first, Ranking))
     if n < 2:
         raise InputError("first", n, "must rank at least two agents")
@@ -134,7 +137,7 @@ def _vector(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _edges(ascending: NDArray[np.float64], tolerance: float) -> list[int]:
-    """Where levels start and end in scores sorted best first and negated."""
+    """Start indices of the levels, and the end. ascending: negated scores, best first."""
     if tolerance == 0.0:
         return [0, *(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1).tolist(), *([len(ascending)] if len(ascending) else [])]
     return [*np.flatnonzero(_opens(ascending, tolerance)).tolist(), len(ascending)] if len(ascending) else [0]
@@ -142,7 +145,7 @@ def _edges(ascending: NDArray[np.float64], tolerance: float) -> list[int]:
 
 @kernel
 def _opens(ascending: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Whether each opens a level: it is not within `tolerance` of the last one that did."""
+    """Mask of the scores that start a level: those beyond `tolerance` of the last score that started a level."""
     opens, limit = np.zeros(len(ascending), np.bool_), -np.inf
     for i in range(len(ascending)):
         if ascending[i] > limit or i == 0:

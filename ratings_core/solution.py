@@ -1,4 +1,4 @@
-"""What every solver returns: values, a status and the certificate that proves how good they are."""
+"""Results of solvers: values, a status, and a certificate that proves their accuracy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 class Status(StrEnum):
-    """How a solve ended. Only `optimal` is returned unless the caller asks for the others."""
+    """Final state of a solve. Other states than `optimal` raise an error unless the caller or the method allows them."""
 
     OPTIMAL = "optimal"
-    """The certificate is within the tolerance asked for."""
+    """The certificate is within the requested tolerance."""
     APPROXIMATE = "approximate"
-    """A limit was reached; the certificate says how far the answer may be off."""
+    """A limit was reached before the tolerance. The certificate bounds the error of the result."""
     FAILED = "failed"
-    """Nothing that deserves the method's name was found."""
+    """The result is not valid for the method."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A number that proves how good a solution is, recomputed from the problem's own data.
+    """A number that proves the accuracy of a solution. It is recomputed from the data of the problem.
 
-    kind: what the number is (``exploitability``, ``gradient_norm``, ``duality_gap``, ...); value: 0 is perfect.
+    kind: meaning of the number (``exploitability``, ``gradient_norm``, ``duality_gap``, ...); value: at least 0; 0 is exact.
     """
 
     kind: str
@@ -35,11 +35,11 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """Base record of all solvers; each method's own record adds its fields.
+    """Base record of all results; the record of each method adds fields.
 
-    ratings: one value per agent in the caller's order, higher is better, NaN where the data determine none.
-    seconds: wall time of the solve (information, never an input to the digits).
-    stats: named counts of the run, such as ``iterations``.
+    ratings: one value per agent in the caller's order; higher is better; NaN if the data do not determine a rating.
+    seconds: wall time of the solve, for information only; it does not affect the result.
+    stats: named statistics of the run, such as ``iterations``.
     """
 
     ratings: Floats

@@ -1,4 +1,4 @@
-"""Agents that stand to all others alike, exactly or nearly: what bends methods that clones can move."""
+"""Exact and near clones: agents with equal or similar results against all others. Methods that are not clone-proof depend on them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from ratings_core.solution import Floats
 
 @dataclass(frozen=True, slots=True)
 class NearClones:
-    """Two agents, first < second, and the largest difference of their margins against anybody, in the margins' unit."""
+    """Two agents, first < second. distance: largest difference of their margins against any agent, in the margins' unit."""
 
     first: int
     second: int
@@ -22,10 +22,10 @@ class NearClones:
 
 
 def exact_clones(margins: Any) -> tuple[tuple[int, ...], ...]:
-    """Groups of two or more agents with equal margins against everybody (so they tie each other): ids ascending, by their first.
+    """Groups of two or more agents with equal margins against every agent. Members of a group tie each other.
 
-    margins: (m, m), antisymmetric, dense or any scipy sparse array. In a sparse pool agents that met nobody are clones of each other.
-    Raises `InputError`.
+    margins: (m, m), antisymmetric, dense or any scipy sparse array. In a sparse pool all agents without games form a group. Ids ascend in
+    each group, and groups ascend by their first id. Raises `InputError`.
     """
     if checks.is_sparse(margins):
         classes = _sparse_classes(checks.sparse_antisymmetric("margins", margins))
@@ -51,12 +51,15 @@ def near_clones(margins: Any, radius: float) -> tuple[NearClones, ...]:
 
 
 def _distances(M: Floats) -> Floats:
-    """Columns a and b of the two rows hold M(a, b) and 0, and 0 and -M(a, b): the margin between the two counts like any other."""
+    """Largest absolute difference of each two rows of M (m, m).
+
+    Rows a and b differ by M(a, b) in their columns a and b, so the margin between the two agents counts like any other margin.
+    """
     return np.asarray(squareform(pdist(M, "chebyshev"))) if len(M) > 1 else np.zeros((1, 1))
 
 
 def _sparse_classes(margins: Sparse) -> CloneClasses:
-    """Rows are equal where their stored entries are."""
+    """Classes of equal rows, by comparing the stored entries of the rows."""
     seen: dict[bytes, int] = {}
     start, who, value = margins.indptr, margins.indices.astype(np.int64), margins.data + 0.0
     member = np.empty(margins.shape[0], np.int64)

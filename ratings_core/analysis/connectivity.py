@@ -1,4 +1,4 @@
-"""How well outcomes link agents: who can be compared with whom, and through how much."""
+"""Connectivity of the comparison graph: which agents are comparable, and how strongly they are connected."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,15 +14,17 @@ from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 
 RESISTANCES_UP_TO: Final = 2_000
-"""Agents up to which effective games are offered: they need the inverse of a dense (m, m) matrix."""
+"""Largest number of agents with effective games, which need the inverse of a dense (m, m) matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connectivity:
-    """met: int64 (agents,), a component's label by having met at all (labels in order of their smallest agent): ratings of different
-    components cannot be compared. won: the same by wins both ways, a tie being half a win of each: where there is more than one,
-    Bradley-Terry ratings without a prior are infinite between them. opponents: int64 (agents,), how many others each agent met.
-    pairs: pairs that met; games: their weight; density: pairs that met over all pairs, 0 for one agent.
+    """Components and size of the comparison graph.
+
+    met: int64 (agents,), component of each agent by games (labels in order of their smallest agent). Ratings of different components are
+    not comparable. won: int64 (agents,), strong component by wins, where a tie counts for both agents. Between different strong components,
+    Bradley-Terry ratings without a prior differ infinitely. opponents: int64 (agents,), number of agents that each agent met. pairs: number
+    of pairs that met; games: their total weight; density: `pairs` divided by the number of all pairs, 0 for one agent.
     """
 
     met: NDArray[np.int64]
@@ -34,17 +36,17 @@ class Connectivity:
 
     @property
     def connected(self) -> bool:
-        """Whether everybody can be compared with everybody."""
+        """Whether all agents are comparable, that is, in one component by games."""
         return bool((self.met == 0).all())
 
     @property
     def rateable(self) -> bool:
-        """Whether wins lead from everybody to everybody, so that finite strengths exist (Ford 1957)."""
+        """Whether chains of wins lead from every agent to every other agent, so that finite strengths exist (Ford 1957)."""
         return bool((self.won == 0).all())
 
 
 def connectivity(counts: PairCounts, agents: int) -> Connectivity:
-    """Components of agents 0 to agents - 1 by outcomes of pairs. Raises `InputError` where an id is not below `agents`."""
+    """Compute the comparison graph of agents 0 to agents - 1 from pair counts. Raises `InputError` if an id is `agents` or greater."""
     size = checks.count("agents", agents, low=1)
     wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     winner, loser = (wins + ties).nonzero()
@@ -62,14 +64,15 @@ def connectivity(counts: PairCounts, agents: int) -> Connectivity:
 
 
 def effective_games(counts: PairCounts, agents: int) -> Floats:
-    """How many games straight against the bulk of the pool each agent's links are worth (agents,).
+    """Effective number of direct games of each agent against the centre of the pool (agents,).
 
-    One over the effective resistance between the agent and the largest component's centre (agents weighted by their games), where n
-    games of a pair conduct n (Klein and Randic 1993). At even odds it is a quarter of the information about the agent's strength, in
-    logits, against that centre's. About an agent's games where its opponents are firmly linked, less where they are hardly
-    linked themselves, and 0 outside that component. Of equally large components the one with the smallest agent is meant.
+    The number is 1 / effective resistance between the agent and the centre of the largest component (its agents weighted by their games),
+    where n games of a pair are a conductance of n (Klein and Randic 1993). At even odds, a quarter of it is the information about the
+    difference in strength, in logits, of the agent and the centre. It is close to the agent's number of games if its opponents are strongly
+    connected to the pool, less if they are weakly connected, and 0 outside the component. Of equally large components, the component with
+    the smallest agent id is used.
 
-    Time and memory O(agents**3) and O(agents**2): at most 2,000 agents. Raises `InputError`.
+    Takes O(agents**3) time and O(agents**2) memory, for at most 2,000 agents. Raises `InputError`.
     """
     size = checks.count("agents", agents, low=1)
     if size > RESISTANCES_UP_TO:
@@ -89,7 +92,7 @@ def _conductances(counts: PairCounts, size: int) -> Floats:
 
 
 def _resistances(games: Floats) -> Floats:
-    """From each agent of one component to its centre, by the Laplacian with one agent held at 0."""
+    """Effective resistance from each agent of a component to its centre, from the Laplacian with the potential of one agent fixed at 0."""
     degree = games.sum(axis=1)
     held = int(np.argmax(degree))
     free = np.arange(len(games)) != held

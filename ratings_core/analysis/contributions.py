@@ -1,9 +1,9 @@
-"""What a rating is made of: the deviation gain of a strategy, parted by what a co-player does meanwhile.
+"""Contributions to a rating: the deviation gain of a strategy, split by the strategies of a co-player.
 
-c(a', b) = sum over joints a in which the co-player plays b of s(a) (G(a', a_-p) - G(a)). Rows sum to the deviation gains, which are
-the ratings of deviation, CCE and logit methods. By task it is Marris et al., sec. 5.2. By co-player's strategy it is Liu et
-al., sec. 4.3, with two corrections: their formula sums to minus the rating, and with products of marginals, as printed, it
-does not sum to it at all where play is correlated.
+c(a', b) = sum of s(a) (G(a', a_-p) - G(a)) over all joints a in which the co-player plays b. The sum of a row is the deviation gain, which
+is the rating in deviation, CCE and logit methods. The split by task is that of Marris et al., sec. 5.2. The split by co-player's strategy
+is that of Liu et al., sec. 4.3, with two corrections: their formula sums to minus the rating, and its printed form uses products of
+marginals, whose sum differs from the rating if play is correlated.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ from ratings_core.solution import Floats
 Play: TypeAlias = JointDistribution | TiltedJoint | Sequence[ArrayLike]
 
 _CELLS: Final = 1 << 22
-"""Joints times strategies looked at together."""
+"""Number of cells (joints times strategies) processed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """values: (strategies, parts), in the payoffs' unit; strategies, parts: their names. `ratings` are the sums of rows."""
+    """values: (strategies, parts), in the payoffs' unit; strategies, parts: names of its rows and columns."""
 
     values: Floats
     strategies: Names
@@ -36,11 +36,11 @@ class Contributions:
 
     @property
     def ratings(self) -> Floats:
-        """Deviation gains of the strategies under the distribution that was parted, (strategies,)."""
+        """Deviation gains of the strategies (strategies,): the sums of the rows of `values`."""
         return np.asarray(self.values.sum(axis=1), np.float64)
 
     def of(self, strategy: str) -> dict[str, float]:
-        """Parts of one strategy's rating, largest first, equal ones in the game's order. Raises `InputError` for an unknown name."""
+        """Parts of a strategy's rating by name, largest first; equal parts in the game's order. Raises `InputError` for an unknown name."""
         if checks.instance("strategy", strategy, str) not in self.strategies:
             raise InputError("strategy", strategy, "must be one of the player's strategies")
         row = self.values[self.strategies.index(strategy)]
@@ -48,12 +48,12 @@ class Contributions:
 
 
 def contributions(game: Game, play: Play, *, player: int = 0, by: int = -1) -> Contributions:
-    """What the strategies of `player` gain under `play`, parted by the strategies of player `by` (from -1 on counted from the last).
+    """Split the deviation gains of `player`'s strategies under `play` by the strategies of player `by`.
 
-    play: a joint distribution, such as those of `deviation` and `cce` (of the latter all joints are looked at), or a mix for each player,
-    such as those of `lle`. Where several distributions give the same ratings, as in deviation ratings, the parts are those of the one
-    handed in. With `by` = `player` a part is what would be gained over an own recommendation (Marris et al., equation 1). Raises
-    `InputError`.
+    player, by: numbers of players; negative numbers count from the last player. play: a joint distribution, such as those of `deviation`
+    and `cce` (for `cce`, all joints are evaluated), or a mix for each player, such as those of `lle`. Several distributions can have the
+    same ratings, as in deviation ratings; the parts are then those of the given distribution. With `by` = `player` a part is the gain from
+    deviating when a strategy is recommended (Marris et al., equation 1). Raises `InputError`.
     """
     shape = accepted_game(game).shape
     rated, parting = _seat("player", player, len(shape)), _seat("by", by, len(shape))
@@ -89,7 +89,7 @@ def _of_blocks(game: Game, play: TiltedJoint, rated: int, parting: int) -> Float
 
 
 def _of_mixes(game: Game, mixes: Mixes, rated: int, parting: int) -> Floats:
-    """Where players choose independently, what all others do but the two is averaged out first."""
+    """Parts for independent mixes. The payoffs are first averaged over the strategies of all players except the two."""
     if rated == parting:
         worth = game.payoffs_against(mixes)[rated]
         return np.asarray((worth[:, None] - worth) * mixes[rated], np.float64)

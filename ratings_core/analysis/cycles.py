@@ -1,4 +1,4 @@
-"""Majority cycles: the strongest ones, the strongest among some agents, and of each level of an iterated lottery."""
+"""Majority cycles: the strongest cycles of all agents or of some agents, and the strongest cycle of each level of an iterated lottery."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from ratings_core.voting.lottery_records import IteratedMaximalLotteries
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """agents: each beats the next and the last the first, the smallest id first; margins: of these victories; weakest: their least."""
+    """A majority cycle. agents: ids, smallest first; each beats the next, and the last beats the first; margins: of these victories."""
 
     agents: tuple[int, ...]
     margins: tuple[float, ...]
@@ -30,10 +30,10 @@ class Cycle:
 
 
 def strongest_cycle(margins: Any, among: Any = None) -> Cycle | None:
-    """The cycle of victories whose weakest victory is strongest, of those the shortest; None where victories form no cycle.
+    """The cycle whose weakest victory has the largest margin; the shortest of several. None if victories form no cycle.
 
-    margins: (m, m), antisymmetric, dense or sparse; among: ids of the agents it may pass through, all by default. Found by bisection of
-    the margins, a graph search each, then by breadth from the agents of the strongest cycles. Raises `InputError`.
+    margins: (m, m), antisymmetric, dense or sparse; among: ids of the agents that the cycle may contain, all by default. The margin is
+    found by bisection with a graph search in each step, the shortest cycle by breadth-first search. Raises `InputError`.
     """
     M = _accepted(margins)
     ids = np.arange(M.shape[0]) if among is None else _ids(among, M.shape[0])
@@ -41,7 +41,7 @@ def strongest_cycle(margins: Any, among: Any = None) -> Cycle | None:
 
 
 def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
-    """Up to `most` cycles without a common agent, strongest first: each the strongest one among the agents that those before it left.
+    """Up to `most` cycles without common agents, strongest first. Each is the strongest cycle of the agents not in earlier cycles.
 
     margins: as in `strongest_cycle`. Raises `InputError`.
     """
@@ -55,7 +55,10 @@ def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
 
 
 def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle | None, ...]:
-    """The strongest cycle among the agents of each level, best level first: why the level's lottery needs more than one of them."""
+    """The strongest cycle among the agents of each level, best level first; None for a level without a cycle.
+
+    A cycle explains why the lottery of a level has several agents. Raises `InputError`.
+    """
     M = _accepted(margins)
     checks.instance("found", found, IteratedMaximalLotteries)
     if M.shape[0] != len(found.ratings):
@@ -81,7 +84,7 @@ def _strongest(M: Sparse, ids: NDArray[np.int64]) -> Cycle | None:
     victories = sparse.coo_array(inside.multiply(inside > 0))
     winner, loser = (np.asarray(each, np.int64) for each in victories.coords)
     levels = np.unique(victories.data)
-    low, high = 0, len(levels)  # victories of levels[low] on close a cycle, those of levels[high] on do not
+    low, high = 0, len(levels)  # victories of at least levels[low] form a cycle, those of at least levels[high] do not
     if not _cyclic(winner, loser, len(ids)):
         return None
     while high - low > 1:
@@ -101,7 +104,7 @@ def _cyclic(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> b
 
 
 def _shortest(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """A shortest cycle of the graph; of several the one that leaves from the smallest agent."""
+    """A shortest cycle of the graph, from the smallest possible start agent."""
     graph = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=(size, size))
     beaten_by = sparse.csr_array(graph.T)
     component = strong_components(winner, loser, size)
@@ -120,7 +123,7 @@ def _shortest(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) ->
 
 
 def _nearest_beater(beaten_by: Sparse, start: int, length: Floats) -> int:
-    """The nearest agent that beats `start`; -1 where none is reached."""
+    """The agent that beats `start` and has the shortest path from it; -1 if no such agent is reached."""
     beaters = beaten_by.indices[beaten_by.indptr[start] : beaten_by.indptr[start + 1]]
     reached = beaters[np.isfinite(length[beaters])]
     return int(reached[np.argmin(length[reached])]) if reached.size else -1

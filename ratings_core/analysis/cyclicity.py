@@ -1,4 +1,4 @@
-"""How cyclic a pool is: the share of what outcomes say that no ratings can, freed of noise."""
+"""Cyclicity of a pool: the share of the outcomes' information that ratings cannot represent, corrected for noise."""
 
 from typing import Final
 
@@ -13,19 +13,20 @@ from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 
 LARGEST_LOGIT: Final = 12.0
-"""Pairs further apart by the fit have no variance left to weigh by."""
+"""Largest absolute difference of fitted ratings, in logits. The variance of a result at a larger difference is too small to be a weight."""
 
 
 def cyclicity(counts: PairCounts, agents: int, *, prior: float = 0.5) -> Hodge:
-    """The Hodge decomposition of outcomes in logits, around the Bradley-Terry fit; `share` is the pool's cyclicity.
+    """Hodge decomposition of outcomes in logits, around the Bradley-Terry fit. Its `share` is the cyclicity of the pool.
 
-    counts: of agents 0 to agents - 1; a tie is half a win for both. Logits of few games are biased and infinite after a sweep, so each
-    pair's flow is the fit's working response, r(a) - r(b) + (points - expected) / (n p q), of weight n p q: its noise has
-    variance 1 over the weight, its weighted residuals are Pearson's, and nothing is left over when a Bradley-Terry model holds. (Of
-    mean results instead, a strong field would look cyclic, as results saturate.) Ties vary less than wins and losses, so with many of
-    them the share is too low; where hardly any pair met twice it is too high, by a tenth or so.
+    counts: pair counts of agents 0 to agents - 1; a tie counts as half a win for each agent. Empirical logits of few games are biased, and
+    infinite if one agent won all games. The flow of a pair is therefore the working response of the fit,
+    r(a) - r(b) + (points - expected) / (n p q), with weight n p q. Its noise has variance 1/weight, its weighted residuals are Pearson
+    residuals, and its cyclic part is only noise if the Bradley-Terry model holds. (Mean results would make agents of very different
+    strength look cyclic, because results saturate.) Ties vary less than wins and losses, so the share is too low if there are many ties.
+    It is about 0.1 too high if few pairs met more than once.
 
-    prior: tied games of each agent against an anchor, which keep the fit finite and bend it a little. Raises `InputError`, and
+    prior: tied pseudo-games of each agent against an anchor. They keep the fit finite, with a small bias. Raises `InputError`, and
     `SolverError` from the fit.
     """
     size = checks.count("agents", agents, low=2)

@@ -1,4 +1,4 @@
-"""Where methods disagree: agents whose places differ however ties are broken, and how far two rankings are apart."""
+"""Disagreement of methods: agents whose places differ for every way of breaking ties, and distances between rankings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """places: int64 (agents,), by how many places at least the two methods that differ most about an agent do so, however they
-    break their ties; 0 where some order of its ties lets all agree. high, low: int64 (agents,), indices of these methods, the one that
-    places the agent better first (of equal claims the first method). first, last: int64 (methods, agents), best and worst place that
-    breaking ties can give. distance: (methods, methods), normalised Kendall-tau distance, a pair tied by one method alone being 1/2.
+    """Differences between rankings by several methods.
+
+    places: int64 (agents,), largest difference of an agent's places between two methods that remains for every way of breaking ties; 0 if
+    ties can be broken so that all methods agree. high, low: int64 (agents,), indices of these two methods: `high` places the agent better,
+    `low` worse; among equal methods the first is named. first, last: int64 (methods, agents), best and worst place that breaking ties can
+    give. distance: (methods, methods), normalised Kendall-tau distance, in which a pair tied by only one of the methods counts 1/2.
     """
 
     places: Ints
@@ -32,7 +34,7 @@ class Disagreement:
 
 
 def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
-    """How rankings of the same agents 0 to n-1 differ. Raises `InputError` for fewer than two, or of other agents than the first's."""
+    """Compare rankings of the same agents 0 to n-1. Raises `InputError` for fewer than two rankings, and for different sets of agents."""
     if len(checks.sequence("rankings", rankings)) < 2:
         raise InputError("rankings", len(rankings), "must be two at least")
     agents = len(checks.instance("rankings[0]", rankings[0], Ranking))

@@ -1,9 +1,9 @@
-"""How many votes an answer hangs on: the least number whose removal lets somebody else draw level with or pass the top.
+"""Robustness of the top: the smallest number of votes whose removal lets another agent equal or pass the top.
 
-A vote puts agents in an order; removing it takes its pairs out of the margins. Drawing level is enough to count as a flip, so that
-nothing depends on how ties are broken. One pair needs its largest votes first, which is exact. To make b lose to nobody all of b's
-lost pairs must be made up at once: exact where every vote is one pair, as of 1v1 games, as then no vote serves two pairs;
-else a linear program bounds the number from below and a greedy choice of votes from above.
+Removing a vote subtracts its pairs from the margins. Reaching a tie counts as a flip, so the result does not depend on how ties are broken.
+For a single pair, removing its heaviest votes first is exact. To make agent b lose to no agent, all lost pairs of b must be removed
+together. This is exact if every vote is a single pair, as in 1v1 games, because no vote then affects two pairs. Otherwise a linear program
+gives a lower bound and a greedy choice of votes an upper bound.
 """
 
 import math
@@ -24,13 +24,15 @@ from ratings_core.voting.profile import Profile
 
 _ROUNDING: Final = 1e-7
 _LEVEL: Final = 1e-12
-"""Margins within this of 0, over the weight of all votes, are level: sums of weights are rounded."""
+"""A margin of at most this share of the weight of all votes is a tie, because sums of weights have rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """agent: who draws level; low, high: bounds of the least number of votes, high None where the votes themselves are not known;
-    votes: ids of `high` votes that do it, ascending.
+    """A flip. agent: the agent that equals or passes the top; low, high: bounds of the smallest number of votes to remove.
+
+    high is None if margins alone give no upper bound. votes: ids of `high` votes whose removal is sufficient, ascending; empty if only
+    margins are known.
     """
 
     agent: int
@@ -40,14 +42,14 @@ class Flip:
 
     @property
     def exact(self) -> bool:
-        """Whether the bounds meet."""
+        """Whether the lower and upper bounds are equal."""
         return self.low == self.high
 
 
 def flip_pair(profile: Profile, ahead: int, behind: int) -> Flip:
-    """The fewest votes whose removal leaves `ahead` without a majority over `behind`; exact, 0 where it has none.
+    """The fewest votes whose removal leaves `ahead` without a majority over `behind`. The number is exact, and 0 without a majority.
 
-    Votes say nothing about agents that they do not list. Raises `InputError`.
+    A vote does not compare agents that it does not list. Raises `InputError`.
     """
     _check_agent("ahead", ahead, profile)
     _check_agent("behind", behind, profile)
@@ -58,9 +60,9 @@ def flip_pair(profile: Profile, ahead: int, behind: int) -> Flip:
 
 
 def flip_to(profile: Profile, agent: int) -> Flip:
-    """The fewest votes whose removal leaves `agent` losing to nobody; an interval where votes list more than two agents.
+    """The fewest votes whose removal leaves `agent` without a loss. If votes list more than two agents, the bounds can differ.
 
-    Memory: votes times agents. Raises `InputError`, and `SolverError` where HiGHS does not solve the bound.
+    Memory: votes times agents. Raises `InputError`, and `SolverError` if HiGHS does not solve the linear program of the lower bound.
     """
     _check_agent("agent", agent, profile)
     against = -_signs(profile, agent) * profile.weight[:, None]
@@ -75,11 +77,11 @@ def flip_to(profile: Profile, agent: int) -> Flip:
 
 
 def flip_top(profile: Profile) -> Flip | None:
-    """The fewest votes whose removal changes the top.
+    """The fewest votes whose removal changes the top; None if all agents are at the top.
 
-    Where one agent beats everybody, that is the nearest opponent drawing level, which is exact; where nobody does, another agent than
-    those that lose to nobody being made to lose to nobody. low: the least of all agents' lower bounds. None where everybody is
-    at the top. Raises `SolverError` as `flip_to`.
+    If an agent beats all others, the flip is the nearest opponent reaching a tie with it, and the number is exact. Otherwise the top are
+    the agents without a loss, and the flip is another agent that becomes one without a loss. low: the smallest lower bound of all agents.
+    Raises `SolverError` as `flip_to`.
     """
     M = checks.instance("profile", profile, Profile).margins("unknown")
     if (strong := condorcet_winners(M).strong) is not None:
@@ -90,11 +92,11 @@ def flip_top(profile: Profile) -> Flip | None:
 
 
 def flip_top_of_margins(margins: Any, *, two_sided: bool) -> Flip | None:
-    """As `flip_top` from margins alone, where every vote weighs 1; without the votes' ids.
+    """`flip_top` from margins only, for votes of weight 1. The result has no ids of votes.
 
-    margins: (m, m), antisymmetric, dense or any scipy sparse array, wins minus losses in votes. two_sided: no vote holds more than one
-    pair, so the answer is exact; otherwise a vote may make up one pair and undo another, and only the answer for a winner over everybody
-    is exact: for others margins say no upper bound. Raises `InputError`.
+    margins: (m, m), antisymmetric, dense or any scipy sparse array, wins minus losses in votes. two_sided: whether every vote is a single
+    pair; the result is then exact. Otherwise removing a vote can help in one pair and harm in another. The result is then exact only if an
+    agent beats all others; if not, margins give no upper bound. Raises `InputError`.
     """
     checks.switch("two_sided", two_sided)
     M = checks.sparse_antisymmetric("margins", margins) if checks.is_sparse(margins) else checks.antisymmetric("margins", margins)
@@ -126,14 +128,14 @@ def _check_agent(argument: str, agent: int, profile: Profile) -> None:
 
 
 def _signs(profile: Profile, agent: int) -> Floats:
-    """(votes, agents): 1 where the vote puts `agent` above the other, -1 below, 0 where they tie or one is not listed."""
+    """Signs (votes, agents): 1 if the vote ranks `agent` above the other agent, -1 if below, 0 if they tie or one is unlisted."""
     signs = np.zeros((len(profile), len(profile.names)))
     _compare(profile.start, profile.agent, profile.level, agent, signs)
     return signs
 
 
 def _pair(agent: int, against: Floats) -> Flip:
-    """Largest votes against first, until they no longer outweigh the rest. against: (votes,), weight of each, negative for `agent`."""
+    """Remove votes against `agent`, heaviest first, until the pair ties. against: (votes,), weight of each, negative if for `agent`."""
     slack = _LEVEL * float(np.abs(against).sum())
     missing = float(against.sum()) - slack
     order = np.argsort(-against, kind="stable")
@@ -143,12 +145,12 @@ def _pair(agent: int, against: Floats) -> Flip:
 
 
 def _widest(agent: int, against: Floats, lost: NDArray[np.int64]) -> int:
-    """No fewer votes than any single pair needs."""
+    """Lower bound: the largest number of votes that a single lost pair needs."""
     return max(_pair(agent, against[:, b]).low for b in lost)
 
 
 def _greedy(against: Floats) -> list[int]:
-    """Takes the vote that makes up most of what is missing, again and again, then puts back those that were not needed."""
+    """Repeatedly remove the vote that reduces the missing margins most, then restore votes whose removal is not necessary."""
     left = against.sum(axis=0) - _LEVEL * np.abs(against).sum(axis=0)
     free = np.ones(len(against), np.bool_)
     chosen: list[int] = []
@@ -166,7 +168,7 @@ def _greedy(against: Floats) -> list[int]:
 
 
 def _bound(against: Floats) -> int:
-    """The least total of removed shares of votes, rounded up."""
+    """Lower bound: the optimum of the linear program in which fractions of votes can be removed, rounded up."""
     missing = against.sum(axis=0)
     unit = float(missing.max())
     lp = highspy.HighsLp()
@@ -190,7 +192,7 @@ def _bound(against: Floats) -> int:
 
 
 def _dual(against: Floats, missing: Floats, prices: Floats) -> float:
-    """A lower bound by weak duality, whatever the prices: what is missing at these prices less what votes are worth beyond 1."""
+    """Lower bound by weak duality, for any nonnegative prices: the missing margins at these prices minus each vote's value above 1."""
     return float(prices @ missing - (against @ prices - 1).clip(0).sum())
 
 

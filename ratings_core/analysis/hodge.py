@@ -1,8 +1,8 @@
-"""What of a flow follows from ratings and what goes round in cycles: the combinatorial Hodge decomposition, on sparse graphs too.
+"""Combinatorial Hodge decomposition of a flow on a sparse or complete graph into a transitive and a cyclic part.
 
-A flow says by how much a is ahead of b. Its closest differences of potentials r(a) - r(b), by weighted least squares, are the
-transitive part; the rest has no divergence and is the cyclic part (Jiang et al. 2011; Balduzzi et al. 2018, sec. 2 and app. B, where the
-graph is complete, the potentials are the flow's row means `div` and the rest is `rot`).
+A flow is an antisymmetric matrix that states by how much a is ahead of b. Its transitive part is the closest matrix of differences of
+potentials, r(a) - r(b), by weighted least squares. The rest has divergence 0 and is the cyclic part (Jiang et al. 2011; Balduzzi et al.
+2018, sec. 2 and app. B, for complete graphs, where the potentials are the flow's row means `div` and the rest is `rot`).
 """
 
 import time
@@ -27,16 +27,17 @@ TOLERANCE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hodge(Solution):
-    """ratings: the potentials, in the flow's unit, of mean 0 in each component.
+    """ratings: the potentials, in the flow's unit, with mean 0 in each component.
 
-    first, second: int64 (edges,), first < second; flow, rotation: (edges,), of first over second: what was given, and its cyclic
-    part; weight: (edges,). component: int64 (m,), labels of what edges connect. energy: of the flow, the sum of weight * flow**2;
-    cyclic_energy: of the rotation. freedom: E - V + c, how many independent cycles there are. noise: variance of an edge's flow times
-    its weight, as given.
+    first, second: int64 (edges,), first < second; flow, rotation: (edges,), the given flow of first over second, and its cyclic part;
+    weight: (edges,). component: int64 (m,), label of each agent's connected component. energy: sum of weight * flow**2; cyclic_energy: sum
+    of weight * rotation**2. freedom: E - V + c (edges, agents, components), the number of independent cycles. noise: variance of an edge's
+    flow times its weight, as given.
 
-    share: of the energy that is cyclic, both freed of what noise is expected to add (noise * freedom to the cyclic energy, noise * edges
-    to the whole), within 0..1; None where it is not identifiable: a forest has no cycles, and noise may explain the whole flow.
-    certificate (``divergence``): the largest divergence of weight * rotation at an agent, over the sum of |weight * flow| at its edges.
+    share: cyclic energy divided by energy, after subtracting the expected noise (noise * freedom and noise * edges), limited to 0..1. None
+    if it is not identifiable: a forest has no cycles, or noise can explain the full flow.
+    certificate (``divergence``): the largest divergence of weight * rotation at an agent, divided by the largest sum of |weight * flow|
+    over the edges of an agent.
     """
 
     first: Ids
@@ -53,21 +54,21 @@ class Hodge(Solution):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no share; None where there is one."""
+        """Reason why `share` is None; None if there is a share."""
         if self.share is not None:
             return None
         return "the graph is a forest: no cycle was observed" if not self.freedom else "noise explains the whole flow"
 
 
 def hodge(flow: Any, weight: Any = None, *, noise: float = 0.0, accept_approximate: bool = False) -> Hodge:
-    """The decomposition of `flow` (m, m), antisymmetric, dense or any scipy sparse array.
+    """Decompose `flow` (m, m), antisymmetric, dense or any scipy sparse array.
 
-    weight: (m, m), symmetric, nonnegative, dense or sparse: how well each pair's flow is known, 0 where the pair never met (then its flow
-    must be 0). Without weights all pairs of a dense flow have met, of a sparse one those stored that are not 0, each with
-    weight 1. noise: the variance of each flow times its weight, 0 for flows known exactly.
+    weight: (m, m), symmetric, nonnegative, dense or sparse: precision of each pair's flow, 0 for a pair that never met (its flow must be
+    0). Without weights, every pair of a dense flow, and every pair with a nonzero entry of a sparse flow, has weight 1. noise: the variance
+    of each flow times its weight, 0 for exact flows. accept_approximate: return a result above the tolerance instead of raising an error.
 
-    Conjugate gradients per agent and edge, then a sparse factorisation where they stall. Raises `InputError`, and `SolverError` where
-    neither reaches a divergence of 1e-9.
+    The potentials are solved by conjugate gradients, or by a sparse factorisation if these do not converge. Raises `InputError`, and
+    `SolverError` if the divergence is above 1e-9.
     """
     begun = time.perf_counter()
     checks.switch("accept_approximate", accept_approximate)
@@ -148,9 +149,10 @@ def _refuse_unweighted(flow: Sparse, weight: Sparse) -> None:
 
 
 def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component: Ids) -> tuple[Floats, int]:
-    """Weighted least squares: the Laplacian's equations, solved for unit diagonal, then centred in each component.
+    """Potentials by weighted least squares, centred in each component, and the number of steps.
 
-    The flow is solved in its own unit, because squares of very small numbers are 0.
+    The Laplacian is scaled to a unit diagonal. The flow is divided by its largest absolute value, because squares of very small numbers
+    underflow to 0.
     """
     unit = float(np.abs(y).max(initial=0.0)) or 1.0
     y = y / unit
@@ -174,7 +176,7 @@ def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component
 
 
 def _factored(laplacian: Sparse, source: Floats, component: Ids) -> Floats:
-    """With the first agent of each component held at 0, what is left is positive definite."""
+    """Solve by sparse factorisation. Fixing the first agent of each component at 0 makes the matrix positive definite."""
     free = np.ones(len(source), np.bool_)
     free[np.unique(component, return_index=True)[1]] = False
     found = np.zeros(len(source))

@@ -1,4 +1,4 @@
-"""Insight into a pool in one record: cycles, clones, the comparison graph, and how many votes decide the top."""
+"""Insight into a pool: cycles, clones, the comparison graph, and the number of votes that decide the top."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,19 +18,22 @@ from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.voting.lottery_records import IteratedMaximalLotteries
 
 NEAR_AGENTS: Final = 1_000
-"""Near clones compare all pairs against all others: beyond this many agents they are not looked for."""
+"""Largest number of agents for which near clones are searched, because the search compares every pair against all agents."""
 
 CYCLES: Final = 5
-"""Majority cycles looked for."""
+"""Largest number of majority cycles in the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """connectivity: of the comparison graph. cyclicity: share of what outcomes say that no ratings can, 0 to 1, freed of noise; None
-    where it is not identifiable, and no_cyclicity says why. cycle: the strongest majority cycle, if any; cycles: the strongest one of
-    each level of iterated lotteries, None without levels. exact: groups of exact clones by margins; near: pairs whose mean
-    results differ little, None in pools of more than 1,000 agents. flip: the fewest votes whose removal changes who is at the top;
-    None where everybody is.
+    """Report on a pool.
+
+    connectivity: of the comparison graph. cyclicity: share of the outcomes' information that ratings cannot represent, 0 to 1, corrected
+    for noise; None if it is not identifiable. no_cyclicity: the reason if cyclicity is None, else None. divergence: certificate of the
+    decomposition behind cyclicity. strongest: the strongest majority cycles without common agents, strongest first; cycles: the strongest
+    cycle of each level of iterated lotteries, None without levels. exact: groups of exact clones by margins; near: pairs with similar mean
+    results, None for pools of more than 1,000 agents. flip: the fewest votes whose removal changes the top; None if all agents are at the
+    top.
     """
 
     connectivity: Connectivity
@@ -47,10 +50,11 @@ class Insight:
 def insight(
     counts: PairCounts, agents: int, *, two_sided: bool, levels: IteratedMaximalLotteries | None = None, radius: float = 0.05
 ) -> Insight:
-    """What the tallies of a pool of `agents` agents (ids below it) show.
+    """Analyse the tallies of a pool.
 
-    two_sided: every outcome had two sides, so that each vote is one pair; levels: of iterated lotteries of the same margins; radius: the
-    largest difference of mean results (from -1 to 1, 0 where a pair never met) of near clones. Raises `InputError`.
+    counts: pair counts of agents 0 to agents - 1; two_sided: whether every outcome had two sides, so that a vote is a single pair; levels:
+    iterated maximal lotteries of the same margins; radius: largest difference of mean results between near clones. A mean result is from
+    -1 to 1, and 0 for pairs that never met. Raises `InputError`.
     """
     size = checks.count("agents", agents, low=2)
     if levels is not None and len(checks.instance("levels", levels, IteratedMaximalLotteries).ratings) != size:

@@ -1,8 +1,9 @@
 """Intervals of ratings and ranks by refitting to replicates of the data, for every batch method.
 
-A replicate gives each outcome a weight drawn from Poisson(1): a bootstrap that needs no copy of the data and, with weights from
-a hash, no memory of the draw (Hanley and MacGibbon 2006; Chamandy et al. 2012). The pairs of one outcome share its weight, as they
-depend on each other: resampling them apart is too narrow by sqrt((k + 1)/3) for k sides in random order.
+A replicate multiplies the weight of each outcome by a draw from Poisson(1). This bootstrap needs no copy of the data, and because the draws
+come from a hash, no stored draws (Hanley and MacGibbon 2006; Chamandy et al. 2012). All pairs of an outcome share its draw, because they
+depend on each other. Independent draws for pairs would make intervals too narrow by a factor of sqrt((k + 1)/3), for k sides in random
+order.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +26,7 @@ Fit = Callable[[MetPairs], Floats]
 """A batch method: from tallies to ratings (m,), NaN for unrated agents; such as ``lambda counts: bradley_terry(counts).ratings``."""
 
 _MOST_WEIGHT: Final = 20
-"""Poisson(1) exceeds it once in 10**20 draws."""
+"""Largest weight of a draw. Poisson(1) exceeds it once in 10**20 draws."""
 
 
 def _upto() -> Floats:
@@ -39,11 +40,11 @@ _UPTO: Final = _upto()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
-    """What replicates say about a fit.
+    """Intervals of ratings and ranks.
 
-    low, high: (m,), of ratings, NaN where no replicate rates an agent; rank_low, rank_high: int64 (m,), the best and worst rank (1 is
-    best, ties share the better one); error: (m,), standard deviation over replicates; unrated: (m,), share of replicates without a
-    rating of the agent, which count as the last rank; level; replicates: how many.
+    low, high: (m,), bounds of ratings, NaN for an agent that no replicate rates; rank_low, rank_high: int64 (m,), best and worst rank (1 is
+    best, ties share the better rank); error: (m,), standard deviation over replicates; unrated: (m,), share of replicates that do not rate
+    the agent, which give it the last rank; level: nominal coverage; replicates: number of replicates.
     """
 
     low: Floats
@@ -57,12 +58,12 @@ class Intervals:
 
 
 def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
-    """Central intervals (percentiles) of `level` of ratings and ranks over refits to `replicates`.
+    """Refit to each of `replicates` and compute central percentile intervals of coverage `level` of ratings and ranks.
 
-    The ratings of all replicates are held at once, 8 m bytes each. Ratings have to compare across replicates: those of a method that
-    centres them do; who is in which component of an unconnected pool can change. Raises `InputError` for a level outside (0, 1)
-    or fewer than two replicates, and whatever `fit` raises: a replicate can be unconnected where the data are not, so rate by
-    component, in a box, or with a prior.
+    The ratings of all replicates are in memory, 8 m bytes each. They must be comparable across replicates, as those of methods that centre
+    ratings. In an unconnected pool they are not, because the components can differ between replicates. Raises `InputError` for a level
+    outside (0, 1) or fewer than two replicates, and all errors of `fit`. A replicate can be unconnected even if the data are connected, so
+    rate by component, in a box, or with a prior.
     """
     if not callable(fit):
         raise InputError("fit", fit, "must be a function from tallies to ratings")
@@ -70,11 +71,11 @@ def replicate_intervals(fit: Fit, replicates: Iterable[MetPairs], *, level: floa
 
 
 def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, level: float = 0.95) -> Intervals:
-    """Central intervals (percentiles) of `level` of what replicates gave.
+    """Central percentile intervals of coverage `level`, from the ratings of replicates.
 
-    ratings: (replicates, m), finite, or NaN where a replicate does not rate an agent; ranks: int64 (replicates, m), 1 is best; by default
-    those of the ratings, equal ones sharing the better rank. Raises `InputError` for a level outside (0, 1), fewer than two replicates,
-    and arrays of another shape or type.
+    ratings: (replicates, m), finite, or NaN if a replicate does not rate an agent; ranks: int64 (replicates, m), 1 is best; by default the
+    ranks of the ratings, where equal ratings share the better rank. Raises `InputError` for a level outside (0, 1), fewer than two
+    replicates, and arrays of another shape or type.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
     ratings = checks.real("ratings", ratings)
@@ -99,13 +100,13 @@ def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, lev
 
 
 def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:
-    """Intervals extended to the estimates, so that none excludes its own estimate.
+    """Extend intervals so that each includes its estimate.
 
-    Percentiles of replicates can lie beside an estimate that is biased under resampling: a resampled sparse pool has fewer met pairs than
-    the pool, so all of its Copeland scores are smaller. Extending an interval never lowers its coverage.
+    Percentiles of replicates can exclude an estimate that is biased under resampling. For example, a resampled sparse pool has fewer met
+    pairs than the pool, so its Copeland scores are smaller. Extending an interval never reduces its coverage.
 
     Args:
-        intervals: Of m agents.
+        intervals: Intervals of m agents.
         ratings: Estimates (m,), NaN for agents without one.
         ranks: Their ranks, int64 (m,).
 
@@ -129,18 +130,18 @@ def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -
 def outcome_replicates(
     comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, replicates: int
 ) -> Iterator[MetPairs]:
-    """Tallies of `replicates` resamplings of whole outcomes: right for any number of sides, and any weights.
+    """Yield the tallies of `replicates` resamplings by outcome. They are correct for any number of sides and any weights.
 
-    key: uint64 (outcomes, 2), 128-bit hash of each outcome's id (`OutcomeBatch.key`); None: its place in the data. The weight of an
-    outcome follows from its key, the seed and the replicate's number alone, so reading outcomes in another order, or elsewhere, gives
-    the same replicates. Raises `InputError` where keys are not one an outcome, or two are equal (they would move together).
+    key: uint64 (outcomes, 2), 128-bit hash of each outcome's id (`OutcomeBatch.key`); None uses the position in the data. The draw for an
+    outcome depends only on its key, the seed and the number of the replicate, so another order or another machine gives the same
+    replicates. Raises `InputError` unless there is one key per outcome, all different (outcomes with equal keys would get equal draws).
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
     return _outcome_replicates(PairCells.of(comparisons), comparisons.weight, outcome_keys(comparisons, key), base, count)
 
 
 def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> NDArray[np.uint64]:
-    """`key`, checked, or where it is None each outcome's place; as `outcome_replicates` says."""
+    """Check `key`, or make keys from the positions of the outcomes if it is None. Shape and errors as in `outcome_replicates`."""
     checks.instance("comparisons", comparisons, Comparisons)
     if key is None:
         return np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
@@ -152,10 +153,11 @@ def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> ND
 
 
 def cell_replicates(counts: MetPairs, *, seed: int, replicates: int) -> Iterator[MetPairs]:
-    """Tallies of `replicates` resamplings of single pairs, from tallies alone: each cell is drawn from Poisson of its count.
+    """Yield the tallies of `replicates` resamplings by pair, from tallies only.
 
-    Right for outcomes of two sides and weight 1 only; of more sides it is too narrow, by 1.6 at seven. Raises `InputError` where counts
-    are not whole numbers, which weights of 1 make.
+    Each count is drawn from a Poisson distribution with the count as its mean. Correct only for outcomes of two sides and weight 1. With
+    more sides the intervals are too narrow, by a factor of 1.6 for seven sides. Raises `InputError` if a count is not a whole number, as
+    counts of outcomes of weight 1 are.
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
     checks.instance("counts", counts, MetPairs)
@@ -167,7 +169,7 @@ def cell_replicates(counts: MetPairs, *, seed: int, replicates: int) -> Iterator
 
 
 def replicate_weights(key: NDArray[np.uint64], *, seed: int, replicate: int) -> NDArray[np.int64]:
-    """Weights from Poisson(1), int64 (outcomes,), that follow from (seed, replicate, key) alone. key: uint64 (outcomes, 2).
+    """Draws from Poisson(1), int64 (outcomes,), which depend only on seed, replicate and key. key: uint64 (outcomes, 2).
 
     Raises `InputError`.
     """
@@ -176,7 +178,7 @@ def replicate_weights(key: NDArray[np.uint64], *, seed: int, replicate: int) -> 
 
 
 def checked_key(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`key` where it is uint64 (outcomes, 2). Raises `InputError`."""
+    """Return `key` if it is uint64 (outcomes, 2). Raises `InputError`."""
     if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.ndim != 2 or key.shape[1] != 2:
         raise InputError("key", f"{key.dtype} {key.shape}", "must be uint64 (outcomes, 2)")
     return key
@@ -200,7 +202,7 @@ def _ranks(ratings: Floats) -> NDArray[np.int64]:
 
 
 def _quantile(ratings: Floats, lacking: NDArray[np.bool_], share: float) -> Floats:
-    """Of the replicates that rate an agent."""
+    """Quantile `share` of each agent's ratings (m,) over the replicates that rate it; NaN if none does."""
     found = np.full(ratings.shape[1], np.nan)
     rated = ~lacking.all(axis=0)
     found[rated] = np.nanquantile(ratings[:, rated], share, axis=0)

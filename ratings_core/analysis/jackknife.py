@@ -1,8 +1,8 @@
-"""Intervals of ratings by leaving out groups of outcomes: some dozens of refits, where replicates take hundreds.
+"""Intervals of ratings by the delete-a-group jackknife (Kott 2001), with some dozens of refits instead of hundreds of replicates.
 
-Outcomes are parted into groups by a hash, so that each group is a sample of all, and the method is fitted to all but one group, for each
-(Kott 2001, the delete-a-group jackknife). The pairs of one outcome are left out together, so the error is right for any number of
-sides. It is an error of ratings that are smooth in the data: for those that jump (Copeland's, ranks) take `analysis.intervals`.
+A hash divides outcomes into random groups. For each group, the method is fitted to all other outcomes. The pairs of an outcome are left out
+together, so the error is correct for any number of sides. The method needs ratings that are smooth functions of the data. For ratings
+that change in steps (Copeland's scores, ranks), use `analysis.intervals`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,10 +22,10 @@ from ratings_core.solution import Floats
 
 
 def group_deletions(comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, groups: int = 64) -> Iterator[MetPairs]:
-    """Tallies of all outcomes but those of one group, for each group that has any.
+    """Yield, for each nonempty group, the tallies of all outcomes outside it.
 
-    key: as in `outcome_replicates`; an outcome's group follows from its key and the seed alone. Raises `InputError` where keys are not
-    one an outcome, two are equal, or all outcomes are in one group.
+    key: as in `outcome_replicates`; the group of an outcome depends only on its key and the seed. Raises `InputError` unless there is one
+    key per outcome, all different, and if all outcomes are in the same group.
     """
     count, base = checks.count("groups", groups, low=2, high=MOST_SEED), checks.count("seed", seed, high=MOST_SEED)
     group = outcome_groups(outcome_keys(comparisons, key), seed=base, groups=count)
@@ -42,12 +42,13 @@ def outcome_groups(key: NDArray[np.uint64], *, seed: int, groups: int) -> NDArra
 
 
 def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs], *, level: float = 0.95) -> Intervals:
-    """Intervals of `level` around the ratings of `whole`, of the width that fits to `deletions` say.
+    """Intervals of coverage `level` around the ratings of `whole`, with errors from fits to `deletions`.
 
-    error: sqrt((G - 1)/G sum (without g - whole)**2) over G groups; low, high: the rating and that error times Student's quantile
-    of G - 1 degrees. rank_low, rank_high: as many agents are surely above, and below, as have an interval wholly above, or below. An agent
-    that some fit does not rate has no interval, any rank, and its share of such fits in `unrated`. Raises `InputError` for a
-    level outside (0, 1) or fewer than two deletions, and whatever `fit` raises.
+    error: sqrt((G - 1)/G sum (without g - whole)**2) over G groups; low, high: the rating minus and plus the error times Student's quantile
+    with G - 1 degrees of freedom. rank_low: 1 plus the number of agents with an interval entirely above the agent's; rank_high: m minus the
+    number of agents with an interval entirely below. An agent that some fit does not rate has no interval, and its rank interval includes
+    all ranks; `unrated` is the share of such fits. Raises `InputError` for a level outside (0, 1) or fewer than two deletions, and all
+    errors of `fit`.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
     if not callable(fit):
@@ -72,7 +73,7 @@ def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs]
 
 
 def _beyond(low: Floats, high: Floats) -> NDArray[np.int64]:
-    """How many agents' `low` is above each one's `high`; NaN is above no agent and below no agent."""
+    """For each agent, the number of agents whose `low` is above its `high`. NaN compares as neither above nor below."""
     known = np.sort(low[~np.isnan(low)])
     beyond = len(known) - np.searchsorted(known, high, side="right")
     return np.asarray(np.where(np.isnan(high), 0, beyond), np.int64)

@@ -1,8 +1,9 @@
-"""Which agent to measure on which task next: sampling rates of cells that shrink the variance of one figure fastest.
+"""Allocation of measurements to cells (agent, task): sampling rates that reduce the variance of a figure the most.
 
-A figure that moves by s when the mean of a cell moves by 1 varies by the sum over cells of s**2 v / n, v the variance of one
-measurement and n how many there are. N more are best spread as in stratified sampling (Neyman 1934), what is there counted in: the
-cell's number, old and new, in proportion to |s| sqrt(v), and no cell that has more already gets any.
+If the figure changes by s when the mean of a cell changes by 1, its variance is the sum over cells of s**2 v / n, with v the variance of a
+measurement and n the number of measurements of the cell. The best allocation of N more measurements is that of stratified sampling (Neyman
+1934) with existing measurements included: the total number in each cell is proportional to |s| sqrt(v), and a cell that already has more
+gets no new measurements.
 """
 
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from ratings_core.solution import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextCells:
-    """rate: (agents, tasks), probability that the next measurement is the cell's; they sum to 1, none is below floor / cells.
-    before, after, uniform: the figure's variance now, expected after `measurements` by these rates, and after as many spread evenly;
-    a cell that was never measured counts as measured once.
+    """rate: (agents, tasks), probability that the next measurement is in the cell; they sum to 1, and each is at least floor / cells.
+
+    floor, measurements: as given. before, after, uniform: variance of the figure now, expected after `measurements` at these rates, and
+    after as many at equal rates. A cell without measurements counts as measured once.
     """
 
     rate: Floats
@@ -31,8 +33,11 @@ class NextCells:
 
 
 def next_cells(sensitivity: ArrayLike, variance: ArrayLike, count: ArrayLike, *, measurements: float, floor: float = 0.1) -> NextCells:
-    """The best rates, exactly. sensitivity: s (agents, tasks); variance: v, of one measurement, >= 0; count: n, >= 0; floor: share of the
-    measurements spread evenly. Where nothing can be gained, all are. Raises `InputError`.
+    """Compute the exact optimal rates.
+
+    sensitivity: s (agents, tasks); variance: v of a measurement (agents, tasks), >= 0; count: n (agents, tasks), >= 0; measurements: number
+    of new measurements; floor: share of them spread evenly over all cells. If no measurement reduces the variance, all rates are equal.
+    Raises `InputError`.
     """
     s, v, n = checks.finite("sensitivity", sensitivity), checks.finite("variance", variance), checks.finite("count", count)
     if s.ndim != 2 or not s.size or v.shape != s.shape or n.shape != s.shape:
@@ -56,7 +61,7 @@ def next_cells(sensitivity: ArrayLike, variance: ArrayLike, count: ArrayLike, *,
 
 
 def _poured(pull: Floats, held: Floats, total: float) -> Floats:
-    """max(0, level * pull - held) with the level at which they sum to `total` (water filling)."""
+    """Water filling: max(0, level * pull - held), with the level for which the values sum to `total`."""
     if not pull.any() or total == 0:
         return np.full(len(pull), total / len(pull))
     order = np.argsort(np.divide(held, pull, out=np.full(len(pull), np.inf), where=pull > 0), kind="stable")
@@ -65,6 +70,6 @@ def _poured(pull: Floats, held: Floats, total: float) -> Floats:
     opens = held[order] / pull[order]
     last = int(np.flatnonzero(level >= opens)[-1])
     own = np.maximum(0.0, level[last] * pull - held)
-    if not own.any():  # so few that rounding hides them beside what is held
+    if not own.any():  # `total` is within the rounding error of `held`
         own[order[0]] = 1.0
     return np.asarray(own * (total / own.sum()), np.float64)

@@ -1,10 +1,11 @@
-"""Which games to play next: sampling rates of pairs that shrink a chosen uncertainty of Bradley-Terry ratings fastest.
+"""Recommended games: sampling rates of pairs that reduce a chosen uncertainty of Bradley-Terry ratings the most.
 
-An optimal design of experiments (Pukelsheim 2006; for paired comparisons Grasshoff and Schwabe 2008). A game of a and b adds
-w (e_a - e_b)(e_a - e_b)' to the information F of the ratings, w = p (1 - p) by the present fit. What is to shrink is tr(L C),
-C the inverse of F: c-optimal for one agent, A-optimal for all ratings, and for the top k the variances of differences across its
-edge, weighed by how likely each is the wrong way round. tr(L C) is convex in the rates of all pairs, so there is a best design, and a
-certificate of how far from it a design can be. The present fit is taken for the truth: play a batch, fit again, ask again.
+This is an optimal design of experiments (Pukelsheim 2006; for paired comparisons Grasshoff and Schwabe 2008). A game of a and b adds
+w (e_a - e_b)(e_a - e_b)' to the information F of the ratings, with w = p (1 - p) by the current fit. The design minimises tr(L C), where C
+is the inverse of F. L chooses the target: one agent (c-optimal), all ratings (A-optimal), or the top k. For the top k it weights the
+variances of differences across the boundary by the probability that their order is wrong. tr(L C) is convex in the rates of all pairs, so
+the distance of a design from the optimum can be certified. The design assumes that the current fit is true. Play a batch of games, fit
+again, and recompute the rates.
 """
 
 import time
@@ -27,21 +28,24 @@ from ratings_core.tallies.pair_counts import PairCounts
 
 Ids: TypeAlias = NDArray[np.int64]
 Loss: TypeAlias = Callable[[Floats, Floats], Floats]
-"""From ratings (m,) in logits and their covariance (m, m) to the matrix L (m, m) whose tr(L C) is to shrink; L 1 = 0."""
+"""Function from ratings (m,) in logits and their covariance (m, m) to the matrix L (m, m) of the target tr(L C). Rows of L sum to 0."""
 
 AGENTS_UP_TO: Final = 500
-"""The design works on all pairs, and inverts a dense matrix at each step."""
+"""Largest number of agents, because each step uses all pairs and inverts a dense matrix."""
 _STEPS: Final = 200
 _MOST_GAMES: Final = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextMatches:
-    """first, second: int64 (pairs,), all pairs of agents; rate: (pairs,), probability that the next game is theirs; they sum to 1, none is
-    below floor / pairs. before: tr(L C) now; after: expected after `games` games drawn by these rates; uniform: after as many drawn evenly.
+    """Sampling rates of pairs.
 
-    certificate (``duality_gap``): by how much `after` can be above what the best rates reach, over before - after; recomputed at the
-    rates returned. status: approximate where it is above the tolerance: the rates are then good, not best.
+    first, second: int64 (pairs,), all pairs of agents; rate: (pairs,), probability that the next game is of this pair; rates sum to 1, and
+    each is at least floor / pairs. floor, games: as given. before: tr(L C) now; after: expected value after `games` games at these rates;
+    uniform: expected value after as many games at equal rates.
+
+    certificate (``duality_gap``): upper bound of the difference between `after` and its optimum, divided by before - after; recomputed at
+    the returned rates. status: `approximate` if the certificate is above the tolerance.
     """
 
     first: Ids
@@ -58,13 +62,14 @@ class NextMatches:
 
 
 def all_ratings() -> Loss:
-    """The sum of all ratings' variances, each rating less their mean (A-optimal)."""
+    """Target: the sum of the variances of all ratings minus their mean (A-optimal)."""
     return lambda theta, _: np.eye(len(theta)) - 1 / len(theta)
 
 
 def one_rating(agent: int) -> Loss:
-    """The variance of one agent's rating (c-optimal), its interval: less the mean of all, each weighed by how well it is known, since
-    else hardly known others would be what is uncertain about it.
+    """Target: the variance of one agent's rating (c-optimal), relative to a weighted mean of all ratings.
+
+    The weights are the inverse variances of the ratings. With equal weights, agents with few games would dominate the variance.
     """
 
     def loss(theta: Floats, covariance: Floats) -> Floats:
@@ -79,8 +84,10 @@ def one_rating(agent: int) -> Loss:
 
 
 def top(k: int) -> Loss:
-    """Who is among the best k: for each a inside and b outside, the overlap of their intervals, P(b is better), times the part of the
-    variance of their difference that is left. Equal ratings at the edge go by id.
+    """Target: which agents are the best k.
+
+    For each a inside and b outside the top k, the target adds the probability that b is better, times the remaining share of the variance
+    of their difference. Equal ratings at the boundary are ordered by id.
     """
 
     def loss(theta: Floats, covariance: Floats) -> Floats:
@@ -100,12 +107,13 @@ def top(k: int) -> Loss:
 def next_matches(
     counts: PairCounts, agents: int, loss: Loss, *, games: float, floor: float = 0.1, prior: float = 0.5, tolerance: float = 0.02
 ) -> NextMatches:
-    """The rates at which to draw the next `games` games so that `loss` is expected to be least after them.
+    """Compute the rates for the next `games` games that minimise the expected value of the target `loss` after these games.
 
-    counts: of agents 0 to agents - 1, ties being half a win of both; floor: share of the games drawn evenly from all pairs, 0 to 1, so
-    that the design explores, and that what is drawn can be weighed back; prior: tied games of each agent against an anchor, which keep
-    ratings of separated agents finite. Exponentiated gradients; a step that does not help is halved. Where nothing can be gained, to
-    rounding, the rates are even and the gap is 0. Raises `InputError`.
+    counts: pair counts of agents 0 to agents - 1; a tie counts as half a win for each agent. floor: share of the games drawn uniformly from
+    all pairs, 0 to 1; it keeps all rates positive, so that the design explores and samples can be reweighted. prior: tied pseudo-games of
+    each agent against an anchor; they keep the ratings of unconnected agents finite. tolerance: of the certificate. The method is
+    exponentiated gradient descent; a step that increases the target is repeated with a quarter of its size. If no game reduces the target
+    by more than rounding errors, the rates are equal and the gap is 0. Raises `InputError`.
     """
     begun = time.perf_counter()
     m = checks.count("agents", agents, low=2)
@@ -140,7 +148,7 @@ def next_matches(
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """tr(L C) at some rates, and by how much a game more of each pair, in the unit of rates, lessens it (pairs,)."""
+    """Target tr(L C) at given rates, and its decrease per unit of each pair's rate (pairs,)."""
 
     value: float
     gain: Floats
@@ -148,7 +156,7 @@ class _Point:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """information: (m, m) now; matrix: L; weight: (pairs,), information of all games were they one pair's."""
+    """Design problem. information: (m, m), of past games; matrix: L (m, m); weight: (pairs,), information if all games were of the pair."""
 
     information: Floats
     matrix: Floats
@@ -172,7 +180,7 @@ class _Problem:
         return _Point(float(np.trace(image)), np.asarray(self.weight * slope[self.first, self.second], np.float64))
 
     def mean_gain(self, point: _Point, rate: Floats, floor: float) -> float:
-        """Of the rates without their floor."""
+        """Mean of the gains, weighted by the rates without their floor."""
         own = (rate - floor / len(rate)) / (1 - floor) if floor < 1 else rate
         return float(own @ point.gain)
 
@@ -203,6 +211,6 @@ def _inverse(matrix: Floats) -> Floats:
 
 
 def _of_differences(matrix: Floats) -> Floats:
-    """Quadratic form of e_a - e_b for every a and b (m, m)."""
+    """Quadratic form of `matrix` at e_a - e_b for each a and b (m, m)."""
     diagonal = matrix.diagonal()
     return np.asarray(diagonal[:, None] + diagonal - 2 * matrix, np.float64)

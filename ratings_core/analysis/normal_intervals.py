@@ -1,7 +1,7 @@
 """Normal intervals of Bradley-Terry and Davidson ratings from the sandwich covariance, and simultaneous intervals of their ranks.
 
-Percentiles of refits cover 90 to 91 % at a nominal 95 %, because a resampled fit is biased twice. The sandwich covers 94.5 to 96.5 %
-from 10 to 1,000 games a pair (`benchmarks.coverage`), also where results deviate from the model, and needs no refit.
+At a nominal 95 %, percentiles of refits cover 90 to 91 %, because the bias of the fit occurs twice in a resampled fit. The sandwich covers
+94.5 to 96.5 % for 10 to 1,000 games per pair (`benchmarks.coverage`), even if results deviate from the model, and needs no refit.
 """
 
 import math
@@ -26,13 +26,13 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
 NORMAL_AGENTS: Final = 1_000
-"""Largest number of agents: the covariance is dense."""
+"""Largest number of agents, because the covariance is dense."""
 _DRAWN_AGENTS: Final = 300
-"""Up to so many agents the critical value of all differences is drawn; beyond, Bonferroni's bound takes its place."""
+"""Largest number of agents whose critical value for all differences is simulated. For more agents, Bonferroni's bound is used."""
 _DRAWS: Final = 2_000
 _MOST_FREEDOM: Final = 2**53
 _BLOCK: Final = 1 << 14
-"""Differences of ratings made at once."""
+"""Number of rating differences computed at a time."""
 
 
 def normal_intervals(
@@ -51,13 +51,13 @@ def normal_intervals(
         theta: The fitted ratings (m,), in logits, NaN for agents without one.
         nu: Tie parameter of Davidson's model; None for Bradley-Terry, where a tie is half a win.
         prior: Pseudo-games of each agent against an anchor, as in the fit.
-        groups: The same games in groups at random, two or more, if games have more than two sides or weights; none: games are
-            independent and of weight 1.
+        groups: The same games in two or more random groups; needed if games have more than two sides or weights. Empty: games are
+            independent and have weight 1.
         level: Coverage of each rating's interval, and of all rank intervals together.
 
     Returns:
-        The intervals; `error` is the standard error, `replicates` the number of groups. An agent without a rating has no interval and
-        may have any rank. Agents of different components do not compare, so either may be above the other.
+        The intervals; `error` is the standard error, `replicates` the number of groups. An agent without a rating has no interval, and
+        its rank interval includes all ranks. Agents of different components are not comparable, so either may be above the other.
 
     Raises:
         InputError: An argument is out of range.
@@ -86,26 +86,27 @@ def normal_intervals(
 def simultaneous_ranks(
     theta: Floats, covariance: Floats, component: Labels | None = None, *, level: float = 0.95, freedom: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Intervals that hold the true ranks of all agents at once with probability `level`.
+    """Rank intervals that contain the true ranks of all agents together with probability `level`.
 
-    All differences of ratings get simultaneous intervals. An agent's best rank counts the agents whose rating is surely higher, its worst
-    rank excludes those whose rating is surely lower. Equal true ratings share the better rank.
+    All differences of ratings get simultaneous intervals. The best rank of an agent is 1 plus the number of agents with a significantly
+    higher rating. The worst rank is m minus the number of agents with a significantly lower rating. Equal true ratings share the better
+    rank.
 
     Args:
-        theta: Ratings (m,), NaN for agents without one, which may have any rank.
-        covariance: Of the ratings (m, m).
-        component: Component of each agent; agents of different ones do not compare. None: all compare.
+        theta: Ratings (m,), NaN for agents without a rating, whose rank intervals include all ranks.
+        covariance: Covariance of the ratings (m, m).
+        component: Component of each agent (m,); agents of different components are not comparable. None: all are comparable.
         level: Probability.
         freedom: Degrees of freedom of the covariance; None: infinitely many.
 
     Returns:
-        Best and worst rank of each agent, int64 (m,), which include the rank among `theta`.
+        Best and worst rank of each agent, int64 (m,). The interval includes the rank by `theta`.
 
     Raises:
-        InputError: An argument is out of range, or of another number of agents than `theta`.
+        InputError: An argument is out of range, or has another number of agents than `theta`.
 
-    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3 (single step); the critical value is drawn up to
-    300 agents, Bonferroni's beyond.
+    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3 (single step). The critical value is simulated for
+    up to 300 agents if `freedom` is None; otherwise it is Bonferroni's.
     """
     theta, level = _ratings(theta), _level(level)
     if freedom is not None:
@@ -150,7 +151,7 @@ def _check_groups(groups: Any, m: int) -> None:
 
 
 def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:
-    """Standard errors that all differences stay within together, with probability `level`."""
+    """Critical value: with probability `level`, no difference is off by more than this number of its standard errors."""
     pairs = int(compare.sum()) // 2
     if not pairs:
         return math.inf
@@ -168,7 +169,7 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
 
 
 def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[MetPairs]) -> Floats:
-    """Sandwich covariance of theta less its component's mean (of theta itself with a prior), in logits squared (m, m)."""
+    """Sandwich covariance in logits squared (m, m): of theta with a prior, else of theta minus its component's mean."""
     within, m = inside(counts, component), counts.m
     ties = nu is not None and 0 < nu < math.inf
     model = _Scores(m, nu if ties else None)
@@ -191,20 +192,20 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
 
 
 class _Scores:
-    """Scores (derivatives of the log-likelihood) of single games: of theta (m), then of log nu where ties have a parameter."""
+    """Scores (derivatives of the log-likelihood) of games: by theta (m,), then by log nu if the model has a tie parameter."""
 
     def __init__(self, m: int, nu: float | None) -> None:
         self._m, self._nu = m, nu
 
     def information(self, counts: MetPairs, theta: Floats) -> Floats:
-        """Expected second derivatives of minus the log-likelihood, dense."""
+        """Expected second derivatives of the negative log-likelihood, dense (m, m) or (m + 1, m + 1)."""
         win, tie, _ = self._shares(counts, theta)
         points, games = win + tie / 2, counts.games
         own, border = win + tie / 4 - points**2, tie / 2 - points * tie
         return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
 
     def squares(self, counts: MetPairs, theta: Floats) -> Floats:
-        """Sum over games of the outer products of their scores, dense."""
+        """Sum over games of the outer products of their scores, dense (m, m) or (m + 1, m + 1)."""
         win, tie, _ = self._shares(counts, theta)
         points = win + tie / 2
         result = ((counts.won, 1.0, 0.0), (counts.tied, 0.5, 1.0), (counts.lost, 0.0, 0.0))
@@ -228,7 +229,7 @@ class _Scores:
         return shares(gap, self._nu)
 
     def _outer(self, counts: MetPairs, own: Any, border: Any, corner: Any) -> Floats:
-        """Sum over pairs of own (e_a - e_b)(e_a - e_b)' with its border and corner for log nu."""
+        """Sum over pairs of own (e_a - e_b)(e_a - e_b)', plus a row and column for log nu, made of `border` and `corner`."""
         m, size = self._m, self._m + (self._nu is not None)
         matrix = np.zeros((size, size))
         np.add.at(matrix, (counts.first, counts.second), -own)

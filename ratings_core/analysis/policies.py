@@ -1,7 +1,7 @@
-"""Ratings under every policy for what was not measured, side by side: what of a board rests on the cells that nobody filled.
+"""Ratings under each policy for missing cells, to show how much a board depends on cells without measurements.
 
-A rating that holds under one policy only is made by that policy. What is dropped changes the game, what is filled in is not measured;
-only agreement among them speaks for an order.
+Each policy has a weakness: dropping agents or tasks changes the game, and filled-in values were not measured. An order of agents is
+reliable only if the policies agree on it.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,11 @@ POLICIES: Final = ("zero", "prior", "drop_tasks", "drop_agents")
 
 @dataclass(frozen=True, slots=True)
 class ByPolicy:
-    """policies: those that left a game, in the order of `POLICIES`; ratings: (policies, agents), NaN where left out; imputed: share of
-    the game's cells filled in, dropped_agents, dropped_tasks: how many were left out, (policies,); refused: why the other policies left
-    none.
+    """Ratings by policy.
+
+    policies: the policies that gave a game, in the order of `POLICIES`; ratings: (policies, agents), NaN for agents that the policy drops;
+    imputed: (policies,), share of filled-in cells; dropped_agents, dropped_tasks: (policies,), number of dropped agents and tasks; refused:
+    each other policy with the reason why it gave no game.
     """
 
     policies: tuple[str, ...]
@@ -37,7 +39,7 @@ class ByPolicy:
 
     @property
     def places(self) -> Floats:
-        """Rank among those whom all policies rate, 1 is best, ties sharing the better; NaN for the others, (policies, agents)."""
+        """Rank among the agents that all policies rate (policies, agents); 1 is best, ties share the better rank, NaN for other agents."""
         found = np.full(self.ratings.shape, np.nan)
         rated = np.flatnonzero(~np.isnan(self.ratings).any(axis=0))
         for own, ratings in zip(found, self.ratings[:, rated], strict=True):
@@ -46,20 +48,20 @@ class ByPolicy:
 
     @property
     def moved(self) -> Floats:
-        """By how many places policies differ about each agent, NaN for those whom one of them leaves out, (agents,)."""
+        """Largest difference of an agent's places between policies (agents,); NaN for agents that some policy drops."""
         return np.asarray(self.places.max(axis=0) - self.places.min(axis=0), np.float64)
 
 
 _TIE: Final = 1e-7
-"""Of the spread of ratings: closer ones share a rank."""
+"""Ratings that differ by at most this share of the range of all ratings share a rank."""
 
 
 def by_policy(make: Callable[[str], Gamified[Any]], rate: Callable[[Any], Floats]) -> ByPolicy:
-    """The ratings of the same data under each of `POLICIES`.
+    """Rate the same data under each of `POLICIES`.
 
-    make: the game under a policy, such as ``lambda missing: agent_vs_task(scores, missing=missing)``; rate: the ratings of the game's
-    agents, such as ``lambda game: deviation(game).ratings``. A policy that `make` refuses is in `refused`; what `rate` raises is
-    raised. Raises `InputError` where all are refused.
+    make: returns the game under a policy, such as ``lambda missing: agent_vs_task(scores, missing=missing)``; rate: returns the ratings of
+    the game's agents, such as ``lambda game: deviation(game).ratings``. A policy for which `make` raises `InputError` is in `refused`.
+    Raises `InputError` if `make` does so for all policies, and all errors of `rate`.
     """
     for name, function in (("make", make), ("rate", rate)):
         if not callable(function):

@@ -1,7 +1,7 @@
-"""Replicates of tallies: what the data could have been, had the same source been asked again.
+"""Replicates of tallies: random data sets of the same source, for the bootstrap.
 
-Each function draws one replicate with the generator it is given, so a generator seeded by a replicate's number gives the same one
-anywhere, in any order. What resampling takes for granted is said where it is done.
+Each function draws one replicate with the given generator. A generator seeded with the number of the replicate gives the same replicate on
+every machine and in any order. The docstring of each function states its assumptions.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from ratings_core.tallies.place_tally import PlaceCounts
 
 _LOW = 2**32 - 1
 _MOST = 1e18
-"""Mean of the largest Poisson draw that 64 bits surely hold."""
+"""Largest mean of a Poisson draw; draws of this mean fit into 64 bits."""
 
 
 def poisson_pairs(counts: PairCounts, rng: Generator) -> PairCounts:
-    """Each cell drawn from Poisson of its count; pairs that drew none are left out.
+    """Draw each count from a Poisson distribution with the count as its mean. Pairs with a total of 0 are left out.
 
-    Right for independent outcomes of two sides and weight 1. Raises `InputError` where counts are not whole numbers.
+    Correct for independent outcomes of two sides and weight 1. Raises `InputError` if a count is not a whole number.
     """
     checks.instance("counts", counts, PairCounts)
     wins, losses, ties = (_drawn(name, getattr(counts, name), rng) for name in ("wins", "losses", "ties"))
@@ -33,8 +33,10 @@ def poisson_pairs(counts: PairCounts, rng: Generator) -> PairCounts:
 
 
 def poisson_places(places: PlaceCounts, rng: Generator) -> PlaceCounts:
-    """Each cell drawn from Poisson of its count. Right for every agent by itself, as an outcome places it once; that the places of one
-    outcome depend on each other is lost. Raises `InputError` where counts are not whole numbers.
+    """Draw each count from a Poisson distribution with the count as its mean.
+
+    Correct for each agent separately, because an outcome places it once. The dependence between the places of an outcome is lost. Raises
+    `InputError` if a count is not a whole number.
     """
     weight = _drawn("weight", checks.instance("places", places, PlaceCounts).weight, rng)
     kept = weight > 0
@@ -42,17 +44,17 @@ def poisson_places(places: PlaceCounts, rng: Generator) -> PlaceCounts:
 
 
 def poisson_weights(weight: Floats, rng: Generator) -> Floats:
-    """Weights of votes, each drawn from Poisson of itself: a vote of weight w is w voters.
+    """Draw the weight of each vote from a Poisson distribution with the weight as its mean: a vote of weight w stands for w voters.
 
-    weight: whole numbers from 0 on, of any shape, which the result has, too. Raises `InputError`.
+    weight: whole numbers from 0, of any shape; the result has the same shape. Raises `InputError`.
     """
     return _drawn("weight", weight, rng)
 
 
 def drawn_columns(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
-    """Columns of a table, rising: of as many classes as there are, drawn with replacement, each with all its members.
+    """Draw as many classes of columns as there are, with replacement. Returns the columns of all draws, ascending, with repetitions.
 
-    member: int64 (columns,), the class of each column, from 0 without gaps; columns that are copies of one another are one observation.
+    member: int64 (columns,), class of each column, from 0 without gaps. Copies of a column form a class, because they are one observation.
     Raises `InputError`.
     """
     checks.instance("rng", rng, Generator)
@@ -66,15 +68,15 @@ def drawn_columns(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64
 
 
 class PairGroups:
-    """Whole outcomes in groups at random: a replicate draws as many groups as there are, with replacement.
+    """Bootstrap of random groups: outcomes are in random groups, and a replicate draws as many groups as there are, with replacement.
 
-    The pairs of an outcome stay together, so this is right for any number of sides and any weights where outcomes are independent: a
-    bootstrap of random groups (Wolter 2007, Introduction to Variance Estimation, chapter 2). The variance of what G groups
-    say is itself known to a relative 2/(G - 1); G = 64 makes a standard error right to about 9 %.
+    All pairs of an outcome are in the same group, so the bootstrap is correct for independent outcomes with any number of sides and any
+    weights (Wolter 2007, Introduction to Variance Estimation, chapter 2). A variance estimated from G groups has a relative variance of
+    2/(G - 1); with G = 64 a standard error is accurate to about 9 %.
     """
 
     def __init__(self, groups: Sequence[PairCounts]) -> None:
-        """groups: two or more, of the same agents; those that got no outcome are empty, not absent. Raises `InputError` for fewer."""
+        """groups: pair counts of two or more groups of the same agents, including empty groups. Raises `InputError` for fewer."""
         if len(checks.sequence("groups", groups)) < 2:
             raise InputError("groups", len(groups), "must be two at least")
         for i, group in enumerate(groups):
@@ -92,7 +94,7 @@ class PairGroups:
         return int(self._cells.shape[1])
 
     def weighted(self, weight: Floats) -> PairCounts:
-        """Counts of all groups, those of group g times weight[g]. weight: (groups,), >= 0. Raises `InputError`."""
+        """Sum of the counts of all groups, each multiplied by its weight. weight: (groups,), >= 0. Raises `InputError`."""
         weight = _nonnegative("weight", weight)
         if weight.shape != (len(self),):
             raise InputError("weight", weight.shape, f"must be one for each of {len(self)} groups")
@@ -101,7 +103,7 @@ class PairGroups:
         return _met(PairCounts(first, second, wins, losses, ties))
 
     def replicate(self, rng: Generator) -> PairCounts:
-        """Counts of one replicate. Raises `InputError` for what is no generator of numpy."""
+        """Counts of one replicate. Raises `InputError` if `rng` is not a NumPy generator."""
         checks.instance("rng", rng, Generator)
         return self.weighted(rng.multinomial(len(self), np.full(len(self), 1 / len(self))).astype(np.float64))
 
@@ -124,7 +126,7 @@ def _drawn(name: str, values: Floats, rng: Generator) -> Floats:
 
 
 def _met(counts: PairCounts) -> PairCounts:
-    """Without pairs that have no weight."""
+    """The counts without pairs of weight 0."""
     met = (counts.wins + counts.losses + counts.ties) > 0
     if met.all():
         return counts

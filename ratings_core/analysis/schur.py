@@ -1,7 +1,7 @@
-"""Latent skills: an antisymmetric matrix as a sum of planes in which agents lie and turn (Balduzzi et al. 2018, sec. 2 and 3.2).
+"""Latent skills: an antisymmetric matrix as a sum of planes, by its real Schur form (Balduzzi et al. 2018, sec. 2 and 3.2).
 
-A = sum_k s_k (u_k v_k' - v_k u_k') with u, v orthonormal and s_1 >= s_2 >= ... > 0, the real Schur form. A transitive game r(a) - r(b)
-has one plane, and there agents lie on a line; a cycle has one in which they lie on a circle.
+A = sum_k s_k (u_k v_k' - v_k u_k') with u, v orthonormal and s_1 >= s_2 >= ... > 0. Each agent is a point in each plane (u_k, v_k). A
+transitive game r(a) - r(b) has one plane, with the agents on a line. A cycle has a plane with the agents on a circle.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ from ratings_core.solution import Certificate, Floats
 
 @dataclass(frozen=True, slots=True)
 class Schur:
-    """strength: s (k,), positive, descending; forward, across: u, v as columns (m, k), orthonormal. Each plane is turned so that the sum
-    of its `forward` is 0 and that of `across` is not negative (where both sums are 0: so that its outermost agent has forward 0).
-    Planes of equal strength are one space, of which any planes may be given. certificate (``residual``): the largest error of
-    the matrix put together again, over its largest entry.
+    """Planes of an antisymmetric matrix.
+
+    strength: s (k,), positive, descending; forward, across: u, v as columns (m, k), orthonormal. Each plane is rotated so that its
+    `forward` sums to 0 and the sum of its `across` is nonnegative. If both sums are 0 in every rotation, the agent farthest from the origin
+    has forward 0. Planes of equal strength are not unique; only the space that they span is. certificate (``residual``): the largest error
+    of the reconstructed matrix, divided by its largest absolute entry.
     """
 
     strength: Floats
@@ -27,21 +29,22 @@ class Schur:
     certificate: Certificate
 
     def matrix(self, planes: int | None = None) -> Floats:
-        """The matrix put together from the first planes: the nearest one of that rank (2 * planes). All by default."""
+        """Reconstruct the matrix from the first `planes` planes, by default from all: the best approximation of rank 2 * planes."""
         k = len(self.strength) if planes is None else checks.count("planes", planes)
         half = (self.forward[:, :k] * self.strength[:k]) @ self.across[:, :k].T
         return np.asarray(half - half.T)
 
     @property
     def share(self) -> Floats:
-        """Of the matrix's energy (sum of squares) that each plane has, (k,); empty for a zero matrix."""
+        """Share of the matrix's energy (sum of squares) in each plane (k,); empty for a zero matrix."""
         return np.asarray(self.strength**2 / (self.strength @ self.strength))
 
 
 def schur(margins: ArrayLike, *, tolerance: float = 1e-12) -> Schur:
-    """The latent skills of `margins` (m, m), antisymmetric. tolerance: planes weaker than this part of the strongest are rounding.
+    """Compute the latent skills of `margins` (m, m), antisymmetric.
 
-    Through the eigenvectors of the Hermitian matrix iA, which are accurate where those of a general Schur form need sorting. O(m**3).
+    tolerance: a plane weaker than this share of the strongest plane is rounding error and is left out. The planes come from the
+    eigenvectors of the Hermitian matrix iA, which are accurate and sorted by strength, unlike those of a general Schur form. Takes O(m**3).
     Raises `InputError`.
     """
     A = checks.antisymmetric("margins", margins)
@@ -56,7 +59,7 @@ def schur(margins: ArrayLike, *, tolerance: float = 1e-12) -> Schur:
 
 
 def _phase(vectors: "np.ndarray[tuple[int, int], np.dtype[np.complex128]]") -> "np.ndarray[tuple[int], np.dtype[np.complex128]]":
-    """What makes each column's sum real and positive, or, if there is no such factor, its largest entry (the first of those nearly so)."""
+    """Unit factor that makes each column's sum real and positive; for a sum of 0, the column's largest entry (the first of several)."""
     sums = vectors.sum(axis=0)
     radius = np.abs(vectors)
     outermost = np.argmax(radius >= radius.max(axis=0) * (1 - 1e-9), axis=0) if vectors.size else np.zeros(vectors.shape[1], np.int64)

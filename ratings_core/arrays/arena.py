@@ -1,4 +1,4 @@
-"""Many names as one byte array: what kernels read instead of Python strings."""
+"""Arenas: many texts in a single byte array, which kernels read instead of Python strings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ _SEPARATOR: Final = "\n"
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """n texts in UTF-8, one after another.
+    """n consecutive texts in UTF-8.
 
-    bytes: uint8 (total,); start: int64 (n+1,), text i is bytes[start[i]:start[i+1]]. Raises `InputError` where `start` does
-    not cut `bytes` into n pieces from its first to its last byte. Whether the bytes are UTF-8 is checked on decoding only.
+    bytes: uint8 (total,); start: int64 (n+1,), text i is bytes[start[i]:start[i+1]]. Raises `InputError` unless `start` ascends from 0 to
+    the number of bytes. UTF-8 is checked only on decoding.
     """
 
     bytes: NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Arena:
         return len(self.start) - 1
 
     def take(self, indices: NDArray[np.int64]) -> "Arena":
-        """The texts at `indices` (k,), in that order. Raises `InputError` where one is not from 0 to n-1."""
+        """The texts at `indices` (k,), in that order. Raises `InputError` for an index outside 0 to n-1."""
         indices = np.asarray(indices, np.int64)
         if indices.size and not (indices.min() >= 0 and indices.max() < len(self)):
             raise InputError("indices", indices, f"must be from 0 to {len(self) - 1}")
@@ -48,18 +48,18 @@ class Arena:
 
     @classmethod
     def joined(cls, arenas: "Sequence[Arena]") -> "Arena":
-        """The texts of several arenas, one arena after another."""
+        """The texts of all arenas, in order."""
         start = np.zeros(sum(map(len, arenas)) + 1, np.int64)
         np.cumsum(np.concatenate([np.zeros(0, np.int64), *(np.diff(arena.start) for arena in arenas)]), out=start[1:])
         return cls(np.concatenate([np.zeros(0, np.uint8), *(arena.bytes for arena in arenas)]), start)
 
     def check(self) -> None:
-        """Raises `InputError` where the bytes are not UTF-8."""
+        """Raises `InputError` if a text is not UTF-8."""
         if not self.bytes.tobytes().isascii():
             self.names()
 
     def names(self) -> list[str]:
-        """The texts as strings. Raises `InputError` where the bytes are not UTF-8."""
+        """The texts as strings. Raises `InputError` if a text is not UTF-8."""
         blob, cuts = self.bytes.tobytes(), self.start.tolist()
         spans = pairwise(cuts)
         if blob.isascii():
@@ -69,7 +69,7 @@ class Arena:
 
 
 def pack(names: Sequence[str]) -> Arena:
-    """`names` as an `Arena`, in their order. Raises `InputError` on what is not text or has no UTF-8 form (lone surrogates)."""
+    """Convert `names` to an `Arena`, in order. Raises `InputError` for values that are not text or have lone surrogates."""
     if isinstance(names, str):
         raise InputError("names", names, "must be a sequence of names, not one name")
     _check_several(names)
@@ -81,7 +81,7 @@ def pack(names: Sequence[str]) -> Arena:
         raise _blame(names) from error
     separates = joined == ord(_SEPARATOR)
     cuts = np.flatnonzero(separates)
-    if len(cuts) != len(names) - 1:  # some name holds the separator
+    if len(cuts) != len(names) - 1:  # a name contains the separator
         return _pack_each(names)
     start = np.empty(len(names) + 1, np.int64)
     start[0], start[-1] = 0, len(joined) - len(cuts)

@@ -1,4 +1,4 @@
-"""Texts as numbers of texts: one that occurs often is held, hashed and looked up once."""
+"""Dictionary-encoded texts: a text that occurs repeatedly is stored, hashed and looked up only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from ratings_core.kernels.compile import kernel
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """n texts, text i being number code[i] of `texts`.
+    """n texts; text i is entry code[i] of `texts`.
 
-    code: int32 (n,). `texts` may hold equal ones, and ones to which no code points. Raises `InputError` for a code without a text.
+    code: int32 (n,). `texts` may contain equal entries and entries without a code. Raises `InputError` for a code without an entry.
     """
 
     texts: Arena
@@ -31,12 +31,12 @@ class Coded:
 
     @classmethod
     def of(cls, texts: Arena) -> "Coded":
-        """Each of `texts` once, in order."""
+        """Coded texts with each entry of `texts` once, in order."""
         return cls(texts, np.arange(len(texts), dtype=np.int32))
 
     @classmethod
     def joined(cls, parts: "Sequence[Coded]") -> "Coded":
-        """The texts of several, one after another. parts: one or more."""
+        """The texts of all parts, in order. parts: one or more."""
         first = np.cumsum([0, *(len(part.texts) for part in parts)], dtype=np.int32)
         code = np.concatenate([part.code + first[i] for i, part in enumerate(parts)])
         return cls(Arena.joined([part.texts for part in parts]), code)
@@ -46,7 +46,7 @@ class Coded:
         return Coded(self.texts, self.code[indices])
 
     def used(self) -> "Coded":
-        """The same, without texts that do not occur; the others in order of their first occurrence."""
+        """The same texts, with only the used entries, in order of their first occurrence."""
         order, code = np.empty(len(self.texts), np.int32), np.empty(len(self), np.int32)
         count, in_order = _first_uses(self.code, np.full(len(self.texts), -1, np.int32), order, code)
         if in_order and count == len(self.texts):
@@ -54,11 +54,11 @@ class Coded:
         return Coded(self.texts.take(order[:count].astype(np.int64)), code)
 
     def arena(self) -> Arena:
-        """The texts one after another."""
+        """The n texts as an arena, with repetitions."""
         return self.texts.take(self.code.astype(np.int64))
 
     def names(self) -> list[str]:
-        """The texts as strings."""
+        """The n texts as strings."""
         return self.arena().names()
 
 
@@ -66,10 +66,10 @@ class Coded:
 def _first_uses(
     code: NDArray[np.int32], place: NDArray[np.int32], order: NDArray[np.int32], renumbered: NDArray[np.int32]
 ) -> tuple[int, bool]:
-    """Number texts by their first use. place: -1 for each text; order and renumbered are written.
+    """Renumber entries by their first use. place: -1 for each entry; order and renumbered receive the result.
 
     Returns:
-        How many texts are used, and whether they kept their numbers.
+        The number of used entries, and whether all kept their numbers.
     """
     count, in_order = np.int32(0), True
     for i in range(len(code)):

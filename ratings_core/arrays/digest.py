@@ -1,7 +1,7 @@
-"""The digest of a state: one SHA-256 over named arrays, equal exactly when the arrays are.
+"""The digest of a state: SHA-256 over named arrays. Equal arrays have equal digests; different arrays have different digests.
 
-Floats are taken by their bits: -0.0 and 0.0 differ, and so do two NaNs of different payload. Nothing is normalised, as a
-digest that tolerates differences cannot prove equality.
+Floats are compared by their bits: -0.0 and 0.0 differ, and so do NaNs with different payloads. No value is normalised, because a digest
+that tolerates differences cannot prove equality.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ _WIDEST: Final = 8
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 of `arrays` as 64 hex digits, the same on every machine.
 
-    arrays: name to array of booleans, integers or floats of at most 64 bits, any shape and memory layout. Hashed are, in
-    sorted order of the names: name, dtype, shape and values (C order, little-endian). A zero-dimensional array and one of
-    shape (1,) differ. Raises `InputError` on any other dtype: objects, text and extended floats have no portable bytes.
+    arrays: name to array of booleans, integers or floats of at most 64 bits, of any shape and memory layout. The hash covers, in sorted
+    order of the names: name, dtype, shape and values (C order, little-endian). A zero-dimensional array and an array of shape (1,) differ.
+    Raises `InputError` for other dtypes, because objects, text and extended floats have no portable bytes.
     """
     state = hashlib.sha256()
     for name in sorted(arrays):

@@ -1,9 +1,9 @@
-"""Content as it is at one moment, read in another thread while it goes on changing: nothing is copied when it is frozen.
+"""Snapshots of content that another thread keeps changing. Taking a snapshot (freezing) copies nothing.
 
-The reader copies arrays that change under it, so what it finds of a changed row is worth nothing. But the writer keeps each
-row as it was before its first change, and after copying the reader puts those rows back: a fuzzy copy and an undo log, as databases
-make backups. The reader ends the log after its copy, under the lock that guards every entry, so a change that the copy may hold has
-its entry, and one without an entry came too late to be in the copy. This needs no order of memory beyond that of the lock.
+The method is a fuzzy copy with an undo log, as in database backups. The reader copies arrays during changes, so rows that change may be
+wrong in the copy. Before the first change of a row, the writer saves the row in the log. After copying, the reader restores the saved
+rows in its copy. The reader ends the log after its copy, under the lock that protects every entry. Every change that can be in the copy
+therefore has an entry, and a change without an entry happened after the copy. The lock is the only memory ordering that this needs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,47 +23,47 @@ _ROWS: Final = 1 << 12
 
 
 class Frozen(Protocol):
-    """What was frozen."""
+    """A snapshot of arrays."""
 
     def arrays(self) -> Arrays:
-        """The canonical arrays as they were. May be called once, in any thread, which ends the freeze."""
+        """The canonical arrays at the time of the freeze. It can be called once, in any thread, and ends the freeze."""
 
     def close(self) -> None:
-        """Nobody will ask: changes need not be kept any longer."""
+        """End the freeze without reading the arrays. The writer then stops saving rows."""
 
 
 class Still:
-    """Content that does not change: copies, or parts of arrays that are only added to."""
+    """Snapshot of arrays that do not change: copies, or existing parts of append-only arrays."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._arrays = dict(arrays)
 
     def arrays(self) -> Arrays:
-        """The arrays themselves."""
+        """The arrays, without a copy."""
         return self._arrays
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Does nothing, because no rows are saved."""
 
 
 class Joined:
-    """Several as one; their arrays have different names."""
+    """Several snapshots combined into one. Their arrays must have different names."""
 
     def __init__(self, *parts: Frozen) -> None:
         self._parts = parts
 
     def arrays(self) -> Arrays:
-        """As `Frozen.arrays` says."""
+        """The arrays of all parts (see `Frozen.arrays`)."""
         return {name: array for part in self._parts for name, array in part.arrays().items()}
 
     def close(self) -> None:
-        """As `Frozen.close` says."""
+        """Close all parts (see `Frozen.close`)."""
         for part in self._parts:
             part.close()
 
 
 class FrozenColumns:
-    """Columns of n rows each, some of which change, and the rest, which does not. The writer calls `save` before it changes rows."""
+    """Snapshot of columns of n rows that can change, and of other arrays (`rest`) that do not. The writer calls `save` before a change."""
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], n: int, rest: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> None:
         self._columns, self._rest = {name: column[:n] for name, column in columns.items()}, rest
@@ -72,7 +72,7 @@ class FrozenColumns:
         self._lock, self._open = Lock(), True
 
     def save(self, rows: NDArray[np.int32]) -> None:
-        """Keep `rows` (k,) as they are, those that there were; before they change, by the thread that changes them."""
+        """Save the present values of `rows` (k,) that were frozen and not yet saved. The changing thread calls it before the change."""
         with self._lock:
             if not self._open:
                 return
@@ -82,7 +82,7 @@ class FrozenColumns:
             self._saved.append((fresh, {name: column[fresh] for name, column in self._columns.items()}))
 
     def arrays(self) -> Arrays:
-        """As `Frozen.arrays` says."""
+        """Copy the columns and restore the saved rows (see `Frozen.arrays`)."""
         copies = {name: column.copy() for name, column in self._columns.items()}
         with self._lock:
             self._open = False
@@ -92,17 +92,17 @@ class FrozenColumns:
         return {**copies, **self._rest}
 
     def close(self) -> None:
-        """As `Frozen.close` says."""
+        """End the freeze and release its memory (see `Frozen.close`)."""
         with self._lock:
             self._open = False
         self._columns, self._saved = {}, []
 
 
 class Undo(NamedTuple):
-    """Where a kernel keeps rows before it changes them.
+    """Buffer in which a kernel saves rows before it changes them.
 
-    marks: bool (n,), rows that need not be kept any more, out of those that were frozen (n is 0 where nothing is); rows: int64 (room,
-    width), those kept; kept: int64 (1,), how many of them.
+    marks: bool (n,), whether each frozen row was saved already; n is 0 if no rows are frozen. rows: int64 (room, width), saved rows; kept:
+    int64 (1,), number of saved rows.
     """
 
     marks: NDArray[np.bool_]
@@ -111,13 +111,13 @@ class Undo(NamedTuple):
 
 
 NOTHING: Final = Undo(np.zeros(0, np.bool_), np.zeros((0, 0), np.int64), np.zeros(1, np.int64))
-"""For rows that nobody froze."""
+"""Buffer for rows that are not frozen."""
 
 
 class RowLog:
-    """Rows of int64 numbers, the first of which is a row's key and never changes, as they were before their first change.
+    """Undo log of int64 rows: the values of each row before its first change. The first number of a row is its key and never changes.
 
-    open: whether rows are still kept.
+    open: whether the log still saves rows.
     """
 
     def __init__(self, rows: int, width: int) -> None:
@@ -127,12 +127,12 @@ class RowLog:
 
     @contextmanager
     def undo(self, most: int) -> Iterator[Undo]:
-        """What a kernel needs that changes at most `most` rows; it has to end within the context."""
+        """Buffer for a kernel that changes at most `most` rows. The kernel must end within the context."""
         with self._lock:
             yield self._room(min(most, len(self._marks))) if self.open else NOTHING
 
     def take(self) -> NDArray[np.int64]:
-        """End the log: the rows it kept, int64 (k, width), each once."""
+        """End the log and return its saved rows, int64 (k, width), each once."""
         with self._lock:
             self.open = False
         kept, self._chunks = [chunk.rows[: chunk.kept[0]] for chunk in self._chunks], []
@@ -148,7 +148,7 @@ class RowLog:
 
 @inlined
 def save(undo: Undo, rows: NDArray[np.int64], row: np.int64) -> None:
-    """Keep `row` of `rows` as it is, where it was frozen and has not changed since. For kernels, before they change it."""
+    """Save `row` of `rows` if it is frozen and not yet saved. Kernels call it before they change the row."""
     if row < len(undo.marks) and not undo.marks[row]:
         undo.marks[row] = True
         at = undo.kept[0]
@@ -159,7 +159,7 @@ def save(undo: Undo, rows: NDArray[np.int64], row: np.int64) -> None:
 
 @unlocked
 def put_back(columns: NDArray[np.int64], begin: int, end: int, kept: NDArray[np.int64]) -> None:
-    """Write rows `kept` (k, width) over those of their keys: columns (width, total), where columns[0, begin:end] rises."""
+    """Overwrite the rows with the keys of `kept` (k, width) in `columns` (width, total). The keys columns[0, begin:end] ascend."""
     for i in range(len(kept)):
         at = begin + np.searchsorted(columns[0, begin:end], kept[i, 0])
         for c in range(1, kept.shape[1]):

@@ -1,9 +1,9 @@
-"""The hash map under all tallies: int64 keys to rows of numbers, for kernels.
+"""Hash map from int64 keys to rows of numbers, for kernels. All tallies use it.
 
-Rows stand in order of first appearance, key first, then integer columns, then float columns (the same 8 bytes, read as
-float64), so that one update touches one slot and one cache line. Beside them stands an open-addressing table of int32 row
-numbers, filled to at most one half. Rows grow by a quarter and the table is dropped before a larger one is built from the
-keys, so a map of c columns takes at most (1 + c) * 10 + 16 bytes a key, and under twice that while it grows.
+Rows are in order of first appearance: the key, then integer columns, then float columns (the same 8 bytes, read as float64). An update
+therefore touches one slot and one cache line. A separate open-addressing table contains int32 row numbers and is at most half full. Rows
+grow by a quarter. A larger table is built from the keys after the old one was released. A map of c columns takes at most (1 + c) * 10 + 16
+bytes per key, and less than twice that during growth.
 """
 
 from collections.abc import Callable
@@ -19,24 +19,24 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel, unlocked
 
 MAX_ROWS: Final = 2**30
-"""Most keys a map can hold: twice as many slots must have an int32 number."""
+"""Largest number of keys in a map. The map has twice as many slots, and their numbers must fit into int32."""
 _EMPTY: Final = -1
 _FIRST_ROWS: Final = 16
 _AHEAD: Final = 16
-"""Keys whose slots are read before they are filled: misses of the cache that overlap cost one."""
+"""Number of keys whose slots are read before they are filled, so that cache misses overlap."""
 WINDOW: Final = 64
-"""Numbers that `add_window` adds at a time."""
+"""Largest number of updates in a call of `add_window`."""
 _DIGIT_BITS: Final = 11
 _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)
 
 
 class HashTable:
-    """Map from int64 keys to rows of `integers` int64 and `floats` float64 numbers, all zero when a key is first seen.
+    """Map from int64 keys to rows of `integers` int64 and `floats` float64 numbers. The row of a new key is all zeros.
 
-    Kernels work on the arrays: `slots` int32 (a power of two), `rows` int64 (capacity, 1 + columns), of which the first `size`
-    are in use, and `floats`, the same rows as float64. They call `row_of` while `size` is below `limit`, `save` before they change a
-    row, write the new size back, and call `reserve` when they need more room, after which the arrays are others.
+    Kernels work on the arrays: `slots` int32 (length a power of two), `rows` int64 (capacity, 1 + columns), of which the first `size` are
+    in use, and `floats`, the same rows as float64. A kernel calls `row_of` only while `size` is below `limit`, and `save` before it changes
+    a row. Its caller stores the new size, and calls `reserve` for more room, which replaces the arrays.
     """
 
     __slots__ = ("_log", "n_floats", "n_integers", "rows", "size", "slots")
@@ -53,21 +53,21 @@ class HashTable:
 
     @property
     def floats(self) -> NDArray[np.float64]:
-        """The rows read as float64: only the last `n_floats` columns mean anything."""
+        """The rows viewed as float64. Only the last `n_floats` columns contain floats."""
         return self.rows.view(np.float64)
 
     @property
     def limit(self) -> int:
-        """Rows that fit without growing."""
+        """Number of rows that fit without growth."""
         return min(len(self.rows), len(self.slots) // 2)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of allocated memory, including unused capacity."""
         return self.rows.nbytes + self.slots.nbytes
 
     def reserve(self, more: int) -> None:
-        """Make room for `more` new keys. Raises `InputError` beyond `MAX_ROWS` keys."""
+        """Make room for `more` new keys. Raises `InputError` for more than `MAX_ROWS` keys in total."""
         needed = self.size + more
         if needed > MAX_ROWS:
             raise InputError("keys", needed, f"must be at most {MAX_ROWS} in one map")
@@ -79,7 +79,7 @@ class HashTable:
             self._reindex(needed)
 
     def merge(self, other: "HashTable") -> None:
-        """Add every row of `other`, which has the same columns, to the row of its key here; new keys in their order there."""
+        """Add every row of `other`, which must have the same columns, to the row of its key. New keys are appended in order."""
         done = 0
         while True:
             with self.undo(lambda: other.size) as undo:
@@ -92,13 +92,13 @@ class HashTable:
             self.reserve(1)
 
     def undo(self, most: Callable[[], int]) -> AbstractContextManager[Undo]:
-        """What a kernel needs that changes at most `most()` rows; it has to end within the context."""
+        """Undo buffer for a kernel that changes at most `most()` rows. The kernel must end within the context."""
         if self._log is not None and not self._log.open:
             self._log = None
         return nullcontext(NOTHING) if self._log is None else self._log.undo(most())
 
     def frozen(self) -> "FrozenRows":
-        """The rows as they are now, to be written in any thread. There can be only one such at a time."""
+        """Freeze the current rows, to be read in any thread. Raises `RuntimeError` if the rows are frozen already."""
         if self._log is not None and self._log.open:
             msg = "the rows are frozen already"
             raise RuntimeError(msg)
@@ -106,20 +106,20 @@ class HashTable:
         return FrozenRows(self.rows, self.size, self._log)
 
     def sorted_columns(self) -> NDArray[np.int64]:
-        """Columns (1 + columns, n), keys rising: a copy that does not depend on capacity or order of arrival."""
+        """Canonical copy as columns (1 + columns, n), by ascending key. It does not depend on capacity or the order of updates."""
         columns = np.empty((self.rows.shape[1], self.size), np.int64)
         self.write_sorted(columns, 0)
         return columns
 
     def write_sorted(self, columns: NDArray[np.int64], at: int) -> None:
-        """Write what `sorted_columns` returns to columns[:, at : at + n]."""
+        """Write the result of `sorted_columns` to columns[:, at : at + n]."""
         _gather(self.rows, _rising(self.rows, self.size), columns, at)
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.int64], floats: int = 0) -> "HashTable":
-        """The map that holds `rows` (n, 1 + columns), the last `floats` columns being float64. Raises `InputError` on equal keys.
+        """The map with these `rows` (n, 1 + columns), whose last `floats` columns are float64. Raises `InputError` for equal keys.
 
-        Where they are in order (C) and may be written to they are not copied: they belong to the map then.
+        A writable C-contiguous array is not copied and then belongs to the map.
         """
         keyed = cls(rows.shape[1] - 1 - floats, floats)
         keyed.rows, keyed.size = np.require(rows, np.int64, ["C", "W"]), len(rows)
@@ -128,28 +128,28 @@ class HashTable:
         return keyed
 
     def _reindex(self, needed: int) -> bool:
-        """A new table for `needed` keys; whether two keys were equal. The old one goes first: both are never held."""
+        """Build a new table for `needed` keys. Returns whether two keys are equal. The old table is released first to save memory."""
         self.slots = np.empty(0, np.int32)
         self.slots = np.empty(1 << (2 * needed - 1).bit_length(), np.int32)
         return bool(_index(self.rows, self.size, self.slots, np.zeros(1, np.int64)))
 
 
 class FrozenRows(NamedTuple):
-    """The first `size` of `rows` as they were; log: what was changed since."""
+    """Snapshot of the first `size` of `rows`. log: undo log of changes since the freeze."""
 
     rows: NDArray[np.int64]
     size: int
     log: RowLog
 
     def write_sorted(self, columns: NDArray[np.int64], at: int) -> None:
-        """As `HashTable.write_sorted`; once, as it ends the freeze."""
+        """`HashTable.write_sorted` for the frozen rows. It can be called once, because it ends the freeze."""
         _gather(self.rows, _rising(self.rows, self.size), columns, at)  # keys do not change
         put_back(columns, at, at + self.size, self.log.take())
 
 
 @inlined
 def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: int | np.int64) -> np.int64:
-    """Row of `key`; a new key takes row `size`, zeroed, and the caller, who made sure of room, counts it. For kernels."""
+    """Row of `key`, for kernels. A new key gets row `size`, filled with zeros; the caller ensures room and increments the size."""
     mask = np.int64(len(slots) - 1)
     slot = np.int64(mix64(np.uint64(key))) & mask
     while slots[slot] != _EMPTY:
@@ -165,10 +165,10 @@ def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: in
 
 @kernel
 def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, window: NDArray[np.int64], count: int, undo: Undo) -> int:
-    """Add the first `count` numbers of a window to the rows of their keys, for which there must be room. The new size.
+    """Add the first `count` numbers of a window to the rows of their keys. There must be room for new keys. Returns the new size.
 
-    All first slots are read before all first rows, and these before the rows change: misses of the cache that overlap cost one.
-    window: int64 (4, `WINDOW`): key, column from 1, number, and scratch.
+    All first slots are read, then all first rows, and only then rows are changed, so that cache misses overlap.
+    window: int64 (4, `WINDOW`), with rows for key, column (from 1), number, and scratch.
     """
     mask, frozen = np.int64(len(slots) - 1), len(undo.marks)
     for i in range(count):
@@ -181,7 +181,7 @@ def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, win
         if row == _EMPTY:
             row = row_of(slots, rows, size, window[0, i])
             size += row == size
-        if row < frozen:  # asked here, because passing arrays counts references
+        if row < frozen:  # tested here, because passing arrays to `save` has a cost
             save(undo, rows, row)
         rows[row, window[1, i]] += window[2, i]
     return size
@@ -189,9 +189,9 @@ def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, win
 
 @unlocked
 def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched: NDArray[np.int64]) -> bool:
-    """Fill empty `slots` with the first `size` rows; whether two had the same key.
+    """Fill `slots` with the first `size` rows. Returns whether two rows have the same key.
 
-    touched (1,) takes a sum that keeps the early reads from being optimised away.
+    touched: (1,), receives a sum, so that the compiler does not remove the reads ahead.
     """
     mask, equal = np.int64(len(slots) - 1), False
     slots[:] = _EMPTY
@@ -221,7 +221,7 @@ def _merge(
     integers: int,
     undo: Undo,
 ) -> tuple[int, int]:
-    """Rows of `other` from `done` on, while there is room. Rows done and the new size."""
+    """Add the rows of `other` from index `done` until the map is full. Returns the index reached and the new size."""
     for i in range(done, count):
         if size == limit:
             return i, size
@@ -244,7 +244,7 @@ def _gather(rows: NDArray[np.int64], order: NDArray[np.int32], columns: NDArray[
 
 @unlocked
 def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Order of the first `size` rows by key: radix sort, lowest digit first, past digits that all keys share."""
+    """Order of the first `size` rows by key, by radix sort from the lowest digit. Digits that are equal in all keys are skipped."""
     keys, order = np.empty(size, np.uint64), np.empty(size, np.int32)
     other_keys, other_order = np.empty(size, np.uint64), np.empty(size, np.int32)
     some, every = np.uint64(0), ~np.uint64(0)

@@ -1,7 +1,7 @@
 """MurmurHash3 for kernels: 128-bit hashes of texts, and the 64-bit finaliser for integer keys.
 
-Austin Appleby, MurmurHash3_x64_128 (public domain, SMHasher). Not cryptographic: it protects against accidents, not against
-a producer who searches for collisions.
+Austin Appleby, MurmurHash3_x64_128 (public domain, SMHasher). The hash is not cryptographic: accidental collisions are improbable, but a
+producer can construct collisions deliberately.
 """
 
 from typing import Final
@@ -23,14 +23,14 @@ _FIVE: Final = np.uint64(5)
 _S33: Final = np.uint64(33)
 _SEEDS: Final = 1 << 32
 MOST_SEED: Final = 2**64 - 1
-"""Of what is hashed with 64-bit words."""
+"""Largest seed of hashes with 64-bit seeds."""
 
 
 def hash128(data: NDArray[np.uint8], start: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:
     """128-bit hash of every text of an arena: uint64 (n, 2), first and second word of MurmurHash3_x64_128.
 
     data: uint8 (total,); start: int64 (n+1,), text i is data[start[i]:start[i+1]]; seed: 0 to 2**32 - 1, as in the reference.
-    Raises `InputError` where `start` does not cut `data` or the seed is out of range.
+    Raises `InputError` if `start` does not divide `data` into texts or the seed is out of range.
     """
     if not 0 <= seed < _SEEDS:
         raise InputError("seed", seed, "must be from 0 to 2**32 - 1")
@@ -42,7 +42,7 @@ def hash128(data: NDArray[np.uint8], start: NDArray[np.int64], seed: int = 0) ->
 
 @inlined
 def mix64(k: np.uint64) -> np.uint64:
-    """The 64-bit finaliser (fmix64): a bijection of uint64 in which every input bit moves every output bit. For kernels."""
+    """The 64-bit finaliser (fmix64): a bijection of uint64 in which every input bit affects every output bit. For kernels."""
     k ^= k >> _S33
     k *= _M1
     k ^= k >> _S33
@@ -52,7 +52,7 @@ def mix64(k: np.uint64) -> np.uint64:
 
 @inlined
 def hash_slice(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Both words of the hash of data[begin:end]. For kernels: the bounds are the caller's duty."""
+    """Both words of the hash of data[begin:end]. For kernels, which must check the bounds."""
     h1 = h2 = seed
     length = end - begin
     tail = begin + (length // 16) * 16
@@ -92,8 +92,8 @@ def _scramble2(k: np.uint64) -> np.uint64:
 
 @inlined
 def word_at(data: NDArray[np.uint8], at: int) -> np.uint64:
-    """8 bytes as one number, the first one lowest. For kernels: the bounds are the caller's duty."""
-    word, first = np.uint64(0), np.uint64(at)  # what makes -1 the last byte would keep the compiler from reading all at once
+    """8 bytes as a little-endian number. For kernels, which must check the bounds."""
+    word, first = np.uint64(0), np.uint64(at)  # unsigned: code for negative indices would prevent a single 8-byte read
     for i in range(8):
         word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)
     return word
@@ -101,7 +101,7 @@ def word_at(data: NDArray[np.uint8], at: int) -> np.uint64:
 
 @inlined
 def part_of_word(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
-    """Up to 8 bytes as one number, the first one lowest; 0 where there are none. For kernels."""
+    """Up to 8 bytes as a little-endian number; 0 for an empty range. For kernels."""
     word, first = np.uint64(0), np.uint64(begin)
     for i in range(end - begin):
         word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)

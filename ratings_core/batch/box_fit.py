@@ -1,4 +1,4 @@
-"""What a fit of ratings in a box is asked for, checked in one place."""
+"""Options and checked arguments of the fits that keep ratings in a box."""
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,7 @@ from ratings_core.errors import InputError
 from ratings_core.options import Options, option
 
 LARGEST: Final = 1e100
-"""Of bounds, of temperatures, and of the width of the box in temperatures: squares of larger numbers could overflow."""
+"""Largest bound, temperature, and width of the box in temperatures. Squares of larger numbers could overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class BoxOptions(Options):
 
 
 class BoxFit(NamedTuple):
-    """Votes, the box, and temperature or noise, in the ratings' unit, > 0."""
+    """Checked arguments of a fit: votes, box, and scale (temperature or noise, > 0, in the unit of the ratings)."""
 
     counts: MetPairs
     box: Box
@@ -34,13 +34,13 @@ class BoxFit(NamedTuple):
 
 
 def box_fit(wins: Any, ties: Any, options: BoxOptions, scale: str) -> BoxFit:
-    """The arguments of `soft_condorcet` and `fenchel_young`, accepted. scale: the option that holds it. Raises `InputError`."""
+    """Check the arguments of `soft_condorcet` and `fenchel_young`. scale: name of the option with the scale. Raises `InputError`."""
     box = box_of(options.low, options.high)
     return BoxFit(pair_counts(wins, ties), box, scale_of(scale, getattr(options, scale), box))
 
 
 def box_of(low: float, high: float) -> Box:
-    """The box, checked. Raises `InputError` where low is not below high, or squares of its bounds would overflow."""
+    """Make a box of these bounds. Raises `InputError` unless low is below high and the squares of the bounds are finite."""
     least = checks.number("low", low, low=-LARGEST, high=LARGEST)
     box = Box(least, checks.number("high", high, above=least, high=LARGEST))
     if box.width < 1 / LARGEST:
@@ -49,5 +49,5 @@ def box_of(low: float, high: float) -> Box:
 
 
 def scale_of(argument: str, scale: float, box: Box) -> float:
-    """Temperature or noise, checked. Raises `InputError` where squares of differences in the box, in this unit, could overflow."""
+    """Check a temperature or noise scale. Raises `InputError` if squared differences in the box, in this unit, could overflow."""
     return checks.number(argument, scale, low=max(1 / LARGEST, box.width / LARGEST), high=LARGEST)

@@ -1,4 +1,4 @@
-"""Bradley-Terry ratings: the maximum-likelihood fit to tallies of wins and ties, "Elo of all games at once"."""
+"""Bradley-Terry ratings: the maximum-likelihood fit to tallies of wins and ties. The model of Elo, fitted to all games together."""
 
 import math
 import time
@@ -21,11 +21,11 @@ from ratings_core.options import Options, option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 ELO_SCALE: Final = 400.0 / math.log(10.0)
-"""Rating points a logit: 400 points are odds of ten to one, as in chess."""
+"""Rating points per logit. As in chess, a difference of 400 points means odds of 10 to 1."""
 COVARIANCE_UP_TO: Final = 5_000
-"""Agents up to which standard errors are offered: they need the inverse of a dense (m, m) matrix."""
+"""Largest number of agents with standard errors, which need the inverse of a dense (m, m) matrix."""
 LEAST_PRIOR: Final = 1e-13
-"""Of the most games that an agent has: what a smaller prior says of the mean is lost in rounding."""
+"""Smallest prior, relative to the largest number of games of an agent. Rounding hides the effect of a smaller prior on the mean."""
 Unconnected: TypeAlias = Literal["raise", "components"]
 StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich", "clustered"]
 
@@ -34,9 +34,9 @@ StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich", "clustered"]
 class BradleyTerry(Solution):
     """Ratings in points: a beats b with probability 1 / (1 + exp((ratings[b] - ratings[a]) / scale)).
 
-    component: int64 (m,), the component each agent was rated in; ratings compare inside one only. With a prior there is one.
-    covariance: (m, m), points squared, of the ratings less their component's mean (of the ratings themselves, with a prior), NaN
-    across components and for agents without rating; None where not asked for. assumes: what the covariance takes for granted.
+    component: int64 (m,), the component of each agent. Only ratings of the same component are comparable; with a prior there is a single
+    component. covariance: (m, m), in points squared, of the ratings minus their component's mean (with a prior: of the ratings); NaN for
+    agents of different components and for unrated agents; None if not requested. assumes: the assumption behind the covariance.
     """
 
     component: Labels
@@ -48,13 +48,13 @@ class BradleyTerry(Solution):
 
     @property
     def standard_error(self) -> Floats | None:
-        """Standard error of each rating, in points (m,), or None where not asked for."""
+        """Standard error of each rating, in points (m,); None if not requested."""
         return None if self.covariance is None else np.asarray(np.sqrt(self.covariance.diagonal()), np.float64)
 
     def expected_score(self, first: int, second: int) -> float:
-        """Probability that `first` beats `second`, a tie being half; NaN where their ratings do not compare.
+        """Expected score of `first` against `second`, 0 to 1, where a tie counts half; NaN if they are in different components.
 
-        Raises `InputError` where one is not an agent's id.
+        Raises `InputError` for an unknown agent id.
         """
         for argument, agent in (("first", first), ("second", second)):
             if checks.count(argument, agent) >= len(self.ratings):
@@ -96,28 +96,29 @@ def bradley_terry(
 ) -> BradleyTerry:
     """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
 
-    wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties, each half a
-    win for both. Dense or scipy sparse, or `MetPairs` or `Comparisons` in place of both; beyond `logistic.DENSE_UP_TO` agents only the
-    pairs that met are ever touched.
+    wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties. A tie counts as
+    half a win for each agent. Both may be dense or scipy sparse; `MetPairs` or `Comparisons` may replace both. Above
+    `logistic.DENSE_UP_TO` agents, the fit uses no dense (m, m) matrix, unless standard errors are requested.
     options.centre: mean rating of each component; with a prior, the anchor's rating.
 
-    Without a prior ratings are finite and unique exactly where every two agents are linked by chains of wins both ways (Ford 1957),
-    ties being wins of both. Elsewhere `options.unconnected` decides: ``raise`` refuses the data; ``components`` rates each strongly
-    connected component by itself and gives NaN to agents that are alone in theirs. Differences inside a component are then the limit
-    of the whole likelihood's: games across components end up certain and say nothing more.
+    Without a prior, ratings are finite and unique exactly if chains of wins lead from every agent to every other agent (Ford 1957); a tie
+    counts as a win of both. For other data `options.unconnected` decides: ``raise`` raises an error; ``components`` rates each strongly
+    connected component separately and gives NaN to an agent that is alone in its component. The differences inside a component then equal
+    the limit of the full maximum-likelihood fit, in which the results of games between components become certain.
 
-    options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior it is the curvature of the
-    posterior); ``sandwich`` allows for results that vary less or more than the model says, as ties do (White 1982).
-    Both take games for independent and of weight 1, so that places of one larger game count as if played apart: too narrow there.
-    ``clustered``, of `Comparisons`, is the sandwich of whole outcomes: pairs of one outcome may depend on each other in any way.
+    options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior, the information is the
+    curvature of the posterior). ``sandwich`` also holds if results vary less or more than in the model, as ties do (White 1982). Both
+    assume independent games of weight 1. Their errors are too small for games of more than two sides, because they treat the pairs of
+    such a game as independent. ``clustered`` needs `Comparisons`. It is the sandwich estimate by outcome, and the pairs of an outcome may
+    depend on each other in any way.
 
-    The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
-    games it has in the fit, recomputed from the returned ratings; the tolerance bounds it. The same in points is ``stats["score_gap"]``;
-    ``stats["cautious"]`` counts the steps that had to be shortened, many of them mean nearly separable data.
-    names: of the agents, for messages only. start: ratings of an earlier answer (m,), in points, NaN for agents without one; they save
-    Newton steps and decide nothing, as the ratings are unique.
+    The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, divided by its
+    number of games in the fit. It is recomputed from the returned ratings and is at most the tolerance. ``stats["score_gap"]`` is the
+    largest difference in points. ``stats["cautious"]`` counts the rejected steps; a large count means nearly separable data.
+    names: names of the agents, for error messages only. start: earlier ratings (m,), in points, NaN for agents without a rating. They
+    reduce the number of Newton steps and do not affect the answer, because the ratings are unique.
 
-    Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
+    Raises `InputError` for invalid arguments and unconnected data, `SolverError` (with the best point) if the tolerance is not reached.
     """
     BradleyTerryOptions.require(options)
     begun = time.perf_counter()
@@ -134,7 +135,7 @@ def bradley_terry(
     solve, first = solver(likelihood, component), started("start", start, counts.m, options.centre, options.scale)
     minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, first)
     solution = _solution(options, likelihood, minimum, component)
-    if first is not None and solution.status is not Status.OPTIMAL:  # far off, a start can be worse than none
+    if first is not None and solution.status is not Status.OPTIMAL:  # a poor start can end above it: repeat from 0
         minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations)
         solution = _solution(options, likelihood, minimum, component)
     if options.standard_errors != "none":
@@ -145,7 +146,7 @@ def bradley_terry(
 
 
 def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, scale: float) -> Floats | None:
-    """An earlier answer's ratings (m,) as logits, 0 for agents without one; None where none are given. Raises `InputError`."""
+    """Convert earlier ratings (m,) to logits, with 0 for agents without a rating. None if `ratings` is None. Raises `InputError`."""
     if ratings is None:
         return None
     given = checks.real(argument, ratings)
@@ -157,7 +158,7 @@ def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, sca
 
 
 def _points(options: LogitOptions, theta: Floats, component: Labels) -> Floats:
-    """Logits as rating points (m,); NaN for agents that are alone in their component, without a prior."""
+    """Convert logits to rating points (m,). Without a prior, an agent that is alone in its component gets NaN."""
     if options.prior > 0:
         return options.centre + options.scale * theta
     mean = np.bincount(component, theta) / np.bincount(component)
@@ -200,7 +201,7 @@ def _check_agents(options: BradleyTerryOptions, m: int, names: Sequence[str] | N
 
 
 def _check_prior(likelihood: PairLikelihood) -> None:
-    """Where a prior is all that holds the mean, rounding of many games would move it."""
+    """Reject a prior too small for float64: only the prior determines the mean, and rounding errors of many games would exceed it."""
     most = float(likelihood.games.max())
     if 0 < likelihood.prior < LEAST_PRIOR * most:
         rule = f"must be 0, or at least {LEAST_PRIOR * most:.3g} where an agent has {most:.3g} games: rounding would hide less"
@@ -208,7 +209,11 @@ def _check_prior(likelihood: PairLikelihood) -> None:
 
 
 def components_of(counts: MetPairs, prior: float) -> Labels:
-    """Which agents' ratings compare: strong components of the graph of wins, ties being wins of both; one with a prior."""
+    """Label of each agent's component (m,): agents of the same component have comparable ratings.
+
+    Without a prior these are the strong components of the graph of wins, where a tie counts as a win of both. With a prior all agents are
+    in component 0.
+    """
     if prior > 0:
         return np.zeros(counts.m, np.int64)
     up, down = counts.points > 0, counts.points < counts.games
@@ -218,7 +223,7 @@ def components_of(counts: MetPairs, prior: float) -> Labels:
 
 
 def check_connected(component: Labels, names: Sequence[str] | None) -> None:
-    """Raises `InputError` where there is more than one component, naming them."""
+    """Raises `InputError`, with the members of each component, if there is more than one."""
     groups = members(component)
     if len(groups) > 1:
         named = [[names[agent] if names is not None else agent for agent in group] for group in sorted(groups, key=len)]
@@ -231,18 +236,18 @@ def check_connected(component: Labels, names: Sequence[str] | None) -> None:
 
 
 def inside(counts: MetPairs, component: Labels) -> MetPairs:
-    """The pairs of agents of one component."""
+    """The pairs whose agents are in the same component."""
     kept = component[counts.first] == component[counts.second]
     return counts if kept.all() else counts.only(kept)
 
 
 def _alone(component: Labels) -> Any:
-    """Agents in a component of their own, unless there is nobody else at all."""
+    """Bool (m,): agents that are alone in their component. A single agent (m = 1) is not marked."""
     return (np.bincount(component)[component] == 1) & (len(component) > 1)
 
 
 def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str, comparisons: Comparisons | None) -> Floats:
-    """Covariance of theta less its component's mean, in logits squared (m, m)."""
+    """Covariance of theta minus its component's mean, in logits squared (m, m)."""
     covariance = inverse_curvature(likelihood, theta, component)
     if kind == "sandwich":
         covariance = covariance @ pair_meat(likelihood.counts, theta) @ covariance

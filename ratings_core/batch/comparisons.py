@@ -1,4 +1,4 @@
-"""Outcomes taken apart into pairs that remember which outcome they came from: what resampling, clustering and covariates need."""
+"""Outcomes as pairwise comparisons, each with the index of its outcome. Input of resampling, clustered errors and covariates."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,10 +19,10 @@ _UNIT: Final = 1.0 / WEIGHT_ONE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparisons:
-    """n comparisons of two of m agents, those of one outcome together.
+    """n pairwise comparisons between m agents, sorted by outcome.
 
-    first, second: int64 (n,), agents; result: float64 (n,), of first: 1 won, 1/2 tied, 0 lost; outcome: int64 (n,), from 0, never
-    falling; weight: float64 (outcomes,), > 0. Raises `InputError` where one of this is broken.
+    first, second: int64 (n,), agent ids; result: float64 (n,), of first: 1 won, 1/2 tied, 0 lost; outcome: int64 (n,), index of each
+    comparison's outcome, ascending; weight: float64 (outcomes,), > 0. Raises `InputError` if a column breaks these rules.
     """
 
     m: int
@@ -56,7 +56,7 @@ class Comparisons:
 
     @classmethod
     def of_outcomes(cls, batch: OutcomeBatch, m: int) -> "Comparisons":
-        """All pairs of sides of one agent each, as pair tallies count them; teams are left out. m: agents are 0 to m-1."""
+        """All pairs of single-agent sides in each outcome, as pair tallies count them; teams are left out. m: agent ids are 0 to m-1."""
         sides = np.diff(checks.instance("batch", batch, OutcomeBatch).side_start)
         most = int((sides * (sides - 1) // 2).sum())
         pair, result, outcome = np.empty((most, 2), np.int64), np.empty(most), np.empty(most, np.int64)
@@ -66,7 +66,7 @@ class Comparisons:
 
     @property
     def weights(self) -> Floats:
-        """Weight of each comparison, that of its outcome (n,)."""
+        """Weight of each comparison (n,), which is the weight of its outcome."""
         return np.asarray(self.weight[self.outcome], np.float64)
 
     def counts(self) -> MetPairs:
@@ -76,10 +76,10 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairCells:
-    """Where each comparison is counted, worked out once for many tallies of the same outcomes.
+    """Index of the tally cell of each comparison, computed once for many tallies of the same outcomes.
 
-    pairs: int64 (k,), first * m + second with first < second, rising; cell: int64 (n,), three times the row in `pairs`, plus 0 where the
-    first of the pair won, 1 where it lost, 2 where they tied.
+    pairs: int64 (k,), first * m + second with first < second, ascending; cell: int64 (n,), three times the row in `pairs`, plus 0 if the
+    first agent of the pair won, 1 if it lost, 2 if they tied; outcome: int64 (n,), index of each comparison's outcome.
     """
 
     m: int
@@ -89,7 +89,7 @@ class PairCells:
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> "PairCells":
-        """Of all comparisons."""
+        """The cells of all comparisons."""
         turned = checks.instance("comparisons", comparisons, Comparisons).first > comparisons.second
         low, high = np.minimum(comparisons.first, comparisons.second), np.maximum(comparisons.first, comparisons.second)
         pairs, row = np.unique(low * comparisons.m + high, return_inverse=True)
@@ -98,7 +98,7 @@ class PairCells:
         return cls(comparisons.m, pairs, 3 * row + kind, comparisons.outcome)
 
     def counts(self, weight: Floats) -> MetPairs:
-        """The tally when outcome o weighs weight[o] (outcomes,), >= 0; pairs without any weight are left out."""
+        """Tally the outcomes with these weights (outcomes,), >= 0. Pairs of total weight 0 are left out."""
         cells = np.bincount(self.cell, weight[self.outcome], 3 * len(self.pairs)).reshape(-1, 3)
         met = cells.any(axis=1)
         pairs, (won, lost, tied) = self.pairs[met], np.ascontiguousarray(cells[met].T, np.float64)

@@ -1,4 +1,4 @@
-"""Bradley-Terry with covariates of each comparison: style control, and the advantage of a side."""
+"""Bradley-Terry ratings with covariates of each comparison, for style control and for the advantage of a side."""
 
 import time
 from collections.abc import Sequence
@@ -20,20 +20,21 @@ from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 MOST_PARAMETERS: Final = 5_000
-"""Agents and features together: the systems are dense."""
+"""Largest number of agents plus features, because the linear systems are dense."""
 _LARGEST: Final = 1e100
-"""Of a feature: sums of squares of larger ones could overflow."""
+"""Largest absolute feature value. Sums of squares of larger values could overflow."""
 _SEPARABLE: Final = 1e-7
-"""Share of the curvature at even odds that must be left in every direction: less means that some direction is (nearly) certain."""
+"""Smallest curvature in any direction, as a share of that at even odds. With less, the direction predicts results almost with certainty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contextual(Solution):
-    """Ratings in points, and what covariates do. First beats second with probability 1 / (1 + exp(-x)), where
-    x = (ratings[first] - ratings[second]) / scale + features @ coefficients.
+    """Ratings in points, and the effects of the covariates.
 
-    coefficients: (k,), logits a unit of each feature; covariance: (m + k, m + k), clustered by outcome, of ratings (points; less
-    their mean, without a prior) and coefficients.
+    First beats second with probability 1 / (1 + exp(-x)), where x = (ratings[first] - ratings[second]) / scale + features @ coefficients.
+
+    coefficients: (k,), in logits per unit of each feature; covariance: (m + k, m + k), clustered by outcome, of the ratings (in points;
+    without a prior, of the ratings minus their mean) and the coefficients.
     """
 
     coefficients: Floats
@@ -44,12 +45,12 @@ class Contextual(Solution):
 
     @property
     def standard_error(self) -> Floats:
-        """Of ratings, in points (m,)."""
+        """Standard errors of the ratings, in points (m,)."""
         return np.asarray(np.sqrt(self.covariance.diagonal()[: len(self.ratings)]), np.float64)
 
     @property
     def coefficient_error(self) -> Floats:
-        """Standard errors of coefficients (k,)."""
+        """Standard errors of the coefficients (k,)."""
         return np.asarray(np.sqrt(self.covariance.diagonal()[len(self.ratings) :]), np.float64)
 
 
@@ -68,18 +69,19 @@ _DEFAULTS: Final = ContextualOptions()
 def contextual_bradley_terry(
     comparisons: Comparisons, features: ArrayLike, *, options: ContextualOptions = _DEFAULTS, names: Sequence[str] | None = None
 ) -> Contextual:
-    """Maximum likelihood of ratings and coefficients together: style control as in Chatbot Arena (Li et al. 2024) and arena-rank.
+    """Fit ratings and coefficients together by maximum likelihood: style control as in Chatbot Arena (Li et al. 2024) and arena-rank.
 
-    features: (n, k), of each comparison, first less second: a difference of lengths, of numbers of headers; a column of ones is the
-    advantage of being first. A tie is half a win for both.
+    features: (n, k), values of first minus second for each comparison, such as differences of lengths or of numbers of headers. A column
+    of ones measures the advantage of being first. A tie counts as half a win for each agent.
 
-    Without priors there is an answer only where every two agents are linked by wins both ways, features are not collinear (with the
-    agents neither), and no mixture of them tells results with certainty: all three are checked. Columns are scaled inside, so that
-    their units do not matter. Errors are the sandwich clustered by outcome (White 1982; Liang and Zeger 1986).
+    Without priors, three conditions are necessary and are checked: chains of wins lead from every agent to every other one; no feature is
+    a linear combination of other features and the agents; no linear combination predicts the results with certainty. Columns are scaled
+    internally, so their units do not affect the fit. The errors are sandwich estimates clustered by outcome (White 1982; Liang and Zeger
+    1986).
 
-    Certificate (``score_gap_per_game``): largest component of the gradient over what it could be at most (the games of an agent, the
-    sum of a feature's absolute values), recomputed from what is returned. Raises `InputError` for bad arguments and data without
-    an answer, `SolverError` (with the best point) beyond the tolerance.
+    Certificate (``score_gap_per_game``): the largest component of the gradient, each divided by its largest possible value (the games of an
+    agent, the sum of a feature's absolute values). It is recomputed from the returned values. Raises `InputError` for invalid arguments and
+    for data without a finite fit, `SolverError` (with the best point) if the tolerance is not reached.
     """
     ContextualOptions.require(options)
     begun = time.perf_counter()
@@ -96,7 +98,7 @@ def contextual_bradley_terry(
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """The likelihood. features: (n, k), as given; parameters are m ratings in logits, then k coefficients."""
+    """The negative log-likelihood. Its parameters x (m + k,) are m ratings in logits, then k coefficients. features: (n, k), as given."""
 
     data: Comparisons
     features: Floats
@@ -104,17 +106,17 @@ class _Model:
 
     @property
     def most(self) -> Floats:
-        """The largest that each component of the gradient could be (m + k,)."""
+        """Upper bound of each component of the gradient (m + k,)."""
         weight, m = self.data.weights, self.data.m
         games = np.bincount(self.data.first, weight, m) + np.bincount(self.data.second, weight, m) + self.options.prior
         return np.asarray(np.maximum(np.concatenate([games, weight @ np.abs(self.features)]), np.finfo(float).tiny), np.float64)
 
     def logits(self, x: Floats) -> Floats:
-        """Of first beating second (n,)."""
+        """Log-odds that first beats second, for each comparison (n,)."""
         return np.asarray(x[self.data.first] - x[self.data.second] + self.features @ x[self.data.m :], np.float64)
 
     def value(self, x: Floats) -> float:
-        """Minus the log-likelihood, as a sum of nonnegative terms, and priors."""
+        """Negative log-likelihood plus priors, as a sum of nonnegative terms."""
         eta, result = self.logits(x), self.data.result
         upset = np.where(eta >= 0, 1 - result, result)
         theta, beta = x[: self.data.m], x[self.data.m :]
@@ -122,14 +124,17 @@ class _Model:
         return float(self.data.weights @ (upset * np.abs(eta) + doubt(eta)) + anchor + self.options.feature_prior / 2 * (beta @ beta))
 
     def gradient(self, x: Floats) -> Floats:
-        """Of `value` (m + k,)."""
+        """Gradient of `value` (m + k,)."""
         m, surplus = self.data.m, self.data.weights * (expit(self.logits(x)) - self.data.result)
         games = np.bincount(self.data.first, surplus, m) - np.bincount(self.data.second, surplus, m)
         theta = games + self.options.prior * (expit(x[:m]) - 0.5)
         return np.concatenate([theta, self.features.T @ surplus + self.options.feature_prior * x[m:]])
 
     def curvature(self, weights: Floats, anchors: Floats | float) -> Floats:
-        """Second derivative where comparisons have these variances times weights, and anchors theirs (m + k, m + k)."""
+        """Second derivative (m + k, m + k).
+
+        weights: (n,), weight times variance of each comparison; anchors: variance of each agent's pseudo-games against the anchor.
+        """
         m, k, first, second = self.data.m, self.features.shape[1], self.data.first, self.data.second
         matrix = np.zeros((m + k, m + k))
         pairs = np.bincount(first * m + second, weights, m * m).reshape(m, m)
@@ -146,7 +151,7 @@ class _Model:
         return self.curvature(self.data.weights * variance(self.logits(x)), variance(x[: self.data.m]))
 
     def factor(self, matrix: Floats) -> tuple[Floats, bool]:
-        """Cholesky factor, one agent held where no prior does, columns scaled. Raises `LinAlgError` where it is singular to rounding."""
+        """Cholesky factor of `matrix`; without a prior the first rating is fixed. Raises `LinAlgError` if it is numerically singular."""
         held = matrix.copy()
         if not self.options.prior:
             held[0], held[:, 0], held[0, 0] = 0.0, 0.0, 1.0
@@ -154,14 +159,14 @@ class _Model:
         return np.asarray(factor, np.float64), bool(lower)
 
     def solve(self, factor: tuple[Floats, bool], rhs: Floats) -> Floats:
-        """The held system's solution."""
+        """Solve with a factor from `factor`. Without a prior the first rating is fixed at 0."""
         held = rhs.copy()
         if not self.options.prior:
             held[0] = 0.0
         return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
     def check_identified(self) -> None:
-        """Refuses features that are mixtures of each other and of the agents."""
+        """Raises `InputError` if a feature is a linear combination of other features and the agents."""
         if not self.features.shape[1]:
             return
         even = self.curvature(self.data.weights / 4, 0.25)
@@ -174,7 +179,7 @@ class _Model:
             raise InputError("features", self.features.shape, rule) from error
 
     def check_uncertain(self, x: Floats) -> None:
-        """Refuses data in which some direction of ratings and coefficients tells results with certainty."""
+        """Raises `InputError` if a combination of ratings and coefficients predicts the results (nearly) with certainty at x."""
         even = self.curvature(self.data.weights / 4, 0.25)
         unit = np.sqrt(np.maximum(even.diagonal(), np.finfo(float).tiny))
         left = (self.at(x) - _SEPARABLE * even) / np.outer(unit, unit)
@@ -198,7 +203,7 @@ def _accepted(features: ArrayLike, comparisons: Comparisons) -> Floats:
 
 
 def _newton(model: _Model, tolerance: float, max_steps: int) -> tuple[Floats, int]:
-    """Damped Newton steps from 0 until the gradient is small, and one more. Columns of very different units are scaled by the factor."""
+    """Take damped Newton steps from 0 until the gradient is at most `tolerance`, and one more. Returns the parameters and step count."""
     x, most = np.zeros(model.data.m + model.features.shape[1]), model.most
     value = model.value(x)
     for step in range(max_steps):
@@ -247,7 +252,7 @@ def _solution(model: _Model, x: Floats, steps: int, seconds: float) -> Contextua
 
 
 def _covariance(model: _Model, x: Floats) -> Floats:
-    """Sandwich of the scores of outcomes, ratings less their mean without a prior."""
+    """Sandwich covariance from the scores of outcomes (m + k, m + k), in logits; without a prior, of the ratings minus their mean."""
     m, residual = model.data.m, model.data.result - expit(model.logits(x))
     meat = outcome_scores(model.data, residual, model.features)[1]
     if not model.options.prior:

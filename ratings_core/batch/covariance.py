@@ -1,4 +1,4 @@
-"""How far fits of pairwise logistic models can be off: inverse curvature, and the scores of single pairs or of whole outcomes."""
+"""Covariance of pairwise logistic fits: the inverse curvature, and sums of scores by pair or by outcome for sandwich estimators."""
 
 from typing import Any
 
@@ -15,9 +15,12 @@ from ratings_core.solution import Floats
 
 
 def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
-    """Inverse of the curvature (m, m); without a prior its pseudo-inverse, which has no part along the shift of a component.
+    """Inverse of the curvature (m, m), or its pseudo-inverse if there is no prior.
 
-    Raises `SolverError` where it is singular to rounding.
+    Without a prior, adding a constant to all ratings of a component leaves the likelihood unchanged. The pseudo-inverse is 0 in these
+    directions.
+
+    Raises `SolverError` if the curvature is numerically singular.
     """
     grounds = grounds_of(likelihood, component)
     try:
@@ -32,7 +35,7 @@ def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labe
 
 
 def centred(covariance: Floats, component: Labels) -> Floats:
-    """Covariance (m, m) of the same estimates less the mean of their component; 0 across components."""
+    """Covariance (m, m) of the estimates after subtracting the mean of their component; 0 between different components."""
     size = np.bincount(component)
     mean = covariance.sum(axis=1) / size[component]
     whole = (np.bincount(component, mean) / size)[component]
@@ -40,23 +43,27 @@ def centred(covariance: Floats, component: Labels) -> Floats:
 
 
 def pair_meat(counts: MetPairs, theta: Floats) -> Floats:
-    """Sum of outer products of the scores of single pairs, as if each came from a separate outcome (m, m)."""
+    """Sum of the outer products of pair scores (m, m). Each pair counts as an independent outcome."""
     expected = expit(theta[counts.first] - theta[counts.second])
     squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2
     return Curvature(counts, np.asarray(squares, np.float64), np.zeros(counts.m)).dense()
 
 
 def outcome_meat(comparisons: Comparisons, component: Labels, theta: Floats) -> Floats:
-    """The same of whole outcomes: their pairs' scores are added up before they are squared (m, m). Pairs across components say nothing."""
+    """Sum of the outer products of outcome scores (m, m). The score of an outcome is the sum of the scores of its pairs.
+
+    Pairs of agents of different components are ignored.
+    """
     inside = component[comparisons.first] == component[comparisons.second]
     residual = comparisons.result - expit(theta[comparisons.first] - theta[comparisons.second])
     return np.asarray(outcome_scores(comparisons, np.where(inside, residual, 0.0))[1], np.float64)
 
 
 def outcome_scores(comparisons: Comparisons, residual: Floats, features: Floats | None = None) -> tuple[Any, Floats]:
-    """Scores of outcomes, sparse (outcomes, m + k), and the sum of their outer products.
+    """Scores of outcomes, sparse (outcomes, m + k), and the weighted sum of their outer products (m + k, m + k).
 
-    residual: (n,), actual less expected result; features: (n, k) or None. An outcome of weight w counts as w of the same.
+    residual: (n,), actual minus expected result of each comparison; features: (n, k) or None. An outcome of weight w counts as w equal
+    outcomes in the sum.
     """
     n, k = len(comparisons), 0 if features is None else features.shape[1]
     rows = np.concatenate([comparisons.outcome] * (2 + k))

@@ -28,15 +28,16 @@ _DEFAULTS: Final = BradleyTerryOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Davidson(BradleyTerry):
-    """Ratings in points, and nu: with a and b rated x apart, in logits, a wins, ties and loses as exp(x/2) : nu : exp(-x/2).
+    """Ratings in points, and the tie parameter nu.
 
-    nu is 0 where nothing was tied, and infinite where everything was.
+    If a is rated x logits above b, then win, tie and loss of a have probabilities in the ratio exp(x/2) : nu : exp(-x/2). nu is 0 if there
+    are no ties, and infinite if all games are ties.
     """
 
     nu: float
 
     def probabilities(self, first: int, second: int) -> tuple[float, float, float]:
-        """That `first` wins, ties and loses against `second`; NaN where their ratings do not compare. Raises `InputError`."""
+        """Probabilities that `first` wins, ties and loses against `second`; NaN between different components. Raises `InputError`."""
         for argument, agent in (("first", first), ("second", second)):
             if checks.count(argument, agent) >= len(self.ratings):
                 raise InputError(argument, agent, f"must be an agent's id, 0 to {len(self.ratings) - 1}")
@@ -49,7 +50,7 @@ class Davidson(BradleyTerry):
         return float(won[0]), float(tied[0]), float(lost[0])
 
     def expected_score(self, first: int, second: int) -> float:
-        """Probability that `first` beats `second` plus half of that of a tie; NaN where their ratings do not compare."""
+        """Expected score of `first`: the probability of a win plus half that of a tie; NaN if the agents are in different components."""
         won, tied, _ = self.probabilities(first, second)
         return won + tied / 2
 
@@ -61,19 +62,21 @@ def davidson(
     options: BradleyTerryOptions = _DEFAULTS,
     names: Sequence[str] | None = None,
 ) -> Davidson:
-    """Maximum-likelihood ratings and nu together (Davidson 1970, eq. 2.6), by Newton's method: concave in ratings and log nu.
+    """Fit ratings and nu together by maximum likelihood (Davidson 1970, eq. 2.6).
 
-    Arguments as for `bradley_terry`, also the prior, whose pseudo-games know no ties. A tie is half a point as there, and expected
-    and actual points agree; what differs is that a tie tells that two agents are near each other. All components share nu.
+    Newton's method is used; the log-likelihood is concave in the ratings and log nu. Arguments as for `bradley_terry`. The pseudo-games of
+    the prior have no ties. As in `bradley_terry`, a tie is half a point, and expected and actual points agree. In addition, a tie is
+    evidence that two agents are close in strength. All components share nu.
 
-    No ties: nu is 0 and the ratings are those of `bradley_terry`. Ties only: nu is infinite, and all ratings are `centre`. With both, and
-    no prior, the answer can be infinite even among linked agents: when an order in steps exists such that every win is a step down
-    or more and no tie is over more than a step (nobody who beat somebody ever came back), larger steps and a larger nu are always
-    likelier. That is refused.
+    Without ties, nu is 0 and the ratings are those of `bradley_terry`. If all games are ties, nu is infinite and all ratings equal
+    `centre`. With wins and ties but no prior, the fit can be infinite even for connected agents. This occurs if agents can be placed on
+    levels such that every win goes down by at least one level and no tie spans more than one level. Larger distances between levels
+    with a larger nu then always have a higher likelihood. Such data raise an error.
 
-    options.standard_errors: ``none``, or ``fisher``: of independent games, from the inverse information, nu's uncertainty included.
-    Certificate (``score_gap_per_game``): as for `bradley_terry`, and the difference of expected and actual ties over all games.
-    Raises `InputError`, `SolverError`.
+    options.standard_errors: ``none``, or ``fisher``: from the inverse information of independent games, including the uncertainty of nu.
+    ``fisher`` raises an error if all games are ties, and above `DENSE_UP_TO` agents if some are.
+    Certificate (``score_gap_per_game``): the larger of that of `bradley_terry` and the difference of expected and actual ties, divided by
+    the number of games. Raises `InputError`, `SolverError`.
     """
     BradleyTerryOptions.require(options)
     begun = time.perf_counter()
@@ -105,7 +108,7 @@ def davidson(
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """The likelihood of theta (logits) and log nu, one vector (m + 1,). component: of each agent, shifted freely without a prior."""
+    """Negative log-likelihood of a point (m + 1,): theta in logits, then log nu. component: label of each agent's component (m,)."""
 
     counts: MetPairs
     prior: float
@@ -113,27 +116,27 @@ class _Model:
 
     @property
     def grounds(self) -> NDArray[np.int64]:
-        """Agents held where shifts are free."""
+        """Agents whose theta is fixed during a solve, one per component; none with a prior."""
         return grounds_of(PairLikelihood(self.counts, self.prior), self.component)
 
     def centred(self, theta: Floats) -> Floats:
-        """`theta` less its component's mean; as it is with a prior."""
+        """`theta` minus the mean of each component; with a prior, unchanged `theta`."""
         if self.prior:
             return theta
         return np.asarray(theta - (np.bincount(self.component, theta) / np.bincount(self.component))[self.component], np.float64)
 
     @property
     def games(self) -> Floats:
-        """Of each agent, and of all (m + 1,): what the gradient is measured against."""
+        """Games of each agent, then of all agents (m + 1,): the units of the gradient's components."""
         each = self.counts.per_agent(self.counts.games, self.counts.games) + self.prior
         return np.asarray(np.maximum(np.append(each, self.counts.games.sum()), np.finfo(float).tiny), np.float64)
 
     def gaps(self, point: Floats) -> Floats:
-        """Differences of theta across pairs."""
+        """Difference of theta for each pair, first minus second (pairs,)."""
         return np.asarray(point[self.counts.first] - point[self.counts.second], np.float64)
 
     def value(self, point: Floats) -> float:
-        """Minus the log-likelihood, and the prior's."""
+        """Negative log-likelihood plus that of the prior's pseudo-games."""
         x, eta, theta, counts = np.abs(self.gaps(point)), point[-1], point[:-1], self.counts
         upset = np.where(self.gaps(point) >= 0, counts.lost, counts.won)
         total = np.logaddexp(np.log1p(np.exp(-x)), eta - x / 2)
@@ -141,7 +144,7 @@ class _Model:
         return float(pairs + self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum()))
 
     def gradient(self, point: Floats) -> Floats:
-        """Expected less actual points of each agent, and expected less actual ties (m + 1,)."""
+        """Gradient (m + 1,): expected minus actual points of each agent, then expected minus actual ties."""
         won, tied, lost = _shares(self.gaps(point), point[-1])
         counts = self.counts
         surplus = (counts.games * (won - lost) - (counts.won - counts.lost)) / 2
@@ -149,7 +152,7 @@ class _Model:
         return np.append(theta, counts.games @ tied - counts.tied.sum())
 
     def curvature(self, point: Floats) -> tuple[Curvature, Floats, float]:
-        """Second derivatives: by theta, by theta and log nu (m,), by log nu."""
+        """Second derivatives: by theta, by theta and log nu (m,), and by log nu."""
         won, tied, lost = _shares(self.gaps(point), point[-1])
         games = self.counts.games
         weights = games * (won + lost - (won - lost) ** 2) / 4
@@ -159,7 +162,7 @@ class _Model:
 
 
 def _shares(x: Floats, log_nu: float) -> tuple[Floats, Floats, Floats]:
-    """Probabilities of a win, a tie and a loss at these gaps."""
+    """Probabilities of a win, a tie and a loss at the gaps x, in logits."""
     level = log_nu - np.abs(x) / 2
     top = np.maximum(level, 0.0)
     favourite, tied, other = np.exp(-top), np.exp(level - top), np.exp(-np.abs(x) - top)
@@ -169,14 +172,14 @@ def _shares(x: Floats, log_nu: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> tuple[Floats, int]:
-    """Damped Newton steps until the gradient a game is small, and one more."""
+    """Take damped Newton steps until the gradient per game is at most `tolerance`, and one more. Returns the point and the step count."""
     games, value = model.games, model.value(point)
     for step in range(max_steps):
         gradient = model.gradient(point)
         off = float(np.abs(gradient / games).max())
         way, share = _step(model, point, gradient), 1.0
         ahead, there = point - way, model.value(point - way)
-        nearer = float(np.abs(model.gradient(ahead) / games).max()) <= 0.5 * off  # close to the end, where rounding hides a fall
+        nearer = float(np.abs(model.gradient(ahead) / games).max()) <= 0.5 * off  # near the optimum, rounding hides a decrease
         while not nearer and not there <= value + _NOISE * abs(value) and share > _SHORTEST:
             share /= 2
             ahead = point - share * way
@@ -188,7 +191,7 @@ def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> t
 
 
 def _step(model: _Model, point: Floats, gradient: Floats) -> Floats:
-    """Newton's step: theta eliminated, log nu from what is left (a Schur complement of one number)."""
+    """Newton's step. Eliminating theta leaves one equation for log nu (a Schur complement of size 1)."""
     laplacian, border, corner = model.curvature(point)
     solve = _solver(model, laplacian)
     plain, bent = solve(gradient[:-1]), solve(border)
@@ -197,7 +200,7 @@ def _step(model: _Model, point: Floats, gradient: Floats) -> Floats:
 
 
 def _solver(model: _Model, laplacian: Curvature) -> Callable[[Floats], Floats]:
-    """Solves laplacian x = rhs up to shifts of components."""
+    """A function that solves laplacian x = rhs up to shifts of components."""
     grounds = model.grounds
     if len(laplacian.anchors) <= DENSE_UP_TO:
         factor = linalg.cho_factor(laplacian.grounded(grounds), check_finite=False)
@@ -217,7 +220,7 @@ def _solver(model: _Model, laplacian: Curvature) -> Callable[[Floats], Floats]:
 
 
 def _bounded(counts: MetPairs, component: Labels) -> bool:
-    """Whether some cycle of results has more wins than ties, so that no ever larger steps explain all of them."""
+    """Whether the fit is finite: some cycle of results has more wins than ties, so agents have no levels as `davidson` describes them."""
     up, down, level = counts.won > 0, counts.lost > 0, counts.tied > 0
     tails = np.concatenate([counts.first[up], counts.second[down]])
     heads = np.concatenate([counts.second[up], counts.first[down]])
@@ -248,7 +251,7 @@ def _solution(model: _Model, halves: BradleyTerry, point: Floats, steps: int, to
 
 
 def _covariance(model: _Model, point: Floats, halves: BradleyTerry) -> Floats:
-    """Inverse information of ratings (points squared), less their component's mean without a prior."""
+    """Covariance of the ratings from the inverse information (points squared); without a prior, of ratings minus their component's mean."""
     if len(point) - 1 > DENSE_UP_TO:
         raise InputError("standard_errors", True, f"must be left out above {DENSE_UP_TO} agents, here are {len(point) - 1}")
     laplacian, border, corner = model.curvature(point)

@@ -1,4 +1,4 @@
-"""The Fenchel-Young loss of soft Condorcet optimisation from tallies: Bradley-Terry in a box, without sampling."""
+"""The Fenchel-Young loss of soft Condorcet optimisation from tallies: a Bradley-Terry fit in a box, without sampling."""
 
 import time
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from ratings_core.solution import Certificate, Floats, Solution, Status
 _SHORTEST: Final = 2.0**-40
 _ARMIJO: Final = 1e-4
 _NOISE: Final = 1e-13
-"""Relative rounding of the loss."""
+"""Relative rounding error of the loss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FenchelYoung(Solution):
-    """Ratings in the box. at_bound: bool (m,), agents that the box holds; sigma, low, high, prior: as given."""
+    """Ratings in the box. at_bound: bool (m,), agents with a rating of `low` or `high`; sigma, low, high, prior: as given."""
 
     at_bound: NDArray[np.bool_]
     sigma: float
@@ -46,20 +46,22 @@ _DEFAULTS: Final = FenchelYoungOptions()
 
 
 def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions = _DEFAULTS) -> FenchelYoung:
-    """The least Fenchel-Young loss in the box (Lanctot et al. 2025, sec. 3.3 and appendix B), the ratings perturbed by Gumbel noise.
+    """Minimise the Fenchel-Young loss in the box (Lanctot et al. 2025, sec. 3.3 and appendix B), with Gumbel noise on the ratings.
 
-    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b; ties: (m, m), half a vote for both; dense or scipy sparse,
-    or `MetPairs`.
+    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b; ties: (m, m), each tie is half a vote for each agent. Dense or
+    scipy sparse; `MetPairs` may replace both.
 
-    A vote's expected gradient is its agents' expected ranks less their ranks (appendix B; eq. 9 as printed has the other sign), and a rank
-    is how many are ahead. With Gumbel noise b is ahead of a with probability 1 / (1 + exp((a - b)/sigma)), so the gradient is that of the
-    pairwise logistic likelihood and needs no draw: in a box wide enough these are Bradley-Terry ratings at scale sigma, their mean
-    over each connected group of agents in the middle. Who never lost to those outside its group of chains of wins has no finite
-    rating, and is raised until the box stops it; so are those who never won lowered. A Condorcet winner need not come first.
+    The rank of an agent is the number of agents ahead of it. The expected gradient of a vote is the agents' expected ranks minus their
+    ranks (appendix B; the printed eq. 9 has the opposite sign). With Gumbel noise, b is ahead of a with probability
+    1 / (1 + exp((a - b)/sigma)), so the gradient equals that of the pairwise logistic likelihood and needs no sampling. In a sufficiently
+    wide box the result is the Bradley-Terry ratings of scale sigma, with the mean of each connected group of agents in the middle of the
+    box. A group of agents that never lost to an agent outside it has no finite Bradley-Terry ratings; its ratings rise to the upper bound.
+    Correspondingly, a group that never won falls to the lower bound. A Condorcet winner is not always first.
 
-    Convex; solved by projected Newton steps. Certificate (``projected_gradient``): largest difference of expected and actual
-    points of an agent that does not press against the box, over its votes, recomputed from the ratings; the tolerance bounds it.
-    Raises `InputError`, and `SolverError` with the best point where it is above, unless `options.accept_approximate`.
+    The loss is convex and is minimised by projected Newton steps. Certificate (``projected_gradient``): the largest difference of expected
+    and actual points, divided by the agent's votes, over agents that are not pushed against a bound. It is recomputed from the ratings and
+    is at most the tolerance. Raises `InputError`, and `SolverError` with the best point if the tolerance is not reached, unless
+    `options.accept_approximate` is set.
     """
     FenchelYoungOptions.require(options)
     begun, allowed = time.perf_counter(), options.tolerance
@@ -103,7 +105,7 @@ def _free(theta: Floats, gradient: Floats, half: float) -> Floats:
 
 
 def _minimise(likelihood: PairLikelihood, half: float, tolerance: float, max_steps: int) -> tuple[Floats, int]:
-    """Newton's method on the ratings that the box leaves free (Bertsekas 1982), from the middle; logits."""
+    """Projected Newton's method (Bertsekas 1982) from the middle of the box; half: half the box's width. Returns logits (m,) and steps."""
     games, theta = _games(likelihood), np.zeros(likelihood.counts.m)
     value = likelihood.value(theta)
     for step in range(max_steps):
@@ -119,7 +121,10 @@ def _minimise(likelihood: PairLikelihood, half: float, tolerance: float, max_ste
 
 
 def _direction(likelihood: PairLikelihood, theta: Floats, free: Floats, games: Floats) -> Floats:
-    """Newton's direction in the ratings with a free gradient, to an accuracy that grows as it falls; 0 in the others."""
+    """Newton's direction for the ratings with a nonzero projected gradient, and 0 for the others.
+
+    The required accuracy rises as the gradient falls.
+    """
     moving = (free != 0).astype(np.float64)
     curvature = likelihood.curvature(theta)
     counts, diagonal = curvature.counts, curvature.diagonal
@@ -136,7 +141,10 @@ def _direction(likelihood: PairLikelihood, theta: Floats, free: Floats, games: F
 def _along(
     likelihood: PairLikelihood, theta: Floats, value: float, free: Floats, direction: Floats, half: float
 ) -> tuple[Floats, float] | None:
-    """A point ahead, stopped by the box, at which the loss is enough smaller; None where rounding hides any."""
+    """Backtracking line search, clipped to the box. Returns a point with a sufficiently smaller loss and its loss.
+
+    Where the change of the loss is within rounding, a smaller projected gradient is sufficient. None if no step qualifies.
+    """
     share = 1.0
     while share > _SHORTEST:
         ahead = np.clip(theta - share * direction, -half, half)
@@ -155,8 +163,10 @@ def _closer(likelihood: PairLikelihood, theta: Floats, ahead: Floats, half: floa
 
 
 def _spread(counts: MetPairs, theta: Floats, half: float) -> Floats:
-    """Of the points of equal loss the one with each connected group of agents around the middle; groups that nobody outside beat go up
-    to the bound, groups that beat nobody outside down: neither raises the loss.
+    """Choose one of the points of equal loss.
+
+    Each connected part is centred in the box. A strong component that beat outside agents, and was beaten by none of them, moves up to the
+    bound; a component that was beaten by outside agents, and beat none of them, moves down. Neither move increases the loss.
     """
     up, down = counts.won + counts.tied > 0, counts.lost + counts.tied > 0
     tails = np.concatenate([counts.first[up], counts.second[down]])
@@ -174,7 +184,7 @@ def _spread(counts: MetPairs, theta: Floats, half: float) -> Floats:
 
 
 def _centred(theta: Floats, part: Labels, half: float) -> Floats:
-    """Each part shifted so that its mean is in the middle, as far as the box allows."""
+    """Shift each part so that its mean is in the middle of the box, as far as its ratings stay inside."""
     mean = np.bincount(part, theta) / np.bincount(part)
     top, bottom = np.full((2, len(mean)), [[-np.inf], [np.inf]])
     np.maximum.at(top, part, theta)

@@ -1,4 +1,4 @@
-"""Newton's method for the likelihood of pairwise logistic models: one loop, two ways to solve its linear systems.
+"""Newton's method for the likelihood of pairwise logistic models: one loop, with a dense and a sparse solver for its linear systems.
 
 The parameters theta (m,) are in logits: first beats second with probability 1 / (1 + exp(theta[second] - theta[first])).
 """
@@ -17,18 +17,18 @@ from ratings_core.graphs.components import Labels
 from ratings_core.solution import Floats
 
 DENSE_UP_TO: Final = 512
-"""Agents up to which the linear systems are factorised; beyond, conjugate gradients on the pairs that met are faster."""
+"""Largest number of agents whose linear systems are factorised. For more agents, conjugate gradients on the met pairs are faster."""
 _VALUE_NOISE: Final = 1e-12
-"""Relative rounding of the likelihood, a sum over all pairs: smaller changes of it mean nothing."""
+"""Relative rounding error of the likelihood, which is a sum over all pairs. Smaller changes are treated as noise."""
 _FIRST_CAUTION: Final = 1e-4
-"""Share of the bound's curvature in the first step after a refused one; it grows tenfold with each refusal, and shrinks so after."""
+"""Share of the bound's curvature after the first rejected step. It grows by 10 with each rejection and shrinks by 10 after each step."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairLikelihood:
-    """Minus the log-likelihood of the pairs, with `prior` tied pseudo-games of each agent against an anchor at theta 0.
+    """Negative log-likelihood of the pairs, with `prior` tied pseudo-games of each agent against an anchor at theta 0.
 
-    counts: the pairs that count; prior: >= 0, in games.
+    counts: the pairs in the sum; prior: >= 0, in games.
     """
 
     counts: MetPairs
@@ -40,7 +40,10 @@ class PairLikelihood:
         return self.counts.per_agent(self.counts.games, self.counts.games) + self.prior
 
     def value(self, theta: Floats) -> float:
-        """The function itself, as a sum of nonnegative terms: what a certain favourite would cost, and the doubt about favourites."""
+        """Negative log-likelihood at theta.
+
+        Each game costs log(1 + exp(-|gap|)), plus |gap| if the favourite lost. All terms are nonnegative, so none cancel.
+        """
         gap = self.gaps(theta)
         upset = np.where(gap >= 0, self.counts.games - self.counts.points, self.counts.points)
         pairs = upset @ np.abs(gap) + self.counts.games @ doubt(gap)
@@ -52,8 +55,9 @@ class PairLikelihood:
         return self.counts.per_agent(surplus, -surplus) + self.prior * (expit(theta) - 0.5)
 
     def curvature(self, theta: Floats, caution: float = 0.0) -> "Curvature":
-        """Second derivative (caution 0), or the curvature of a quadratic that touches the function at theta and lies above it
-        everywhere (caution 1; Jaakkola and Jordan 2000, eq. 12), or a mean of the two.
+        """Curvature at theta: the second derivative (caution 0) or that of a quadratic upper bound that touches at theta (caution 1).
+
+        A caution in between gives the weighted mean of both. Bound: Jaakkola and Jordan 2000, eq. 12.
         """
         weights, anchors = (
             (1 - caution) * variance(gap) + caution * bounding_variance(gap) if caution else variance(gap)
@@ -80,17 +84,17 @@ class Curvature:
         return self.counts.per_agent(self.weights, self.weights) + self.anchors
 
     def dense(self) -> Floats:
-        """The whole matrix (m, m)."""
+        """The curvature as a dense matrix (m, m)."""
         matrix = np.zeros((self.counts.m, self.counts.m))
         matrix[self.counts.first, self.counts.second] = matrix[self.counts.second, self.counts.first] = -self.weights
         matrix[np.diag_indices(self.counts.m)] = self.diagonal
         return matrix
 
     def grounded(self, grounds: NDArray[np.int64]) -> Floats:
-        """The whole matrix with rows and columns of the grounded agents those of the identity: their theta is held (m, m).
+        """Dense matrix (m, m) with the rows and columns of the agents `grounds` replaced by those of the identity: their theta is fixed.
 
-        Grounding one agent a component takes out the shifts along which the likelihood is constant, and keeps the matrix diagonally
-        dominant, so that factorising stays accurate however lopsided the weights are.
+        The likelihood is constant under a shift of a component. Fixing one agent per component removes these shifts and keeps the matrix
+        diagonally dominant, so the factorisation is accurate for very unequal weights, too.
         """
         matrix = self.dense()
         matrix[grounds] = matrix[:, grounds] = 0.0
@@ -99,12 +103,12 @@ class Curvature:
 
 
 Solver: TypeAlias = Callable[[Curvature, Floats], Floats]
-"""Solves curvature x = rhs up to shifts of components, exactly or roughly. Raises `scipy.linalg.LinAlgError` where it is singular."""
+"""Solves curvature x = rhs, exactly or roughly, up to shifts of components. Raises `scipy.linalg.LinAlgError` for a singular matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """Where `minimise` ended. theta: (m,); iterations: steps taken; cautious: systems solved with some of the bound's curvature."""
+    """Result of `minimise`. theta: (m,); iterations: steps taken; cautious: rejected steps that were repeated with more curvature."""
 
     theta: Floats
     iterations: int
@@ -113,7 +117,7 @@ class Minimum:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """theta with all that is asked about it; off: gradient a game (m,)."""
+    """theta with its function value and gradient (m,); off: gradient per game (m,)."""
 
     theta: Floats
     value: float
@@ -122,23 +126,26 @@ class _Point:
 
 
 def doubt(gap: Floats) -> Floats:
-    """Minus the log-probability that the favourite of a pair wins, log(1 + exp(-|gap|))."""
+    """Negative log-probability that the favourite of a pair wins, log(1 + exp(-|gap|))."""
     return np.asarray(np.log1p(np.exp(-np.abs(gap))), np.float64)
 
 
 def variance(gap: Floats) -> Floats:
-    """Variance of one result at this gap in logits, p (1 - p), without cancellation."""
+    """Variance p (1 - p) of a result at this gap in logits, computed without cancellation."""
     odds = np.exp(-np.abs(gap))
     return np.asarray(odds / (1 + odds) ** 2, np.float64)
 
 
 def bounding_variance(gap: Floats) -> Floats:
-    """tanh(gap / 2) / (2 gap), 1/4 at 0: above `variance` everywhere, and never so small that it vanishes."""
+    """tanh(gap / 2) / (2 gap), or 1/4 at gap 0. At least as large as `variance`, and free of underflow at large gaps."""
     return np.divide(np.tanh(gap / 2), 2 * gap, out=np.full_like(gap, 0.25), where=gap != 0)
 
 
 def grounds_of(likelihood: PairLikelihood, label: Labels) -> NDArray[np.int64]:
-    """The agent with most games of each component, none with a prior, which leaves no shift free. label: component of each agent."""
+    """The agent with the most games in each component, to be grounded. Empty with a prior, which removes the free shifts.
+
+    label: component of each agent (m,).
+    """
     if likelihood.prior > 0:
         return np.empty(0, np.int64)
     order = np.lexsort((-likelihood.games, label))
@@ -146,16 +153,19 @@ def grounds_of(likelihood: PairLikelihood, label: Labels) -> NDArray[np.int64]:
 
 
 def solver(likelihood: PairLikelihood, label: Labels) -> Solver:
-    """The cheaper way to solve the systems of this problem. label: component of each agent (m,)."""
+    """The faster solver for this number of agents: dense up to `DENSE_UP_TO`, else sparse. label: component of each agent (m,)."""
     return _factorising(grounds_of(likelihood, label)) if likelihood.counts.m <= DENSE_UP_TO else _conjugate(likelihood)
 
 
 def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int, start: Floats | None = None) -> Minimum:
-    """Newton's method from `start`, or theta = 0 where that is as good or none is given, until each agent's expected and actual points
-    differ by at most `tolerance` a game, and then one step more, which costs little and about doubles the digits.
+    """Minimise the negative log-likelihood by Newton's method.
 
-    Far from the optimum, where Newton's quadratic would mislead, its curvature is mixed with that of a quadratic bound, as little as
-    helps. Ends early where even the bound's system is singular to rounding. Whether the end will do is for the certificate to say.
+    The method starts from `start` if its value is smaller than that of theta = 0, else from theta = 0. It stops when each agent's expected
+    and actual points differ by at most `tolerance` per game, after one more step, which is cheap and about doubles the accurate digits.
+
+    Far from the optimum Newton's quadratic model can be wrong. A rejected step is repeated with a mixture of its curvature and that of a
+    quadratic upper bound, with as little of the bound as is sufficient. The method stops early if the bound's system is numerically
+    singular, too. The caller checks the result with a certificate.
     """
     games = np.maximum(likelihood.games, np.finfo(float).tiny)
     point = _point(likelihood, games, np.zeros(likelihood.counts.m))
@@ -182,7 +192,7 @@ def _point(likelihood: PairLikelihood, games: Floats, theta: Floats) -> _Point:
 
 
 def _attempt(likelihood: PairLikelihood, solve: Solver, games: Floats, here: _Point, caution: float) -> _Point | None:
-    """The point one step ahead, or None where the step is to be refused. The bound's own step (caution 1) cannot overshoot."""
+    """The point after one step, or None if the step is rejected. A step of the bound itself (caution 1) cannot increase the function."""
     try:
         step = solve(likelihood.curvature(here.theta, caution), here.gradient)
     except linalg.LinAlgError:
@@ -192,8 +202,10 @@ def _attempt(likelihood: PairLikelihood, solve: Solver, games: Floats, here: _Po
 
 
 def _better(here: _Point, ahead: _Point, promised: float) -> bool:
-    """Whether the function fell by a fair part of what its quadratic promised, or the gradient a game did where the function hardly
-    can: the function's rounding hides agents with few games, and everything close to the optimum.
+    """Whether a step is an improvement.
+
+    The function must fall by a quarter of the quadratic model's prediction (`promised`, half the decrease along the gradient). If the
+    predicted fall is within rounding, as close to the optimum or for agents with few games, the gradient per game must fall by 10 %.
     """
     noise = _VALUE_NOISE * abs(here.value)
     fell = here.value - ahead.value
@@ -213,7 +225,7 @@ def _factorising(grounds: NDArray[np.int64]) -> Solver:
 
 
 def _conjugate(likelihood: PairLikelihood) -> Solver:
-    """Truncated Newton: conjugate gradients, preconditioned by the diagonal, to an accuracy that grows as the gradient falls."""
+    """Truncated Newton: conjugate gradients with a diagonal preconditioner. The required accuracy rises as the gradient falls."""
     counts = likelihood.counts
     pairs = np.arange(len(counts.first))
     rows, columns = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
@@ -232,9 +244,10 @@ def _conjugate(likelihood: PairLikelihood) -> Solver:
 
 
 def conjugate_gradient(apply: Callable[[Floats], Floats], rhs: Floats, diagonal: Floats, accuracy: float) -> Floats:
-    """Some x with |apply(x) - rhs| <= accuracy * |rhs| in the norm of the preconditioner 1 / diagonal, or after 10 m steps.
+    """Solve apply(x) = rhs until |apply(x) - rhs| <= accuracy * |rhs| in the norm of the preconditioner 1 / diagonal.
 
-    Agents without weight (diagonal 0) keep x = 0. Any iterate is a direction of descent, so the limit costs speed, never truth.
+    Agents without weight (diagonal 0) keep x = 0. The iteration stops after 10 m steps at the latest. Every iterate is a descent direction,
+    so an early stop makes Newton's method slower but not wrong.
     """
     inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > np.finfo(float).tiny)
     x = np.zeros_like(rhs)

@@ -1,4 +1,4 @@
-"""Tallies of who beat whom as one row per pair that met: the form in which batch methods read them."""
+"""The input of batch methods: wins, losses and ties, one row for each pair of agents that met."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,10 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class MetPairs:
-    """Pairs of m agents that met, each once, first < second, in ascending order of (first, second); `of_tally` makes them of
-    `tallies.PairCounts`, which hold no number of agents.
+    """Results of the pairs of m agents that met. Each pair has one row, with first < second; rows ascend by (first, second).
 
     m: number of agents; first, second: int64 (pairs,), agent ids; won, lost, tied: float64 (pairs,), weight of the outcomes that
-    `first` won, lost and tied against `second`.
+    `first` won, lost and tied against `second`. `of_tally` converts a `tallies.PairCounts`, which does not store the number of agents.
     """
 
     m: int
@@ -38,24 +37,30 @@ class MetPairs:
 
     @property
     def points(self) -> Floats:
-        """Points of `first` against `second`, a tie being half a point (pairs,)."""
+        """Points of `first` against `second` (pairs,): 1 for a win, 1/2 for a tie."""
         return self.won + self.tied / 2
 
     def per_agent(self, of_first: Floats, of_second: Floats) -> Floats:
-        """Sums of a quantity of each pair's two agents, by agent (m,)."""
+        """Sum a quantity over the pairs of each agent (m,).
+
+        of_first, of_second: (pairs,), the amounts that each pair adds to its first and to its second agent.
+        """
         return np.asarray(np.bincount(self.first, of_first, self.m) + np.bincount(self.second, of_second, self.m), np.float64)
 
     def only(self, kept: NDArray[np.bool_]) -> "MetPairs":
-        """The same agents with some of the pairs."""
+        """The same agents, with only the pairs selected by `kept`, bool (pairs,)."""
         return MetPairs(self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept])
 
 
 def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
-    """Reads tallies. wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b)
-    is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike. Instead of
-    both, wins may be `MetPairs`, which are returned as they are.
+    """Check matrices of wins and ties and convert them to pairs.
 
-    Raises `InputError` where they are not square of one size, nonnegative and at most 1e150 with zero diagonals, or ties not symmetric.
+    wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b) is the weight of
+    the outcomes that a and b tied, or None. Each may be dense or any scipy sparse array. `MetPairs` passed as `wins`, without `ties`, are
+    returned unchanged.
+
+    Raises `InputError` unless both matrices are square and of the same size, with entries from 0 to 1e150 and a zero diagonal, and ties
+    are symmetric.
     """
     if isinstance(wins, MetPairs):
         if ties is not None:
@@ -71,7 +76,7 @@ def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
 
 
 def of_tally(counts: tallies.PairCounts, m: int) -> MetPairs:
-    """Counts of a tally, of agents 0 to m-1. Raises `InputError` where an id is not below m."""
+    """Convert the counts of a tally of agents 0 to m-1. Raises `InputError` if an agent id is m or greater."""
     checks.count("m", m, low=1)
     checks.instance("counts", counts, tallies.PairCounts)
     if len(counts) and int(counts.second.max()) >= m:
@@ -100,7 +105,7 @@ def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> MetPair
 
 
 def _upper(matrix: Any) -> tuple[Ids, Floats]:
-    """Keys first * m + second, and values, of the entries above the diagonal."""
+    """Keys (first * m + second) and values of the entries above the diagonal."""
     if matrix is None:
         return np.empty(0, np.int64), np.empty(0)
     entries = sparse.coo_array(matrix)

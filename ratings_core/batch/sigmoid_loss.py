@@ -1,7 +1,7 @@
-"""The sigmoid loss of soft Condorcet optimisation on sparse margins, and its descent inside a box of ratings.
+"""The sigmoid loss of soft Condorcet optimisation on sparse margins, and its minimisation in a box of ratings.
 
-Of the votes only margins matter: sum N(a, b) sigmoid((b - a)/tau) is, up to a constant, the sum over pairs of |margin| times the
-sigmoid of how far the loser of the pair is above its winner (Lanctot et al. 2025, eq. 8 and appendix A).
+The loss depends on the votes only through their margins: sum N(a, b) sigmoid((b - a)/tau) equals, up to a constant, the sum over pairs of
+|margin| sigmoid((loser - winner)/tau), with the winner of each pair by its margin (Lanctot et al. 2025, eq. 8 and appendix A).
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ from ratings_core.solution import Floats
 Ids = NDArray[np.int64]
 
 _MEMORY: Final = 10
-"""Corrections that L-BFGS keeps."""
+"""Number of corrections in the memory of L-BFGS."""
 _STALLED: Final = 1e-15
-"""Relative progress below which a step of L-BFGS is rounding."""
+"""Smallest relative progress of an L-BFGS step. Smaller progress is rounding error."""
 _INSIDE: Final = 1 - 4 * float(np.finfo(float).eps)
-"""Share of the way to a bound at which, but for rounding, it is reached."""
+"""Share of half the box's width beyond which a rating counts as being at the bound. The difference to 1 is rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +35,26 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Length of its sides."""
+        """Length of the interval from `low` to `high`."""
         return self.high - self.low
 
     @property
     def middle(self) -> float:
-        """Where Algorithm 1 starts."""
+        """Middle of the interval, the initial rating of Algorithm 1."""
         return self.low + self.width / 2
 
     def free(self, theta: Floats, gradient: Floats) -> Floats:
-        """`gradient` where descending along it stays in the box, 0 elsewhere (m,)."""
+        """Projected gradient (m,): 0 for a rating at a bound that descent would push out of the box, else `gradient`."""
         held = ((theta <= self.low) & (gradient > 0)) | ((theta >= self.high) & (gradient < 0))
         return np.where(held, 0.0, gradient)
 
 
 @dataclass(frozen=True, slots=True)
 class SigmoidLoss:
-    """Margins of m agents, and a pull towards the middle of their ratings.
+    """The sigmoid loss of m agents, given by their margins, with an optional prior that pulls ratings to the middle of the box.
 
     winner, loser: int64 (pairs,), of the pairs with a margin; margin: float64 (pairs,), > 0; agreed: sum over pairs of the smaller of
-    N(a, b) and N(b, a), what any order gets wrong; prior: >= 0, half of it times ((theta - middle)/tau)^2 is added for each agent.
+    N(a, b) and N(b, a), the votes that every order gets wrong; prior: >= 0, adds prior/2 ((theta - middle)/tau)^2 for each agent.
     """
 
     m: int
@@ -66,7 +66,7 @@ class SigmoidLoss:
 
     @classmethod
     def of(cls, counts: MetPairs, prior: float = 0.0) -> "SigmoidLoss":
-        """The loss of these tallies; ties take no part."""
+        """The loss of these tallies; ties are ignored."""
         difference = counts.won - counts.lost
         ahead, behind = difference > 0, difference < 0
         return cls(
@@ -80,15 +80,15 @@ class SigmoidLoss:
 
     @property
     def weight(self) -> Floats:
-        """Sum of each agent's margins without their signs (m,)."""
+        """Sum of each agent's absolute margins (m,)."""
         return self._per_agent(self.margin, self.margin)
 
     def value(self, theta: Floats, tau: float) -> float:
-        """The sum over votes and their pairs (eq. 6), without the prior."""
+        """The loss over all votes and their pairs (eq. 6), without the prior."""
         return self.agreed + float(self.margin @ expit((theta[self.loser] - theta[self.winner]) / tau))
 
     def forces(self, theta: Floats, tau: float, middle: float) -> Floats:
-        """The gradient, prior included, times tau (m,)."""
+        """Gradient of the loss, including the prior, times tau (m,)."""
         wrong = expit((theta[self.loser] - theta[self.winner]) / tau)
         push = self.margin * wrong * (1 - wrong)
         return self._per_agent(-push, push) + self.prior * (theta - middle) / tau
@@ -106,7 +106,7 @@ class SigmoidLoss:
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """Where a descent ended. theta: (m,); steps: of L-BFGS; value: the loss with its prior, less `agreed`."""
+    """Result of a descent. theta: (m,); steps: number of L-BFGS steps; value: loss including the prior, minus `agreed`."""
 
     theta: Floats
     steps: int
@@ -116,10 +116,12 @@ class Descent:
 def descend(
     loss: SigmoidLoss, box: Box, tau: float, start: Floats, max_steps: int, *, progress: float = _STALLED, accuracy: float = 0.0
 ) -> Descent:
-    """L-BFGS-B from `start` at one temperature, until a step gains less than `progress` of the loss, or no agent that the box does not hold
-    is under a force above `accuracy` of its margins.
+    """Minimise the loss at one temperature by L-BFGS-B from `start`.
 
-    Agents are scaled by the square root of their margins, so that one of many votes does not set the step of one of few.
+    The descent stops if a step reduces the loss by less than the share `progress`, or if each component of the projected gradient, times
+    tau, is at most `accuracy` times the sum of the agent's absolute margins.
+
+    Ratings are scaled by the square root of these sums, so that agents with many votes do not determine the step of agents with few.
     """
     scale = 1.0 / np.sqrt(np.maximum(loss.weight + 4 * loss.prior, np.finfo(float).tiny))
     scale[loss.weight + loss.prior == 0] = 1.0
@@ -147,8 +149,8 @@ def descend(
 
 @kernel
 def _add_pairs(winner: Ids, loser: Ids, margin: Floats, x: Floats, slope: Floats) -> float:
-    """Sum of margins times sigmoids at x, in temperatures; its gradient is added to `slope`."""
-    total, lost = 0.0, 0.0  # Kahan's sum: line searches compare values to their last digits
+    """Sum of margins times sigmoids at x, in units of the temperature. Adds its gradient to `slope`."""
+    total, lost = 0.0, 0.0  # Kahan summation, because line searches compare values that differ only in their last digits
     for p in range(len(winner)):
         wrong = 1.0 / (1.0 + np.exp(x[winner[p]] - x[loser[p]]))
         push = margin[p] * wrong * (1.0 - wrong)
@@ -162,7 +164,7 @@ def _add_pairs(winner: Ids, loser: Ids, margin: Floats, x: Floats, slope: Floats
 
 
 def _in_box(x: Floats, half: float, box: Box, tau: float) -> Floats:
-    """Ratings, those at a bound but for rounding exactly there."""
+    """Convert x to ratings. A rating within rounding error of a bound becomes exactly the bound."""
     near = half * _INSIDE
     theta = np.clip(box.middle + tau * x, box.low, box.high)
     return np.select([x >= near, x <= -near], [box.high, box.low], theta)

@@ -1,4 +1,4 @@
-"""The least sigmoid loss of few agents, proven by branch and bound over their ratings."""
+"""Global minimum of the sigmoid loss for up to 16 agents, by branch and bound over their ratings."""
 
 import heapq
 import math
@@ -20,7 +20,7 @@ from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.solution import Certificate, Floats, Status
 
 MOST_AGENTS: Final = 16
-"""Boxes multiply with agents: up to ten agents take seconds, twelve a minute, and sixteen often end without the full proof."""
+"""The number of boxes grows exponentially with agents: ten take seconds, twelve a minute; with sixteen the proof often stays incomplete."""
 _SWEEPS: Final = 40
 _HALVINGS: Final = 50
 
@@ -36,19 +36,19 @@ def sigmoidal_program(
     max_nodes: int = 200_000,
     accept_approximate: bool = False,
 ) -> SoftCondorcet:
-    """The least sigmoid loss in the box (Lanctot et al. 2025, sec. 3.2.2 and appendix C) of up to 16 agents, and proof of it.
+    """Global minimum of the sigmoid loss in the box (Lanctot et al. 2025, sec. 3.2.2 and appendix C) for up to 16 agents, with a proof.
 
-    Arguments as for `soft_condorcet`, whose answer is the first point. The paper has a variable for each ordered pair and
-    constraints between them (Udell and Boyd 2014); here boxes of the ratings themselves are halved. In a box each sigmoid is
-    replaced by its convex envelope over the differences the box allows; the least of their sum, less what its gradient leaves
-    open, is a lower bound. Shifting all ratings changes no loss, so one is held at `high`: a strong Condorcet winner's (theorem
-    5), else each agent's in turn. Kemeny's least number of wrong pairs bounds the loss, too (see `soft_condorcet`), and often ends
-    the search at once.
+    Arguments as for `soft_condorcet`, whose answer is the starting point. The paper has one variable for each ordered pair, with
+    constraints between them (Udell and Boyd 2014). This search divides boxes of ratings instead. In a box, each sigmoid is replaced by
+    its convex envelope over the differences that the box allows. Minimising the sum of the envelopes, and subtracting a bound on the
+    remaining error, gives a lower bound of the loss in the box. Adding a constant to all ratings does not change the loss, so one rating
+    is fixed at `high`: that of a strong Condorcet winner (theorem 5); without a winner, the agents are tried one after the other.
+    Kemeny's smallest number of wrong pairs also bounds the loss (see `soft_condorcet`) and often ends the search immediately.
 
-    Certificate (``loss_gap``): loss - bound, over the sum of all margins without their signs; `tolerance` bounds it. `bound` holds for
-    this box and temperature. max_nodes: boxes looked at before the search ends with status
-    `approximate`; its loss and bound hold then, too.
-    Raises `InputError`, and `SolverError` with the best point unless accept_approximate.
+    Certificate (``loss_gap``): loss - bound, divided by the sum of all absolute margins; it is at most `tolerance`. `bound` holds for this
+    box and temperature. max_nodes: number of boxes examined before the search ends with status `approximate`; the returned loss and
+    bound are valid in that case, too.
+    Raises `InputError`, and `SolverError` with the best point unless accept_approximate is set.
     """
     begun = time.perf_counter()
     checks.switch("accept_approximate", accept_approximate)
@@ -71,7 +71,7 @@ def sigmoidal_program(
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A box of ratings. bound: no loss in it is smaller; at: where its relaxation is least; cut: the rating to halve it across."""
+    """A box of ratings. bound: lower bound of the loss in it; at: approximate minimum of its relaxation; cut: the agent to split by."""
 
     bound: float
     at: Floats
@@ -80,7 +80,7 @@ class _Node:
     upper: Floats
 
     def halves(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Two boxes that share a face: at the relaxed point where that is well inside, else in the middle."""
+        """Split the box in two along rating `cut`: at the relaxation's minimum if it is between 20 and 80 % of the side, else halfway."""
         least, width = self.lower[self.cut], self.upper[self.cut] - self.lower[self.cut]
         share = (self.at[self.cut] - least) / width
         below, above = self.upper.copy(), self.lower.copy()
@@ -90,7 +90,11 @@ class _Node:
 
 @dataclass(slots=True)
 class _Search:
-    """Best-first search. best: the least loss found, at theta; floor: a bound from elsewhere; all less what every order gets wrong."""
+    """Best-first search.
+
+    best: smallest loss so far, at ratings theta; floor: a lower bound known before the search. All losses here omit `loss.agreed`, which
+    is the same for all ratings.
+    """
 
     loss: SigmoidLoss
     box: Box
@@ -103,11 +107,11 @@ class _Search:
 
     @property
     def total(self) -> float:
-        """The unit of the certificate."""
+        """Sum of all absolute margins, the unit of the certificate; 1 without margins."""
         return float(self.loss.margin.sum()) or 1.0
 
     def run(self, gap: float, max_nodes: int) -> None:
-        """Halves boxes until the loss is proven to `gap`."""
+        """Split boxes until the best loss is proven to within `gap`, or `max_nodes` boxes were examined."""
         self.bound = self.floor
         if self.best - self.floor <= gap:
             return
@@ -131,7 +135,7 @@ class _Search:
         self.bound = max(self.floor, min(closed, self.best, waiting[0][0] if waiting else np.inf))
 
     def solution(self, tolerance: float) -> SoftCondorcet:
-        """The best point with its proof."""
+        """The best point, with the loss gap as its certificate."""
         found = soft_condorcet_at(
             self.loss, self.box, self.tau, self.theta, tolerance=tolerance, bound=self.loss.agreed + self.bound, stats={}
         )
@@ -144,7 +148,7 @@ class _Search:
         return [*range(self.loss.m)] if winner is None else [winner]
 
     def _look(self, lower: Floats, upper: Floats) -> "_Node":
-        """A box with its bound; a better point met on the way is kept."""
+        """Compute the bound of a box. Updates `theta` and `best` if the relaxation's minimum has a smaller loss."""
         self.nodes += 1
         at = (lower + upper) / 2
         bound, cut = _relax(self.loss.winner, self.loss.loser, self.loss.margin, lower, upper, 1 / self.tau, at)
@@ -159,8 +163,10 @@ class _Search:
 def _relax(
     winner: NDArray[np.int64], loser: NDArray[np.int64], margin: Floats, lower: Floats, upper: Floats, slope: float, theta: Floats
 ) -> tuple[float, int]:
-    """Least sum of convex envelopes in a box, approached from `theta`, in place, coordinate by coordinate: a bound below it that holds
-    wherever the approach ended, and the rating across which the envelopes are worst.
+    """Lower bound of the sum of convex envelopes in a box, and the agent whose rating should be split.
+
+    Coordinate descent moves `theta`, in place, towards the minimum of the sum. The bound is valid wherever the descent ends. The agent
+    belongs to the pair with the largest difference of sigmoid and envelope; of the two, it has the wider range of ratings.
     """
     pairs, m = len(winner), len(theta)
     bend, chord = np.empty(pairs), np.empty(pairs)
@@ -186,7 +192,7 @@ def _relax(
         if missing > worst:
             wide = upper[loser[p]] - lower[loser[p]] > upper[winner[p]] - lower[winner[p]]
             worst, cut = missing, loser[p] if wide else winner[p]
-    for a in range(m):  # of a convex function: it is above its tangent, whose least is at a corner
+    for a in range(m):  # a convex function lies above its tangent plane, and the plane is smallest at a corner of the box
         bound += min(gradient[a] * (lower[a] - theta[a]), gradient[a] * (upper[a] - theta[a]))
     return bound, cut
 
@@ -198,11 +204,11 @@ def _sigmoid(x: float) -> float:
 
 @kernel
 def _envelope(least: float, most: float) -> tuple[float, float]:
-    """The sigmoid's convex envelope over [least, most]: itself up to the first number, from there a line of the second as slope."""
+    """Convex envelope of the sigmoid over [least, most], as (bend, slope): the sigmoid up to `bend`, then a line of this slope."""
     if most <= 0.0:
         return np.inf, 0.0
     top = _sigmoid(most)
-    if least < 0.0:  # the line that touches at z and meets the end: sigmoid'(z) (most - z) = top - sigmoid(z)
+    if least < 0.0:  # z is where the tangent passes through (most, top): sigmoid'(z) (most - z) = top - sigmoid(z)
         low, high = least, 0.0
         for _ in range(_HALVINGS):
             z = (low + high) / 2
@@ -219,7 +225,7 @@ def _envelope(least: float, most: float) -> tuple[float, float]:
 
 @inlined
 def _convex(x: float, bend: float, chord: float) -> tuple[float, float]:
-    """Value of an envelope, and a slope that leaves it above the tangent everywhere between its ends, at the ends too."""
+    """Value and slope of an envelope at x. The envelope lies above the line of this slope through the point (a subgradient)."""
     if x < bend:
         s = _sigmoid(x)
         return s, s * (1.0 - s)
@@ -231,7 +237,7 @@ def _settle(
     winner: NDArray[np.int64], loser: NDArray[np.int64], margin: Floats, bend: Floats, chord: Floats,
     lower: Floats, upper: Floats, slope: float, theta: Floats, a: int,
 ) -> float:  # fmt: skip
-    """Moves rating a to the least of the envelopes' sum along it, by halving; returns how far it moved."""
+    """Move the rating of agent a to the minimum of the envelopes' sum along this coordinate, by bisection. Returns the distance moved."""
     before, low, high = theta[a], lower[a], upper[a]
     for _ in range(_HALVINGS):
         if not low < high:

@@ -1,4 +1,4 @@
-"""Soft Condorcet optimisation from tallies: ratings whose order disagrees with as few votes as a smooth loss can see."""
+"""Soft Condorcet optimisation from tallies: ratings that minimise a smooth count of the votes that disagree with their order."""
 
 import time
 from collections.abc import Mapping
@@ -17,19 +17,19 @@ from ratings_core.voting.kemeny_search import gain_of, improved, packing_bound
 from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
 
 ORDERED_UP_TO: Final = 500
-"""Agents up to which a good order of all is a second start, and bounds the loss from below: both need dense margins."""
+"""Largest number of agents for which a good order gives a second start and a lower bound of the loss. Both need dense margins."""
 _STAGE_STEPS: Final = 30
 _STAGE_PROGRESS: Final = 1e-6
 _TIED: Final = 1e-6
-"""Ratings this close, in temperatures, are tied: descents end with about that accuracy."""
+"""Ratings that differ by at most this, in temperatures, are tied. It is about the accuracy of a descent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftCondorcet(Solution):
-    """Ratings in the box. ranking: their order, in which a tie at a bound of the box is settled by margins.
+    """Ratings in the box. ranking: their order; ties at a bound of the box are resolved by margins.
 
-    loss: the soft count of wrongly ordered pairs, over all votes (eq. 6); bound: no ratings at all, in whatever box and at whatever
-    temperature, have a smaller one; winner: the strong Condorcet winner, None without one; tau, low, high, prior: as given.
+    loss: the soft count of wrongly ordered pairs over all votes (eq. 6); bound: lower bound of the loss, valid for all boxes and
+    temperatures; winner: the strong Condorcet winner, or None; tau, low, high, prior: as given.
     """
 
     ranking: Ranking
@@ -55,27 +55,28 @@ _DEFAULTS: Final = SoftCondorcetOptions()
 
 
 def soft_condorcet(wins: Any, ties: Any = None, *, options: SoftCondorcetOptions = _DEFAULTS) -> SoftCondorcet:
-    """A minimum of the sigmoid loss in the box (Lanctot et al. 2025, eq. 6 and 8), from all votes at once.
+    """Find a local minimum of the sigmoid loss in the box (Lanctot et al. 2025, eq. 6 and 8), from the tallies of all votes.
 
-    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b, dense or scipy sparse, or `PairCounts`; ties drop out.
-    options.prior: adds prior/2 ((theta - middle)/tau)^2 for each agent (ours: noise presses an agent of few votes to a bound otherwise);
-    0 is the paper's loss.
+    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b, dense or scipy sparse; or `MetPairs`. Ties are ignored.
+    options.prior: adds prior/2 ((theta - middle)/tau)^2 for each agent; 0 gives the paper's loss. The prior is our addition: without it,
+    noise can push an agent with few votes to a bound.
 
-    The loss is not convex. The temperature falls from the width of the box to tau, halving, with L-BFGS at each (at tau alone
-    it can stall where the loss is flat). Up to `ORDERED_UP_TO` agents a second descent starts from a good order spread over
-    the box, the best one (Kemeny's) up to 20 agents, and the smaller loss counts. A strong Condorcet winner is then set to
-    `high`, which never raises the loss (theorem 5; not with a prior). Where points share the least loss, the roster can decide.
+    The loss is not convex. The temperature is halved from the width of the box down to tau, with L-BFGS at each temperature, because a
+    descent at tau alone can stall where the loss is flat. Up to `ORDERED_UP_TO` agents a second descent starts from a good order, spread
+    over the box (up to 20 agents from the best order, that of Kemeny's method), and the result with the smaller loss is used. Without a
+    prior, a strong Condorcet winner is then set to `high`, which does not increase the loss (theorem 5). If several points have the
+    smallest loss, the order of the agents can decide between them.
 
-    `bound` is Kemeny's least number of wrong pairs, or a bound on it: under independent Gumbel noise of scale tau on the ratings, b
-    comes before a with probability sigmoid((b - a)/tau), so the loss is the mean of the wrong pairs of random orders (ours).
+    `bound` is Kemeny's smallest number of wrong pairs, or a lower bound of it. Our reason: under independent Gumbel noise of scale tau on
+    the ratings, b comes before a with probability sigmoid((b - a)/tau), so the loss is the mean number of wrong pairs of random orders.
 
-    Certificate (``projected_gradient``): tau times the largest component of the gradient that does not press against the box, over
-    the margins of that agent (1/4 is the most there can be), recomputed from the ratings; the tolerance bounds it. It proves that no
-    small move helps; how far the loss is from the least of all is at most loss - bound.
+    Certificate (``projected_gradient``): the largest component of the projected gradient, times tau, divided by the sum of the agent's
+    absolute margins (at most 1/4). It is recomputed from the ratings and is at most the tolerance. It proves that no small move reduces
+    the loss. The distance of the loss from its global minimum is at most loss - bound.
 
-    The paper's columns come from `soft_condorcet_sgd`, whose end differs from the minimum.
-    Raises `InputError`, and `SolverError` with the best point where the certificate is above the tolerance, unless
-    `options.accept_approximate`.
+    The paper's columns come from `soft_condorcet_sgd`, whose final ratings differ from the minimum.
+    Raises `InputError`, and `SolverError` with the best point if the certificate is above the tolerance, unless
+    `options.accept_approximate` is set.
     """
     SoftCondorcetOptions.require(options)
     begun, tolerance, steps = time.perf_counter(), options.tolerance, options.max_iterations
@@ -102,14 +103,14 @@ def soft_condorcet(wins: Any, ties: Any = None, *, options: SoftCondorcetOptions
 
 
 def strong_winner(loss: SigmoidLoss) -> int | None:
-    """Who has a positive margin over everybody else; None where there is nobody, and among one agent."""
+    """The agent with a positive margin over every other agent; None without such an agent, and if there is only one agent."""
     beaten = np.bincount(loss.winner, minlength=loss.m)
     best = int(beaten.argmax())
     return best if beaten[best] == loss.m - 1 and loss.m > 1 else None
 
 
 def projected_gradient(loss: SigmoidLoss, box: Box, tau: float, theta: Floats) -> float:
-    """The certificate of `soft_condorcet` at `theta`."""
+    """The certificate of `soft_condorcet` at the ratings `theta` (m,)."""
     free = np.abs(box.free(theta, loss.forces(theta, tau, box.middle)))
     return float((free / np.maximum(loss.weight, np.finfo(float).tiny))[loss.weight > 0].max(initial=0.0))
 
@@ -117,7 +118,7 @@ def projected_gradient(loss: SigmoidLoss, box: Box, tau: float, theta: Floats) -
 def soft_condorcet_at(
     loss: SigmoidLoss, box: Box, tau: float, theta: Floats, *, tolerance: float, bound: float, stats: Mapping[str, float]
 ) -> SoftCondorcet:
-    """The record of ratings `theta`, certified."""
+    """The solution with ratings `theta` (m,) and its certificate. bound: lower bound of the loss."""
     gradient, winner = projected_gradient(loss, box, tau, theta), strong_winner(loss)
     return SoftCondorcet(
         ratings=theta,
@@ -137,7 +138,7 @@ def soft_condorcet_at(
 
 
 def _ranked(loss: SigmoidLoss, box: Box, tau: float, theta: Floats, winner: int | None) -> Ranking:
-    """The order of ratings; those tied at a bound by the sum of their margins among themselves, a strong winner first (ours)."""
+    """Order of the ratings. Agents tied at a bound are ordered by their margins against each other, a strong winner first (ours)."""
     levels: list[list[int]] = []
     inside = (theta > box.low) & (theta < box.high)
     for level in Ranking.from_scores(theta, _TIED * tau).levels:
@@ -167,7 +168,7 @@ def _annealed(loss: SigmoidLoss, box: Box, tau: float, max_steps: int, accuracy:
 
 
 def _good_order(margins: Floats, theta: Floats) -> tuple[list[int], float]:
-    """An order of little loss, and the least margin that any order gets wrong, or a bound on it."""
+    """An order of small loss, and a lower bound of the total margin that every order gets wrong."""
     place, total = np.arange(len(margins)), float(np.maximum(margins, 0.0).sum())
     if len(margins) <= MOST_AGENTS:
         best = best_orders(margins, place)
@@ -184,7 +185,7 @@ def _spread(order: list[int], box: Box) -> Floats:
 
 
 def _lower(first: Descent, second: Descent, weight: float) -> Descent:
-    """The one of smaller loss; the first where they differ by rounding only."""
+    """The descent of smaller loss, or the first if the losses differ only by rounding; `steps` is the sum of both."""
     steps = first.steps + second.steps
     chosen = second if second.value < first.value - 1e-9 * weight else first
     return Descent(chosen.theta, steps, chosen.value)

@@ -1,4 +1,4 @@
-"""Algorithm 1 of soft Condorcet optimisation: stochastic gradient descent over whole votes, and samples of rankings from its noise."""
+"""Algorithm 1 of soft Condorcet optimisation: stochastic gradient descent over votes, and posterior samples of ratings from its noise."""
 
 import time
 from collections import Counter
@@ -21,22 +21,22 @@ from ratings_core.solution import Floats
 from ratings_core.voting.profile import Profile
 
 _CHUNK: Final = 1 << 20
-"""Votes drawn at once: bounds memory, whatever the number of iterations."""
+"""Votes drawn at a time, so that memory does not grow with the number of iterations."""
 _SAFE_SPAN: Final = 600.0
-"""Width of the box, in temperatures, in which exponentials of all ratings, taken from its middle, and their products are doubles."""
+"""Largest width of the box, in temperatures, for which products of exponentials of ratings (relative to the middle) stay finite."""
 _MOST_BATCH: Final = 1 << 24
-"""Votes a step, which are held at once."""
+"""Largest number of votes per step. All votes of a step are in memory."""
 _MOST_SAMPLED: Final = 1 << 28
-"""Ratings in all samples, which are held at once: 2 GB."""
+"""Largest number of ratings in all samples together. All samples are in memory: 2 GB."""
 _LANES: Final = 32
-"""Votes worked off side by side."""
+"""Votes processed together in vector instructions."""
 _NOWHERE: Final = -1.0
 _RATING, _ODDS, _PUSH = range(3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posterior:
-    """Samples of ratings. samples: (k, m); step: alpha of the chain; gradient_noise: trace of the covariance of one vote's gradient."""
+    """Samples of ratings. samples: (k, m); step: step size alpha; gradient_noise: trace of the covariance of one vote's gradient."""
 
     samples: Floats
     step: float
@@ -44,16 +44,16 @@ class Posterior:
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """Rank of each agent in each sample, 1 is best (k, m)."""
+        """Rank of each agent in each sample (k, m); 1 is best."""
         return np.stack([Ranking.from_scores(sample).rank for sample in self.samples])
 
     def rankings(self) -> list[tuple[Ranking, float]]:
-        """The rankings sampled and their shares, the most frequent first."""
+        """The sampled rankings and their relative frequencies, most frequent first."""
         counted = Counter(Ranking.from_scores(sample) for sample in self.samples)
         return [(ranking, count / len(self.samples)) for ranking, count in counted.most_common()]
 
     def rank_intervals(self, level: float = 0.95) -> NDArray[np.int64]:
-        """Least and greatest rank of each agent in the central `level` of the samples (m, 2)."""
+        """Best and worst rank of each agent (m, 2) in the central share `level` of the samples."""
         tail = (1 - checks.number("level", level, above=0.0, high=1.0)) / 2
         return np.stack(
             [
@@ -76,17 +76,17 @@ def soft_condorcet_sgd(
     high: float = 100.0,
     tolerance: float = 1e-6,
 ) -> SoftCondorcet:
-    """Algorithm 1 (Lanctot et al. 2025, sec. 3.2.1), the defaults being those of the paper for up to 10 alternatives (E.2).
+    """Run Algorithm 1 (Lanctot et al. 2025, sec. 3.2.1). The defaults are those of the paper for up to 10 alternatives (E.2).
 
-    profile: votes, partial or whole; one of weight w is drawn w times as often. Pairs tied in a vote, and pairs it does not list, say
-    nothing. batch: votes a step, drawn with replacement, at most 2**24; 0: all votes in every step (gradient descent). For 11 to 500
-    alternatives the paper has 100,000 iterations, for more also alpha 0.1 and tau 1/2.
+    profile: complete or partial votes; a vote of weight w is drawn with a probability proportional to w. Tied and unlisted pairs of a vote
+    do not change ratings. batch: votes per step, drawn with replacement, at most 2**24; 0 uses all votes in every step (gradient
+    descent). For 11 to 500 alternatives the paper uses 100,000 iterations; for more alternatives also alpha 0.1 and tau 1/2.
 
-    Deviations: ratings start at the middle of the box (the printed start is that only where low is 0), and the gradient is the mean
-    over the batch, as the step counts of table 3 and appendix B have it; with eq. 7's sum, divide alpha by the batch.
+    Deviations from the paper: Ratings start at the middle of the box (the printed start equals it only if low is 0). The gradient is the
+    mean over the batch, in agreement with the step counts of table 3 and with appendix B. For the sum of eq. 7, divide alpha by the batch.
 
-    The certificate is that of `soft_condorcet`, at the last ratings; constant steps need not reach it, so the status is
-    `approximate` where it is above `tolerance`, and nothing is raised. Seeded: the same call gives the same ratings.
+    The certificate is that of `soft_condorcet`, at the last ratings. Steps of constant size may not reach the tolerance; the status is
+    then `approximate`, without an error. The same call with the same seed gives the same ratings.
     Raises `InputError`.
     """
     begun = time.perf_counter()
@@ -112,15 +112,16 @@ def soft_condorcet_posterior(
     low: float = 0.0,
     high: float = 100.0,
 ) -> Posterior:
-    """Ratings sampled by stochastic gradient descent with a constant step (appendix E.3; Mandt, Hoffman and Blei 2017, theorem 1).
+    """Sample ratings by stochastic gradient descent with a constant step (appendix E.3; Mandt, Hoffman and Blei 2017, theorem 1).
 
-    After `burn_in` steps of `alpha` the step becomes 2 (batch/n) d / trace C, where C is the covariance of one vote's gradient there,
-    over all votes, n the votes' weight and d = m - 1 the dimensions that votes can tell apart. Every `thin`-th iterate after that is,
-    about, a sample of the density exp(-loss) of ratings: what votes say of them where a wrong pair costs one unit (Mallows).
+    After `burn_in` steps of size `alpha` the step size becomes 2 (batch/n) d / trace C. C is the covariance over all votes of one vote's
+    gradient at that point, n the total weight of the votes, and d = m - 1 the number of dimensions that the votes determine. Afterwards
+    every `thin`-th iterate is approximately a sample from the density exp(-loss): the posterior of ratings if a wrong pair costs one unit
+    (Mallows).
 
-    The approximation takes the loss for quadratic around one minimum and the noise for Gaussian; on tournaments as in sec. 4.3 its 95 %
-    rank intervals held about 80 % of the true ranks. Replicates of the data (`analysis.intervals`) are the way to intervals that
-    cover. Raises `InputError`, also where the votes agree so far that their gradients do not differ.
+    The approximation assumes a quadratic loss around a single minimum and Gaussian noise. On tournaments as in sec. 4.3 its 95 % rank
+    intervals contained about 80 % of the true ranks. For intervals with correct coverage use replicates of the data
+    (`analysis.intervals`). Raises `InputError`, also if all votes have the same gradient.
     """
     agents = len(checks.instance("profile", profile, Profile).names)
     count, each = checks.count("samples", samples, low=1, high=_MOST_SAMPLED // agents), checks.count("thin", thin, low=1)
@@ -139,7 +140,7 @@ def soft_condorcet_posterior(
 
 
 class _Chain:
-    """Ratings and the votes that move them, by steps of alpha. Raises `InputError` for what no descent can be made of."""
+    """Gradient descent on ratings, with steps of size alpha over votes. Raises `InputError` for invalid votes or settings."""
 
     def __init__(self, profile: Profile, box: Box, tau: float, alpha: float, seed: int) -> None:
         if not checks.instance("profile", profile, Profile).voters > 0:
@@ -153,7 +154,7 @@ class _Chain:
         self.theta = np.full(len(profile.names), box.middle)
 
     def run(self, batch: int, iterations: int) -> None:
-        """Takes `iterations` steps; batch 0 takes all votes in each."""
+        """Take `iterations` steps of `batch` votes each; batch 0 uses all votes in every step."""
         bounds = (1.0 / self.tau, self.box.low, self.box.high)
         steps = _steps if self.box.width <= _SAFE_SPAN * self.tau else _steps_far
         if not batch:
@@ -167,7 +168,7 @@ class _Chain:
             steps(self.theta, *self._votes, votes, share, bounds)
 
     def gradient_noise(self) -> float:
-        """Trace of the covariance of the gradient of one vote drawn by weight."""
+        """Trace of the covariance of one vote's gradient, with the vote drawn in proportion to its weight."""
         total, squares = np.zeros(len(self.theta)), np.zeros(len(self._profile))
         _moments(self.theta, *self._votes, self._profile.weight, 1.0 / self.tau, total, squares)
         voters = self._profile.voters
@@ -188,13 +189,13 @@ def _steps(
     theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
     votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
 ) -> None:  # fmt: skip
-    """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high.
+    """Take one step for each row of `votes` (steps, batch). share: (batch,), factor of each column's push; bounds: 1/tau, low, high.
 
-    For boxes up to `_SAFE_SPAN`: each agent's exponential is kept and computed again when its rating moves. An agent's numbers lie side by
-    side, one cache line an agent and step; the votes of a step are worked off side by side, in vector instructions.
+    For boxes up to `_SAFE_SPAN` wide: each agent's exponential is stored and recomputed only when its rating moves. The numbers of an agent
+    are adjacent in memory, so a step reads one cache line per agent. The votes of a step are processed together in vector instructions.
     """
     slope, low, high = bounds
-    state, middle = np.zeros((len(theta), 4)), (low + high) / 2  # rating, odds against the middle, push, nothing
+    state, middle = np.zeros((len(theta), 4)), (low + high) / 2  # rating, odds against the middle, push, unused
     for a in range(len(theta)):
         state[a, _RATING], state[a, _ODDS] = theta[a], np.exp(slope * (theta[a] - middle))
     longest = np.max(start[1:] - start[:-1])
@@ -211,7 +212,7 @@ def _steps(
         for vote in votes[step]:
             for i in range(start[vote], start[vote + 1]):
                 one = state[agent[i]]
-                if one[_PUSH] != 0.0:  # the second time that it is met it is
+                if one[_PUSH] != 0.0:  # it is 0 for an agent that was already moved in this step
                     one[_RATING] = min(max(one[_RATING] + one[_PUSH], low), high)
                     one[_ODDS], one[_PUSH] = np.exp(slope * (one[_RATING] - middle)), 0.0
     theta[:] = state[:, _RATING]
@@ -222,7 +223,7 @@ def _gather(
     state: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
     votes: NDArray[np.int64], odds: Floats, place: Floats,
 ) -> int:  # fmt: skip
-    """Writes odds and levels of what `votes` list, a column each, shorter ones filled up by `_NOWHERE`; returns the longest's length."""
+    """Write the odds and levels of the listed agents, one column per vote; pad short votes with `_NOWHERE`. Returns the longest length."""
     longest = 0
     for lane in range(len(votes)):
         begin = start[votes[lane]]
@@ -239,7 +240,7 @@ def _gather(
 
 @kernel
 def _pushes_in_lanes(odds: Floats, place: Floats, own: Floats, lanes: int) -> None:
-    """`_pushes` of `lanes` votes at once, one division a pair and no exponential. odds, place, own: (n, lanes or more)."""
+    """`_pushes` for `lanes` votes together, with one division per pair and no exponential. odds, place, own: (n, at least lanes)."""
     own[:] = 0.0
     for i in range(len(odds)):
         for j in range(i + 1, len(odds)):
@@ -256,7 +257,7 @@ def _steps_far(
     theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
     votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
 ) -> None:  # fmt: skip
-    """As `_steps`, for boxes of any width."""
+    """The steps of `_steps` for boxes of any width."""
     push, own = np.zeros(len(theta)), np.empty(len(theta))
     for step in range(len(votes)):
         for column in range(votes.shape[1]):
@@ -266,7 +267,7 @@ def _steps_far(
                 push[agent[i]] += share[column] * own[i - begin]
         for vote in votes[step]:
             for i in range(start[vote], start[vote + 1]):
-                a = agent[i]  # the second time that it is met its push is 0
+                a = agent[i]  # the push of an agent already moved in this step is 0
                 theta[a] = min(max(theta[a] + push[a], bounds[1]), bounds[2])
                 push[a] = 0.0
 
@@ -276,7 +277,10 @@ def _moments(
     theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
     weight: Floats, slope: float, total: Floats, squares: Floats,
 ) -> None:  # fmt: skip
-    """Sum over votes of tau times their gradient, and its squared length vote by vote."""
+    """Compute moments of the vote gradients, each times tau (with its sign reversed).
+
+    total: (m,), receives their weighted sum; squares: (votes,), receives the squared length of each.
+    """
     own = np.empty(len(theta))
     for vote in range(len(weight)):
         begin, end = start[vote], start[vote + 1]
@@ -288,7 +292,7 @@ def _moments(
 
 @inlined
 def _pushes(theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float, own: Floats) -> None:
-    """Minus tau times the gradient of one vote's loss by the rating of each agent it lists, written to `own`."""
+    """Write to `own` minus tau times the gradient of one vote's loss, by the rating of each agent that the vote lists."""
     own[: end - begin] = 0.0
     for i in range(begin, end):
         for j in range(i + 1, end):

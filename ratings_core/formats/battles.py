@@ -1,9 +1,8 @@
 """Battles of an arena: two models and a verdict, as JSON array, JSON lines, CSV or Parquet.
 
-Three spellings of a row are known. Cleaned battles and the human-preference sets have `model_a`, `model_b` and `winner`, and the
-time in `tstamp` or `timestamp`. FastChat's raw log has the kind of event in `type` and the models in `models` and, where they
-were hidden when the vote was cast, in `states`; what FastChat's own cleaning decides (names changed over time, models that gave
-themselves away, banned voters) is left to its users.
+Rows have one of two forms. Cleaned battles and the human-preference sets have `model_a`, `model_b` and `winner`, with the time in `tstamp`
+or `timestamp`. FastChat's raw log has the kind of event in `type` and the models in `models`; if the names were hidden during the vote,
+they are in `states`. The reader does not repeat FastChat's own cleaning (renamed models, models that revealed their name, banned voters).
 """
 
 import io
@@ -22,19 +21,20 @@ from ratings_core.formats.times import seconds
 
 COLUMNS: Final = ("model_a", "model_b", "winner")
 VOTES: Final = {"leftvote": (1, 2), "rightvote": (2, 1), "tievote": (1, 1), "bothbad_vote": (1, 1)}
-"""Types of the raw log that are verdicts; its others (chats, single votes, flags) are no battles."""
+"""Types of the raw log that are verdicts, with the places of the two models. Other types (chats, single votes, flags) are not battles."""
 _WINNERS: Final = {"model_a": (1, 2), "model_b": (2, 1), "tie": (1, 1), "tie (bothbad)": (1, 1), "both_bad": (1, 1)}
 _TIMES: Final = ("tstamp", "timestamp")
 _HIDDEN: Final = frozenset({"", "Model A", "Model B"})
 _MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: ")
-"""What the arena's page puts before a shown name; `</h3>` and white space may follow the name."""
+"""Markup of the arena's page before a displayed name. `</h3>` and white space may follow the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Battle:
-    """One verdict. row: line of a CSV or JSON lines file, or number of the item, from 1; places: of a and b; time: seconds or None.
+    """One verdict. row: line of a CSV or JSON lines file, or number of the item, from 1; places: of models a and b.
 
-    content: the whole row as text, for ids; extras: what the rules' further columns say.
+    time: seconds since 1970, or None; content: the row as text, for ids; extras: task, slice and features, from the columns that the rules
+    name.
     """
 
     row: int
@@ -47,16 +47,16 @@ class Battle:
 
     @property
     def task(self) -> str | None:
-        """What was asked, None where the rules name no column."""
+        """The task of the battle; None if its cell is empty or the rules name no column."""
         return self.extras.task
 
 
 def iter_battles(stream: io.BufferedReader, delimiter: str = ",", rules: RowRules = PLAIN) -> Iterator[Battle | Skipped | FormatError]:
-    """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it; delimiter: of a CSV.
+    """Read the battles of a file in file order, one at a time. stream: as `unpacked` returns it; delimiter: of a CSV file.
 
-    winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw. Of a raw log, what is no
-    verdict or names no two models is left out and said. rules: of single rows; a column of tasks in a Parquet file is read only if it is
-    one of its battles' columns. Raises `FormatError` naming row and field.
+    The winner must be model_a, model_b, tie, tie (bothbad) or both_bad; other values raise an error and never count as a tie. Rows of a raw
+    log that are not verdicts, or do not name two models, are yielded as `Skipped`. rules: how to treat single rows; only
+    a CSV file must have all columns that they name, other rows may lack them. Raises `FormatError` with row and field.
     """
     return made(_items(stream, delimiter, rules), lambda row, item: _chosen_battle(row, item, rules), rules)
 
@@ -104,7 +104,7 @@ def _battle(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
 
 
 def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
-    """A line of the raw log. Names that were hidden from the voter are in `states`; those shown must agree with them."""
+    """Convert a line of the raw log. `states` contains names that were hidden from the voter; displayed names must agree with them."""
     places = VOTES.get(item["type"])
     if places is None:
         return Skipped(row, "no verdict on two models")

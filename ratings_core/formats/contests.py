@@ -1,8 +1,8 @@
-"""Contests of many, as the Elo-MMR project stores them (Ebtekar and Liu 2021): a name, a time, and who came where.
+"""Contests with many participants in the format of the Elo-MMR project (Ebtekar and Liu 2021).
 
-One JSON object is a contest: `name`, `time_seconds` (of its end, since 1970; may be missing), `weight` (1 where missing), and
-`standings`, a list of [handle, first place, last place]: the range of places, from 0, that those share who tied. Other fields
-(`id`, `url`, `perf_ceiling`) are carried in the content alone. A file holds one contest, several one after another, or an array.
+A contest is a JSON object: `name`, `time_seconds` (end of the contest since 1970, optional), `weight` (default 1), and `standings`, a list
+of [handle, first place, last place]. Tied participants share this range of places, from 0. Other fields (`id`, `url`, `perf_ceiling`)
+are only part of the content. A file contains one contest, several consecutive contests, or an array of contests.
 """
 
 import io
@@ -24,7 +24,7 @@ MAX_PLACES: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """One contest. row: its number in the file, from 1; places: of the handles, from 0, equal ones tied; content: all of it, for ids."""
+    """One contest. row: its number in the file, from 1; places: of the handles, from 0; equal places tie; content: JSON text, for ids."""
 
     row: int
     title: str
@@ -36,16 +36,17 @@ class Contest:
 
 
 def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped]:
-    """The contests of a file in its order, one held at a time. stream: as `unpacked` returns it.
+    """Read the contests of a file in file order, one at a time. stream: as `unpacked` returns it.
 
-    Those of fewer than two are left out and said. Raises `FormatError` naming the contest's number and the field.
+    Yields a `Skipped` for a contest of fewer than two participants. Raises `FormatError` with the contest's number and the field.
     """
     return (_contest(row, item) for row, item in json_values(stream))
 
 
 def contests_profile(contests: Iterable[Contest]) -> Profile:
-    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest, and for other
-    records, such as a `Skipped`.
+    """A profile with one ballot per contest, of the contest's weight, which lists its participants.
+
+    Raises `InputError` if there is no contest, and for other records, such as a `Skipped`.
     """
     ids: dict[str, int] = {}
     start, agent, level, weight = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], []

@@ -1,4 +1,4 @@
-"""What readers of files raise, and what they leave out."""
+"""Errors of file readers, and rows that they skip."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,10 @@ from ratings_core.errors import InputError
 
 
 class FormatError(InputError):
-    """A file does not hold what its kind says.
+    """The content of a file breaks a rule of its kind.
 
-    row: line number from 1, as an editor counts, or number of the item in a JSON array or a Parquet file; column: header, field or
-    number, or None; file: its name, if the caller that opened it gave it.
+    row: line number from 1, as in an editor, or number of the item in a JSON array or a Parquet file; column: header, field or number, or
+    None; file: name of the file, or None if the caller did not give it.
     """
 
     def __init__(self, row: int, column: str | None, value: Any, rule: str, file: str | None = None) -> None:
@@ -22,13 +22,13 @@ class FormatError(InputError):
         return type(self), (self.row, self.column, self.value, self.rule, self.file)
 
     def within(self, file: str) -> "FormatError":
-        """The same error, naming the file."""
+        """The same error with the name of the file."""
         return FormatError(self.row, self.column, self.value, self.rule, file)
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A row that is whole but no outcome. row: as in `FormatError`; why: the same words for all rows left out for the same reason."""
+    """A valid row that is not an outcome. row: as in `FormatError`; why: the reason, in the same words for all rows of that reason."""
 
     row: int
     why: str

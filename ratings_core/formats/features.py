@@ -12,18 +12,18 @@ from ratings_core.records.names import FIRST_SIDE
 
 Form: TypeAlias = Literal["column", "difference", "relative", "first"]
 _FORMS: Final[Mapping[str, Form]] = {"~": "relative", ":": "difference"}
-"""Sign between two columns -> what is made of them. The relative sign comes first, so a column may hold a colon in that form."""
+"""Sign between two columns -> form of the feature. The relative sign is tried first, so columns of that form may contain a colon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One covariate, for the first side less for the second side.
+    """One covariate: its value for the first side minus that for the second side.
 
     Attributes:
         text: The feature as the caller wrote it.
-        form: ``column``: a column that holds the difference; ``difference``: column a less column b; ``relative``: (a - b) / (a + b), and 0
-            where both are 0 (style control of Li et al. 2024); ``first``: 1 in every game.
-        columns: The columns it is made of.
+        form: ``column``: a column with the difference; ``difference``: column a minus column b; ``relative``: (a - b) / (a + b), or 0 if
+            both are 0 (style control of Li et al. 2024); ``first``: 1 in every game.
+        columns: The columns that the value is computed from.
     """
 
     text: str
@@ -48,8 +48,10 @@ class Feature:
         return cls(text, form, columns)
 
     def of(self, cells: Mapping[str, Any], row: int) -> float:
-        """The value in a row. Raises `FormatError` for a cell that is no finite number, two cells whose difference or sum overflows, and
-        a negative cell of a relative difference.
+        """Value of the feature in a row.
+
+        Raises `FormatError` for a cell that is not a finite number, two cells whose difference or sum overflows, and a negative cell of a
+        relative difference.
         """
         if self.form == "first":
             return 1.0

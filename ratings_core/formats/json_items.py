@@ -1,6 +1,6 @@
-"""Values of a JSON file, one at a time: items of an array, JSON lines, or values one after another.
+"""Streaming reader for JSON files: items of an array, JSON lines, or consecutive values, one at a time.
 
-An array is parsed as it is read: what is held is one item and a piece of the file, at most `MAX_LINE_BYTES` characters for an item.
+An array is parsed while it is read. Memory holds one item, of at most `MAX_LINE_BYTES` characters, and a piece of the file.
 """
 
 import codecs
@@ -17,25 +17,25 @@ _DECODER: Final = json.JSONDecoder()
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _PIECE: Final = 1 << 16
 _TOKEN: Final = 16
-"""Longer than any word of JSON: an error further than this from the end of what was read is no cut-off word."""
+"""Longer than any literal of JSON. An error farther than this from the end of the text read so far is not caused by a cut literal."""
 _SHOWN: Final = 60
 
 
 def json_rows(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
-    """(row, value) of each item of a JSON array (numbered from 1) or of each line of JSON lines (its line; blank ones are passed over).
+    """Yield (row, value) for each item of a JSON array (row: number from 1) or each nonblank line of JSON lines (row: line number).
 
-    Raises `FormatError` naming the row.
+    Raises `FormatError` with the row.
     """
     return _array(_Text(stream)) if starts_array(stream) else _lines(stream)
 
 
 def json_values(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
-    """(number from 1, value) of each item of a JSON array, or of values one after another, each over as many lines as it likes."""
+    """Yield (number from 1, value) for each item of a JSON array, or for consecutive values. A value can span several lines."""
     return _array(_Text(stream)) if starts_array(stream) else _row_of_values(_Text(stream))
 
 
 def content(value: Any, row: int) -> str:
-    """`value` as one canonical text, for ids. Raises `FormatError`."""
+    """Canonical JSON text of `value`, for ids. Raises `FormatError`."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
     except RecursionError as error:
@@ -43,7 +43,7 @@ def content(value: Any, row: int) -> str:
 
 
 def starts_array(stream: io.BufferedReader) -> bool:
-    """Whether the first character is that of an array."""
+    """Whether the file starts with a JSON array."""
     return head(stream).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
 
 
@@ -77,7 +77,7 @@ def _row_of_values(text: "_Text") -> Iterator[tuple[int, Any]]:
 
 
 class _Text:
-    """A window on the file's text. number: of the value that is read next."""
+    """Window on the text of the file. number: number of the next value, from 1."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
@@ -87,7 +87,7 @@ class _Text:
         self.number = 1
 
     def next(self) -> str:
-        """The next character that is no white space, which stays to be read; empty at the end of the file."""
+        """The next character that is not white space; it remains unread. Empty at the end of the file."""
         while True:
             found = _SPACE.match(self._text, self._at)
             self._at = found.end() if found else self._at
@@ -110,7 +110,7 @@ class _Text:
             except (ValueError, RecursionError) as error:
                 raise self.error(f"must be JSON ({error})") from error
             else:
-                if end + len("e+") < len(self._text) or not self._more():  # 1 may be the beginning of 1.5e+7
+                if end + len("e+") < len(self._text) or not self._more():  # the text 1 can be the beginning of 1.5e+7
                     self._at = end
                     self.number += 1
                     return value
@@ -119,11 +119,11 @@ class _Text:
         return FormatError(self.number, None, self._text[self._at : self._at + _SHOWN], rule)
 
     def _is_broken(self, error: json.JSONDecodeError) -> bool:
-        """Whether more text could not make it valid."""
+        """Whether the value is invalid regardless of the text that follows."""
         return error.pos < len(self._text) - _TOKEN and not error.msg.startswith("Unterminated string")
 
     def _more(self) -> bool:
-        """Read as much again as is held, so that a long value costs twice its length, not its square."""
+        """Read at least as many characters as are unparsed, so that the cost of a long value is linear. Returns whether it read."""
         held = len(self._text) - self._at
         if self._ended or held > MAX_LINE_BYTES:
             return False

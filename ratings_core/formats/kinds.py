@@ -1,4 +1,4 @@
-"""Which kind of file a file is, by its name and its first lines."""
+"""Detection of the kind of a file from its name and its first lines."""
 
 import csv
 import re
@@ -10,7 +10,7 @@ from ratings_core.formats.battles import COLUMNS, VOTES
 
 
 class FileKind(StrEnum):
-    """What a file holds."""
+    """Kind of a file's content."""
 
     SCORES = "scores"
     MARGINS = "margins"
@@ -34,8 +34,10 @@ _VOTE: Final = re.compile("|".join(f'"{vote}"' for vote in VOTES))
 
 
 def guess(filename: str, head: str, delimiter: str = ",") -> FileKind:
-    """The kind of the file. filename: `.gz` or `.zst` at its end is passed over; head: the first lines of the unpacked file, 64 KiB
-    are enough; delimiter: of a table. Raises `InputError` where it cannot be told, with what to do.
+    """Guess the kind of a file.
+
+    filename: a final `.gz` or `.zst` is ignored; head: first lines of the decompressed file, up to 64 KiB; delimiter: of a table. Raises
+    `InputError`, with the next step, if the kind is unknown.
     """
     suffix = _suffix(filename)
     if suffix in _NOT_READ:

@@ -1,4 +1,4 @@
-"""Square matrices of margins: names in the header and in the first column."""
+"""Reader for square matrices of margins, with names in the header and in the first column."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,24 +16,23 @@ _TOLERANCE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class MarginTable:
-    """names: of agents; margins: float64 (n, n), exactly antisymmetric, by how much a beats b."""
+    """A matrix. names: of n agents; margins: float64 (n, n), exactly antisymmetric; entry (a, b) is by how much a beats b."""
 
     names: tuple[str, ...]
     margins: Floats
 
 
 def read_margins(source: Source, delimiter: str = ",") -> MarginTable:
-    """The matrix of a CSV, from its text or from a stream, a row at a time; its first cell is ignored, rows are in any order of the
-    header's names.
+    """Read a matrix from the text of a CSV file or from a stream. The first cell is ignored; rows may be in any order.
 
-    Entries may differ from minus their transpose by 1e-9 of the largest, as printed numbers do; half their difference is taken.
-    Raises `FormatError` naming row and column.
+    Printed numbers are rounded. The two entries of a pair may therefore add up to at most 1e-9 of the largest entry instead of 0; half
+    their difference is used. Raises `FormatError` with row and column.
     """
     rows = rows_of(source, delimiter)
     names = distinct(rows.header[1:], 1, "agent")
     position = {agent: i for i, agent in enumerate(names)}
     lines = [0] * len(names)
-    read: dict[int, Floats] = {}  # the matrix is made once every row is there: a header alone must not ask for its square
+    read: dict[int, Floats] = {}  # allocate the matrix only after all rows: a long header alone must not use n*n memory
     for line, row in rows:
         i = _row_of(row[0], line, position)
         if lines[i]:

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, a batch of pages at a time. Needs the extra `arrow`."""
+"""Reader for rows of Parquet files, in batches. Needs the extra `arrow`."""
 
 import datetime as dt
 import decimal
@@ -13,10 +13,10 @@ from ratings_core.formats.stream import MAX_LINE_BYTES
 
 MAGIC: Final = b"PAR1"
 _BATCH: Final = 256
-"""Rows held in memory at once; a row of an arena file holds a whole conversation."""
+"""Rows in memory at a time. The number is small because a row of an arena file contains a full conversation."""
 _BUFFER: Final = 1 << 16
 _TEXTS: Final = frozenset({"STRING", "JSON", "NONE"})
-"""Logical types of texts and bytes."""
+"""Logical types of columns that contain texts or bytes."""
 
 
 def parquet_columns(stream: BinaryIO) -> list[str]:
@@ -31,7 +31,7 @@ def parquet_types(stream: BinaryIO) -> list[tuple[str, Any]]:
 
 
 def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the rows of a Parquet file, with values as JSON has them.
+    """Read the rows of a Parquet file, with values converted to JSON types.
 
     Args:
         stream: The file; seekable, because Parquet stores the positions of its columns at the end.
@@ -50,10 +50,10 @@ def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[in
 
 
 def python_rows(stream: BinaryIO, needed: Collection[str], columns: Sequence[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the rows of a Parquet file, with values as Python holds them.
+    """Read the rows of a Parquet file, with values as Python objects.
 
-    Pages are read one batch at a time, not whole row groups. A page can say a long text once for many rows, so texts stay as pages have
-    them until it is known how long they are for each row.
+    The reader loads one batch of rows at a time instead of complete row groups. A page can store a long text once for many rows. Texts
+    therefore stay dictionary-encoded until the size of each row is known.
 
     Args:
         stream: The file; seekable, because Parquet stores the positions of its columns at the end.
@@ -74,7 +74,7 @@ def python_rows(stream: BinaryIO, needed: Collection[str], columns: Sequence[str
 
 
 def _opened(stream: BinaryIO, coded: Sequence[str] = ()) -> Any:
-    """The file. coded: paths of columns that are read as dictionaries of their texts."""
+    """Open the file. coded: paths of columns to read as dictionary-encoded texts."""
     if not stream.seekable():
         raise InputError("file", "Parquet, compressed again or from a pipe", "must be a plain file: Parquet stores its index at the end")
     parquet = extras.load("pyarrow.parquet", "arrow", "reading Parquet")
@@ -97,13 +97,13 @@ def _rows(file: Any, columns: Sequence[str] | None, schema: Any) -> Iterator[tup
 
 
 def _batches(file: Any, columns: Sequence[str] | None) -> Iterator[Any]:
-    """Batches of one row group each: a list of texts cannot have two dictionaries."""
+    """Batches that never span two row groups, because a list of texts cannot have two dictionaries."""
     for group in range(file.num_row_groups):
         yield from file.iter_batches(_BATCH, row_groups=[group], columns=columns, use_threads=False)
 
 
 def _parts(batch: Any, first: int) -> Iterator[Any]:
-    """A batch in parts of at most `MAX_LINE_BYTES`. first: number of its first row. Raises `FormatError` for a row that has more."""
+    """Split a batch into parts of at most `MAX_LINE_BYTES`. first: number of its first row. Raises `FormatError` for a larger row."""
     with _refused():
         size = sum(map(_bytes_of, batch.columns))
     if size <= MAX_LINE_BYTES:
@@ -117,10 +117,10 @@ def _parts(batch: Any, first: int) -> Iterator[Any]:
 
 
 def _bytes_of(column: Any) -> int:
-    """Bytes of an Arrow array, of a dictionary with its texts repeated for each row."""
+    """Size of an Arrow array in bytes. For a dictionary, the texts are counted once for each row."""
     arrow, compute = extras.load("pyarrow", "arrow", "reading Parquet"), extras.load("pyarrow.compute", "arrow", "reading Parquet")
     if arrow.types.is_dictionary(column.type):
-        lengths = compute.binary_length(column.dictionary).take(column.indices)  # checks places, which Arrow takes as the file has them
+        lengths = compute.binary_length(column.dictionary).take(column.indices)  # `take` checks the indices, which Arrow reads unchecked
         return compute.sum(lengths).as_py() or 0
     if arrow.types.is_struct(column.type):
         return sum(map(_bytes_of, column.flatten()))
@@ -131,12 +131,12 @@ def _bytes_of(column: Any) -> int:
 
 
 def _written_out(batch: Any, schema: Any) -> Any:
-    """A batch without dictionaries, which Python reads faster. schema: of the file, with the types that its columns have then."""
+    """Decode the dictionaries of a batch, because Python converts plain columns faster. schema: of the file, with the plain types."""
     arrow = extras.load("pyarrow", "arrow", "reading Parquet")
     types = dict(zip(schema.names, schema.types, strict=True))
     try:
         return batch.cast(arrow.schema([(name, types[name]) for name in batch.schema.names]))
-    except arrow.ArrowException:  # a kind of lists or texts that no cast is made for
+    except arrow.ArrowException:  # Arrow has no cast for some types of lists and texts
         return batch
 
 
@@ -151,7 +151,7 @@ def _refused() -> Iterator[None]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert `value` to what JSON can hold."""
+    """Convert `value` to JSON types."""
     if isinstance(value, dict):
         return {str(name): _plain(field) for name, field in value.items()}
     if isinstance(value, list | tuple):

@@ -23,9 +23,9 @@ _CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ChessGame:
-    """One game. number: in the file, from 1; line: where it begins; places: of White and Black; content: its whole text, for ids.
+    """One game. number: its number in the file, from 1; line: its first line; places: of White and Black; content: its full text, for ids.
 
-    time: seconds since 1970 by UTCDate and UTCTime, or midnight UTC of Date; None where the day is not known.
+    time: seconds since 1970 by UTCDate and UTCTime, or midnight UTC of UTCDate or Date if there is no clock time; None for an unknown day.
     """
 
     number: int
@@ -62,7 +62,7 @@ def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterat
 
 
 class _Handle:
-    """The file as its parser reads it, line by line. begun: line where the game begins that is being read."""
+    """File object for the PGN parser, which reads it line by line. begun: first line of the current game."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._lines = text_lines(stream)
@@ -79,7 +79,7 @@ class _Handle:
         return line + "\n"
 
     def taken(self) -> str:
-        """The text of the game that was read, without empty lines around it."""
+        """Return the text of the current game, without empty lines around it, and start the next game."""
         text = "\n".join(self._kept).strip("\n")
         self._kept, self._size = [], 0
         return text
@@ -94,7 +94,7 @@ class _Handle:
 
 
 class _Tags:
-    """The tags of one game, and errors that name it."""
+    """The tags of a game, and errors with its number and line."""
 
     def __init__(self, headers: Mapping[str, str], number: int, line: int) -> None:
         self._headers, self.number, self.line = headers, number, line
@@ -105,7 +105,7 @@ class _Tags:
         return _ESCAPED.sub(r"\1", self._headers[tag])
 
     def get(self, tag: str) -> str:
-        """What the tag says, empty where it is missing or (partly) unknown."""
+        """Value of the tag, or an empty text if the tag is missing or contains `?` (unknown)."""
         text = self._headers.get(tag, "")
         return "" if "?" in text else text
 

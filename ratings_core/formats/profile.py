@@ -1,4 +1,4 @@
-"""Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not), read and written."""
+"""Reader and writer of PrefLib's ballot files: soc, soi, toc and toi (orders, strict or with ties, complete or incomplete)."""
 
 import re
 from array import array
@@ -25,13 +25,12 @@ _MOST: Final = 2.0**53
 
 
 def read_profile(source: Source) -> Profile:
-    """The votes in a text or a stream, of which one line is held; names as it spells them. What its header states (numbers, data type)
-    must hold where it is there.
+    """Read the votes of a text or a stream, line by line. Names are kept unchanged.
 
-    A line of count 0 is an order that no voter gave. It is checked like every line, and it counts in NUMBER UNIQUE ORDERS. It is not
-    a vote: the profile does not hold it, so it changes no result.
+    If the header states numbers or a data type, the content must agree with them. A line of count 0 is an order without voters. It is
+    checked like every line and counts in NUMBER UNIQUE ORDERS, but the profile does not contain it.
 
-    Raises `FormatError` naming the line, `InputError` for a file without alternatives or without a ballot of count 1 or more.
+    Raises `FormatError` with the line, `InputError` for a file without alternatives or without a ballot of count 1 or more.
     """
     numbers: dict[int, int] = {}
     names: dict[str, None] = {}
@@ -57,7 +56,7 @@ def read_profile(source: Source) -> Profile:
 
 
 class _Votes:
-    """Votes as they are read: 8 bytes for each alternative that one lists, and 16 for each vote."""
+    """Buffer for votes during reading: 8 bytes for each listed alternative and 16 bytes for each vote."""
 
     def __init__(self) -> None:
         self.agent, self.level = array("i"), array("i")
@@ -71,7 +70,7 @@ class _Votes:
         self.weight.append(ballot.weight)
 
     def profile(self, names: tuple[str, ...]) -> Profile:
-        """All of them."""
+        """The profile of all votes in the buffer."""
         agent, level = (np.frombuffer(column, np.int32) for column in (self.agent, self.level))
         return Profile(names, np.frombuffer(self.start, np.int64), agent, level, np.frombuffer(self.weight, np.float64))
 
@@ -83,10 +82,10 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def write_profile(profile: Profile, title: str = "") -> str:
-    """`profile` as a PrefLib file of the narrowest data type that holds it; equal ballots are counted together, most voters first.
+    """Write `profile` as a PrefLib file of its narrowest data type. Equal ballots are combined, most voters first.
 
-    Weights must be whole numbers from 1, as PrefLib counts voters; names and title one line each, without white space at an end.
-    Raises `InputError`. Reading it gives the same alternatives in the same order, and the same counts of the same orders.
+    Weights must be whole numbers from 1, because PrefLib counts voters. Names and title must each be one line without white space at an
+    end. Raises `InputError`. Reading the file gives the same alternatives in the same order, and the same counts of the same orders.
     """
     counted: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for ballot in checks.instance("profile", profile, Profile).ballots:
@@ -110,7 +109,7 @@ def write_profile(profile: Profile, title: str = "") -> str:
 
 
 def data_type(profile: Profile) -> str:
-    """The narrowest of PrefLib's types: strict (s) or with ties (t), orders that are complete (c) or incomplete (i)."""
+    """The narrowest PrefLib type of a profile: strict (so) or with ties (to), then complete (c) or incomplete (i)."""
     tied = any(len(level) > 1 for ballot in profile.ballots for level in ballot.levels)
     return ("to" if tied else "so") + ("c" if profile.complete else "i")
 

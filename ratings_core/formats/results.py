@@ -1,4 +1,4 @@
-"""Tables of games between two sides with a score each, such as football results."""
+"""Tables of games between two sides with one score for each side, such as football results."""
 
 import io
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from ratings_core.formats.times import seconds
 Unplayed: TypeAlias = Literal["skip", "refuse"]
 NOT_PLAYED: Final = frozenset({"", "NA", "N/A", "NaN", "nan", "null"})
 NO_RESULT: Final = "no result (unplayed)"
-"""Why a game without a result is left out."""
+"""Reason for skipping a game without a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultColumns:
-    """Which columns hold what. time: a date (YYYY-MM-DD, midnight UTC), an ISO date and time, or seconds since 1970; None: no time."""
+    """Names of the columns. time: column of a date (YYYY-MM-DD, midnight UTC), an ISO date and time, or seconds since 1970; or None."""
 
     first: str = "home_team"
     second: str = "away_team"
@@ -31,9 +31,9 @@ class ResultColumns:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One game. line: of the file, from 1; cells: the whole row; time: seconds since 1970, None without a time column.
+    """One game. line: its line in the file, from 1; cells: all cells of the row; time: seconds since 1970, None without a time column.
 
-    extras: what the rules' further columns say.
+    extras: task, slice and features, from the columns that the rules name.
     """
 
     line: int
@@ -47,12 +47,12 @@ class Result:
 
     @property
     def task(self) -> str | None:
-        """The task of the game, None where the rules name no column."""
+        """The task of the game; None if its cell is empty or the rules name no column."""
         return self.extras.task
 
     @property
     def places(self) -> tuple[int, int]:
-        """Places of the two sides, the higher score first."""
+        """Places of the two sides: 1 for the higher score, 2 for the lower, 1 for both if equal."""
         return 1 + (self.first_score < self.second_score), 1 + (self.second_score < self.first_score)
 
 
@@ -63,10 +63,10 @@ def iter_results(
     delimiter: str = ",",
     rules: RowRules = PLAIN,
 ) -> Iterator[Result | Skipped | FormatError]:
-    """The games of a CSV in its order, one held at a time. stream: as `unpacked` returns it; unplayed: what to do with rows in which
-    a score is one of `NOT_PLAYED`.
+    """Read the games of a CSV file in file order, one at a time.
 
-    rules: of single rows; columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` (row, column), and
+    stream: as `unpacked` returns it; columns: None uses the default names, with `date` only if the file has this column; unplayed: whether
+    to skip or refuse rows in which a score is one of `NOT_PLAYED`; rules: how to treat single rows. Raises `FormatError` (row, column), and
     `InputError` for another word of `unplayed`.
     """
     checked_unplayed(unplayed)
@@ -87,12 +87,12 @@ def iter_results(
 
 
 def checked_unplayed(unplayed: Unplayed) -> None:
-    """Raises `InputError` for another word."""
+    """Raises `InputError` unless `unplayed` is a word of `Unplayed`."""
     checks.choice("unplayed", unplayed, get_args(Unplayed))
 
 
 class _Reader:
-    """Takes rows apart by the places of their columns."""
+    """Converts rows to results, with the column positions looked up once."""
 
     def __init__(self, rows: Rows, columns: ResultColumns) -> None:
         self._columns, self._header = columns, rows.header

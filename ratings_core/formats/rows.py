@@ -1,4 +1,4 @@
-"""How readers of tables and battles treat single rows: bad rows, white space, a choice of rows, and columns of tasks, slices, features."""
+"""Rules for single rows of tables and battles: invalid rows, white space, filters, and columns of tasks, slices and features."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ratings_core.formats.features import Feature
 from ratings_core.formats.table import name
 
 NOT_CHOSEN: Final = "not chosen by --where"
-"""Why a row is left out that lacks a wanted value."""
+"""Reason for skipping a row that does not match `where`."""
 
 RowT = TypeVar("RowT")
 MadeT = TypeVar("MadeT")
@@ -19,9 +19,9 @@ MadeT = TypeVar("MadeT")
 class RowRules:
     """How rows are read.
 
-    keep_bad: Yield the `FormatError` of a bad row and go on, in place of raising it.
-    trim: Take white space off both ends of every cell.
-    where: (column, value) pairs that a row must have; other rows are left out.
+    keep_bad: Yield the `FormatError` of an invalid row and continue, instead of raising it.
+    trim: Remove white space at both ends of every cell.
+    where: (column, value) pairs that a row must have; other rows are skipped.
     task: Column that names the task of a game; None for no tasks.
     slice_by: Column that names the slice of a game; None for no slices.
     features: Covariates of each game.
@@ -35,11 +35,11 @@ class RowRules:
     features: tuple[Feature, ...] = ()
 
     def trimmed(self, cells: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The cells of a row without white space around them, where asked for."""
+        """The cells of a row, without white space around them if `trim` is set."""
         return {key: value.strip() if isinstance(value, str) else value for key, value in cells.items()} if self.trim else cells
 
     def check_columns(self, header: Iterable[str]) -> None:
-        """Raise `FormatError` where a table lacks a column that the rules name."""
+        """Raise `FormatError` if a table lacks a column that the rules name."""
         known = list(header)
         needed = [*(column for column, _ in self.where), *(column for column in (self.task, self.slice_by) if column is not None)]
         for column in [*needed, *(column for feature in self.features for column in feature.columns)]:
@@ -47,7 +47,7 @@ class RowRules:
                 raise FormatError(1, column, known, "must be a column of the header")
 
     def chosen(self, cells: Mapping[str, Any]) -> bool:
-        """Whether a row has all wanted values."""
+        """Whether a row has all values of `where`."""
         return all(cell_text(cells.get(column)) == value for column, value in self.where)
 
     def task_of(self, cells: Mapping[str, Any], row: int) -> str | None:
@@ -62,17 +62,17 @@ class RowRules:
 
 
 PLAIN: Final = RowRules()
-"""Bad rows are raised, all rows are read as they are."""
+"""Rules without options: invalid rows raise an error, and all rows are read unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a row says beside the game itself.
+    """Values of a row in addition to the game.
 
     Attributes:
-        task: What was played or asked.
-        slice: Value of the column of slices; empty where the row has no value, and without such a column.
-        features: One number for each feature asked for.
+        task: Task of the game, or None.
+        slice: Value of the slice column; empty if the row has no value or there is no such column.
+        features: One number for each feature of the rules.
     """
 
     task: str | None = None
@@ -86,7 +86,7 @@ NO_EXTRAS: Final = Extras()
 def made(
     rows: Iterator[tuple[int, RowT | FormatError]], make: Callable[[int, RowT], MadeT | Skipped], rules: RowRules
 ) -> Iterator[MadeT | Skipped | FormatError]:
-    """What `make` makes of each row; errors of rows are raised, or yielded where `rules` keep them. Rows that are errors already, too."""
+    """Yield `make(number, row)` for each row. An error of a row, or a row that is an error, is yielded if `rules.keep_bad`, else raised."""
     for number, row in rows:
         try:
             if isinstance(row, FormatError):
@@ -99,7 +99,7 @@ def made(
 
 
 def cell_text(value: Any) -> str:
-    """A cell as `where` and `slice_by` compare it."""
+    """Text of a cell for comparison by `where` and `slice_by`: empty for None, `true` or `false` for bools."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Tables of scores: a column that names the task, then one column per agent; an empty cell was not measured."""
+"""Tables of scores: the first column names the task, and each other column is an agent. An empty cell means not measured."""
 
 import io
 from array import array
@@ -15,12 +15,12 @@ from ratings_core.records.outcomes import MAX_SCORE
 from ratings_core.solution import Floats
 
 _AGENT_WORDS: Final = frozenset({"agent", "agents", "model", "models", "player", "players", "team", "teams"})
-"""First header cells that say that the rows are agents: rating such a table would rate its tasks."""
+"""First header cells of a transposed table, whose rows are agents. Rating it would rate the tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """agents, tasks: names in the file's order; scores: float64 (agents, tasks), NaN where not measured; lines: each task's line."""
+    """A table. agents, tasks: names in file order; scores: float64 (agents, tasks), NaN if not measured; lines: line of each task."""
 
     agents: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -30,7 +30,7 @@ class ScoreFile:
 
 @dataclass(frozen=True, slots=True)
 class TaskScores:
-    """One row: a task and the scores of those who were measured on it, by name; none where nobody was. line: of the file, from 1."""
+    """One row: a task and the scores of the agents measured on it, by name; possibly empty. line: its line in the file, from 1."""
 
     line: int
     task: str
@@ -38,9 +38,9 @@ class TaskScores:
 
 
 def iter_scores(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[TaskScores]:
-    """The rows of a table in its order, one held at a time beside the names of tasks. stream: as `unpacked` returns it.
+    """Read the rows of a table in file order. Memory holds one row and the names of all tasks so far. stream: as `unpacked` returns it.
 
-    A task has one row. Raises `FormatError` naming row and column.
+    Each task has one row. Raises `FormatError` with row and column.
     """
     rows = read_rows(csv_lines(stream), delimiter)
     agents = _agents(rows)
@@ -49,9 +49,9 @@ def iter_scores(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[Tas
 
 
 def read_scores(source: Source, delimiter: str = ",") -> ScoreFile:
-    """The table of a CSV, from its text or from a stream, a row at a time. A task has one row.
+    """Read a table from the text of a CSV file or from a stream. Each task has one row.
 
-    Raises `FormatError` naming row and column, also for a table without tasks.
+    Raises `FormatError` with row and column, including for a table without tasks.
     """
     rows = rows_of(source, delimiter)
     agents = _agents(rows)

@@ -1,6 +1,6 @@
 """Files as streams: decompressed bytes (gzip, Zstandard) and lines of text.
 
-Readers take a binary stream and hold one row of it (a line of at most `MAX_LINE_BYTES`), so files larger than memory can be read.
+Readers take a binary stream and keep one row of it in memory (a line of at most `MAX_LINE_BYTES`), so files larger than memory can be read.
 Compressed files need the extra `arrow`.
 """
 
@@ -13,9 +13,9 @@ from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 
 MAX_LINE_BYTES: Final = 1 << 26
-"""Longest line of text that is read: the memory a broken file may take."""
+"""Longest accepted line of text. It limits the memory that an invalid file can use."""
 HEAD_BYTES: Final = 1 << 16
-"""Bytes at the beginning that `head` shows."""
+"""Largest number of bytes that `head` returns."""
 _PACKED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _NAMES: Final = {"gzip": "gzip", "zstd": "Zstandard"}
 _NOT_READ: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
@@ -24,7 +24,7 @@ _SHOWN: Final = 40
 
 
 def byte_stream(source: object) -> io.BufferedReader:
-    """`source` where bytes can be read from it. Raises `InputError`, also for a path and a file that was opened as text."""
+    """Return `source` if it is a stream of bytes. Raises `InputError` otherwise, including for a path and a file opened as text."""
     if isinstance(source, io.TextIOBase) or not callable(getattr(source, "readline", None)):
         raise InputError("source", source, "must be a stream of bytes (open the file with 'rb')")
     return cast("io.BufferedReader", source)
@@ -57,23 +57,24 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
 
 
 def head(stream: io.BufferedReader) -> bytes:
-    """The file's first bytes, up to 64 KiB, which stay to be read. stream: as `unpacked` returned it, else `InputError`."""
+    """The first bytes of the file, up to 64 KiB. They remain unread. stream: as `unpacked` returns it. Raises `InputError`."""
     if not callable(getattr(stream, "peek", None)):
         raise InputError("stream", stream, "must be a stream of bytes as unpacked returns it")
     return stream.peek()
 
 
 def text_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """(number from 1, text) of each line, ended by LF or CR LF; `str.splitlines` would also cut at characters that JSON allows in texts.
+    """Yield (number from 1, text) for each line that ends with LF or CR LF.
 
-    A byte order mark at the beginning is taken off. Raises `FormatError` for a line that is no UTF-8 or too long.
+    `str.splitlines` is not used because it also splits at characters that JSON allows in texts. A byte order mark at the beginning is
+    removed. Raises `FormatError` for a line that is not UTF-8 or too long.
     """
     for number, line in enumerate(_raw_lines(stream), 1):
         yield number, _decoded(line, number).removesuffix("\n").removesuffix("\r")
 
 
 def csv_lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines with their ends, as `csv.reader` takes them: a CR alone ends one, too. Errors as in `text_lines`."""
+    """Yield lines with their line ends, as `csv.reader` needs them. A single CR ends a line, too. Errors as in `text_lines`."""
     for number, line in enumerate(_raw_lines(stream), 1):
         text = _decoded(line, number)
         if "\r" in text[:-2]:
@@ -83,7 +84,7 @@ def csv_lines(stream: BinaryIO) -> Iterator[str]:
 
 
 class _Filled(io.RawIOBase):
-    """Reads until a buffer is full or the end comes, so that a peek shows as much as fits, from pipes and packed files as well."""
+    """Stream that fills each buffer completely, except at the end. A peek is then complete for pipes and compressed files, too."""
 
     def __init__(self, source: BinaryIO) -> None:
         super().__init__()

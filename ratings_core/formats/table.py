@@ -1,4 +1,4 @@
-"""CSV tables as every reader takes them: a header, rows of its width, numbers that are numbers."""
+"""CSV tables, the common base of the readers: a header, rows with as many cells as the header, and checked cells."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ Source: TypeAlias = str | io.BufferedReader
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A CSV file whose header was read. Iterating gives (line, cells) of each row, once, and raises `FormatError` where one is broken."""
+    """A CSV file after its header. It can be iterated once; yields (line, cells) per row and raises `FormatError` for invalid rows."""
 
     header: list[str]
     rest: Iterator[tuple[int, list[str]]]
@@ -33,7 +33,7 @@ class Rows:
             yield line, row
 
     def each(self) -> Iterator[tuple[int, list[str] | FormatError]]:
-        """(line, cells) of each row, once; a row of another width than the header is its error, in place of cells."""
+        """Yield (line, cells) for each row, once. For a row with another number of cells than the header, yield the error instead."""
         for line, row in self.rest:
             if len(row) == len(self.header):
                 yield line, row
@@ -41,14 +41,14 @@ class Rows:
                 yield line, FormatError(line, None, len(row), f"must have {len(self.header)} cells, as the header has")
 
     def column(self, name: str) -> int:
-        """Index of the column. Raises `FormatError` naming the columns there are."""
+        """Index of the column. Raises `FormatError` with the existing columns."""
         if name not in self.header:
             raise FormatError(1, name, self.header, "must be a column of the header")
         return self.header.index(name)
 
 
 def read_rows(lines: Iterable[str], delimiter: str = ",") -> Rows:
-    """The table in `lines` (blank ones are passed over), read as far as its header. delimiter: one character. Raises `FormatError`."""
+    """Open the table in `lines` and read its header; blank lines are ignored. delimiter: one character. Raises `FormatError`."""
     rest = _cells(lines, checked_delimiter(delimiter))
     header = next(rest, None)
     if header is None:
@@ -58,14 +58,14 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Rows:
 
 
 def rows_of(source: Source, delimiter: str = ",") -> Rows:
-    """As `read_rows`, of a text, whose byte order mark is taken off, or of a stream, of which one line is held. Raises `FormatError`."""
+    """`read_rows` for a text, without its byte order mark, or for a stream, which is read line by line. Raises `FormatError`."""
     if isinstance(source, str):
         return read_rows(io.StringIO(source.removeprefix("\ufeff"), newline=""), delimiter)
     return read_rows(csv_lines(source), delimiter)
 
 
 def checked_delimiter(delimiter: str) -> str:
-    """`delimiter` where it can part cells. Raises `InputError`."""
+    """Return `delimiter` if it is a valid delimiter. Raises `InputError`."""
     if len(checks.instance("delimiter", delimiter, str)) != 1 or delimiter in '\r\n"':
         raise InputError("delimiter", delimiter, "must be one character, such as , or ; or a tab")
     return delimiter
@@ -83,7 +83,7 @@ def number(cell: str, row: int, column: str) -> float:
 
 
 def name(cell: str, row: int, column: str) -> str:
-    """The agent or task named by a cell. Raises `FormatError` with the rule of names it breaks."""
+    """The name of an agent or a task in a cell. Raises `FormatError` with the violated rule of names."""
     try:
         return check_name(cell)
     except InputError as error:
@@ -91,7 +91,7 @@ def name(cell: str, row: int, column: str) -> str:
 
 
 def distinct(names: Sequence[str], row: int, what: str) -> tuple[str, ...]:
-    """Names of a header, each checked and each once. Raises `FormatError`."""
+    """Check the names of a header, which must be distinct. Raises `FormatError`."""
     seen: set[str] = set()
     for text in names:
         if name(text, row, text) in seen:
@@ -101,7 +101,7 @@ def distinct(names: Sequence[str], row: int, what: str) -> tuple[str, ...]:
 
 
 def _cells(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL))  # the module's 128 KiB would refuse conversations; it is only ever raised
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL))  # the module's default, 128 KiB, is too small for conversations
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         for row in reader:

@@ -1,4 +1,4 @@
-"""Times as files write them, as seconds since 1970."""
+"""Conversion of the times in files to seconds since 1970."""
 
 import re
 from datetime import UTC, date, datetime
@@ -13,9 +13,9 @@ _MIDNIGHT_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def seconds(cell: str, row: int, column: str) -> float:
-    """Seconds since 1970 of a date, an ISO date and time (UTC where it names no zone), or a number. Raises `FormatError`.
+    """Convert a date, an ISO date and time (UTC if it has no zone), or a number to seconds since 1970. Raises `FormatError`.
 
-    Eight digits are a date, other digits a number: a number of milliseconds is not taken apart as a date.
+    Exactly eight digits are a date such as 20260301. Other digits are a number of seconds, so that a long number is not read as a date.
     """
     if _NUMBER.fullmatch(cell) and len(cell) != _COMPACT_DATE:
         return number(cell, row, column)
@@ -32,5 +32,5 @@ def seconds(cell: str, row: int, column: str) -> float:
 
 
 def midnight(day: date) -> float:
-    """Seconds since 1970 at the day's beginning, UTC."""
+    """Seconds since 1970 at 00:00 UTC of the day."""
     return float((day - _MIDNIGHT_1970.date()).days * 86_400)

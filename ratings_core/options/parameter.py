@@ -1,4 +1,4 @@
-"""One parameter of a method: its type, default and bounds, and how a value that is given becomes one that the method takes."""
+"""A parameter of a method: its type, default and bounds, and the conversion and check of a given value."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ Value: TypeAlias = float | int | str | bool
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. default: its type is the parameter's; low, high: bounds of numbers; choices: of words; free: any text."""
+    """One parameter. The type of `default` is the type of the parameter.
+
+    low, high: bounds of a number; choices: accepted words; free: whether any text is accepted.
+    """
 
     name: str
     default: Value
@@ -23,11 +26,11 @@ class Parameter:
     free: bool = False
 
     def accept(self, value: Value) -> Value:
-        """`value`, a number or bool also when written as text. Raises `InputError` for what the parameter cannot be."""
+        """Check `value`, after converting a text to a number or bool if the parameter has this type. Raises `InputError`."""
         return self.check(self._read(value) if isinstance(value, str) and not isinstance(self.default, str) else value)
 
     def check(self, value: object) -> Value:
-        """`value` as the parameter's type. Raises `InputError` for another type and for what its bounds or choices exclude."""
+        """`value` as the parameter's type. Raises `InputError` for another type, and for values outside the bounds or choices."""
         if isinstance(self.default, bool):
             return self._switch(value)
         if isinstance(self.default, str):
@@ -63,10 +66,10 @@ class Parameter:
 
 
 def _double(value: object) -> float:
-    """`value` as a double; NaN for what is no number or lies beyond doubles."""
+    """`value` as a float; NaN if it is not a number or does not fit."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
         return float(value)
-    except (OverflowError, TypeError):  # TypeError: NumPy registers spans of time as integers
+    except (OverflowError, TypeError):  # TypeError: NumPy registers time differences as integers
         return math.nan

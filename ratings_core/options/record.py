@@ -1,4 +1,4 @@
-"""Records of options: fields that say their default, bounds and meaning, and are checked when a record is made."""
+"""Records of options: each field has a default, bounds and a meaning, and is checked when a record is created."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -14,14 +14,14 @@ _KEY: Final = "parameter"
 def option(
     default: Value, meaning: str, low: float = -math.inf, high: float = math.inf, *, choices: tuple[str, ...] = (), free: bool = False
 ) -> Any:
-    """A field of a record of options.
+    """Define a field of a record of options.
 
     Args:
-        default: Its type is the field's: bool, int, float or str.
-        meaning: What it does, with its unit, as a fragment of a sentence.
-        low: Least number.
+        default: Default value. Its type is the type of the field: bool, int, float or str.
+        meaning: Effect of the option, with its unit, as a sentence fragment.
+        low: Smallest number.
         high: Largest number.
-        choices: Words that are accepted.
+        choices: Accepted words.
         free: Whether any text is accepted.
 
     """
@@ -62,9 +62,9 @@ def parameters_of(
 
     Args:
         record: Class of the record.
-        defaults: Defaults that differ from the record's, by name.
-        choices: Fewer words than the record accepts, by name.
-        leave_out: Names of fields that are not wanted.
+        defaults: New defaults, by field name.
+        choices: Accepted words, a subset of those of the record, by field name.
+        leave_out: Names of fields to omit.
 
     Raises:
         InputError: A name is not a field of the record, or a default or a word is not accepted.

@@ -1,6 +1,6 @@
-"""Beliefs about agents' strengths: normal ones, whose deviation may grow while an agent is away. Evaluated when read, agent by agent.
+"""Normal beliefs about agents' strengths. Deviations can grow while an agent does not play; they are computed on read.
 
-Plain Python on numbers: a reader of a board evaluates a few rows and needs no kernels for it.
+The code is plain Python on single numbers, because a reader of a board evaluates only a few rows.
 """
 
 import math
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 LEVEL: Final = 0.95
-"""Share of true strengths that an `interval` is meant to hold."""
+"""Nominal coverage of an `interval`."""
 _WIDTHS: Final = 1.96
-"""Deviations on both sides of the mean that hold so much of a normal distribution."""
+"""Half the width of an interval of coverage `LEVEL`, in deviations of a normal distribution."""
 _FARTHEST: Final = 4.0
-"""Logits from the start beyond which `Stretch` grows no more: the simulations that it was found by had hardly an agent farther."""
+"""Largest distance from the start, in logits, in `Stretch`. Its simulations had very few agents at larger distances."""
 _WIDEST: Final = 1.5
-"""Logits beyond which a newcomer's deviation counts no more: the simulations had none that was wider."""
+"""Largest deviation of a new agent, in logits, in `Stretch`. Its simulations had no larger deviation."""
 
 
 class Belief(NamedTuple):
-    """What an agent's last outcome left of a belief.
+    """A belief directly after the agent's last outcome.
 
-    deviation: its standard deviation then, in the ratings' unit; wander: standard deviation of what strength moves by in each period
-    away, in the same unit, 0 where nothing grows; since: number of the period after that of the last outcome, the first that can count
-    as away.
+    deviation: standard deviation, in the unit of the ratings; wander: standard deviation of the change in strength per period of
+    inactivity, in the same unit, 0 if deviations do not grow; since: number of the period after the last outcome's period, the first period
+    that can count as inactive.
     """
 
     deviation: float
@@ -31,12 +31,12 @@ class Belief(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """True errors over a method's deviations: intervals are as wide as the deviations say, times this factor.
+    """Correction factor for the width of intervals: the ratio of true errors to a method's deviations.
 
-    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n). r is the deviation that the last outcome left over a newcomer's,
-    1 at most: 1 - r**2 is the share of the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean
-    is from a newcomer's, 4 at most; n a newcomer's deviation in logits, 1.5 at most. The four numbers of a method were found by simulation
-    (docs/concepts/intervals.md).
+    The factor is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n). r is the deviation after the last outcome divided by
+    that of a new agent, at most 1; 1 - r**2 is the share of the variance removed by games, so a new agent has the factor 1. x is the
+    distance of the mean from that of a new agent in logits, at most 4. n is the deviation of a new agent in logits, at most 1.5. The four
+    coefficients of a method come from simulations (docs/concepts/intervals.md).
     """
 
     base: float = 0.0
@@ -45,7 +45,7 @@ class Stretch(NamedTuple):
     spread: float = 0.0
 
     def at(self, x: float, r: float, n: float) -> float:
-        """The factor for one agent."""
+        """The factor for one agent, from x, r and n as defined above."""
         x, r, n = min(abs(x), _FARTHEST), min(r, 1.0), min(n, _WIDEST)
         return 1.0 + (1.0 - r * r) * (self.base + self.distance * x * x + self.doubt * r + self.spread * n)
 
@@ -55,12 +55,12 @@ NO_STRETCH: Final = Stretch()
 
 @dataclass(frozen=True, slots=True)
 class BeliefModel:
-    """What all beliefs of a method have in common.
+    """Settings shared by all beliefs of a method.
 
-    newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it while its agent is away; below: how many
-    deviations, as the last outcome left them, the value that ranks lies below the mean; period_seconds: length of the periods, counted
-    from 1970, at whose end the deviations of those who were away have grown; None where they do not grow; start: mean before any
-    outcome; logit: points by which log odds differ by 1; stretch: factor of the widths of intervals.
+    newcomer: deviation of a new agent, in the unit of the ratings, and the upper limit of growth during inactivity; below: number of
+    deviations (after the last outcome) by which the ranking value is below the mean; period_seconds: length of a period in seconds, counted
+    from 1970; the deviations of inactive agents grow at its end; None if they do not grow; start: mean of a new agent; logit: rating
+    points per unit of log odds; stretch: correction factor for the width of intervals.
     """
 
     newcomer: float
@@ -71,9 +71,9 @@ class BeliefModel:
     stretch: Stretch = NO_STRETCH
 
     def deviation(self, belief: Belief, time: float | None) -> float:
-        """Of a belief as of `time`, seconds since 1970: variance has grown by wander**2 for every whole period away.
+        """Deviation of a belief at `time`, in seconds since 1970. The variance grows by wander**2 for every full period of inactivity.
 
-        As the last outcome left it for None, and for any time before the period after that outcome's has ended.
+        The deviation after the last outcome is returned if `time` is None, or no full period has passed since that outcome's period.
         """
         if time is None or self.period_seconds is None or not belief.wander:
             return belief.deviation
@@ -83,9 +83,12 @@ class BeliefModel:
         return math.sqrt(min(belief.deviation * belief.deviation + away * (belief.wander * belief.wander), self.newcomer * self.newcomer))
 
     def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
-        """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 stretched deviations."""
+        """Interval of the strength of an agent at `time`: the mean minus and plus 1.96 deviations times the correction factor.
+
+        rating: ranking value of the agent; time: seconds since 1970, or None for the time of the last outcome.
+        """
         mean, deviation = rating + self.below * belief.deviation, self.deviation(belief, time)
-        # By the deviation that the last outcome left: so an interval never narrows while its agent is away.
+        # The factor uses the deviation after the last outcome, so that an interval never narrows during inactivity.
         place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
         reach = _WIDTHS * deviation * self.stretch.at(*place)
         return mean - reach, mean + reach

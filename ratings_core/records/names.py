@@ -1,11 +1,11 @@
-"""What may be called an agent, a task or an outcome id: the rules of text that names obey, one at a time and many at once.
+"""Rules for the names of agents and tasks and for outcome ids, with checks of single and of many names.
 
-Names are opaque: they are compared byte by byte and never rewritten. A text that would look like another one (not in Unicode's
-NFC form, spaces at an end, invisible control characters, characters that reverse the order of what is shown) is refused.
-Normalization is judged by the Unicode data of the running Python, which all processes of an installation share.
+Names are opaque: they are compared byte by byte and never changed. A text that could look like another name is rejected: a text that is not
+in Unicode's NFC form, with white space at an end, with control characters, or with characters that reverse the displayed order. The NFC
+check uses the Unicode data of the running Python, which must be the same in all processes of an installation.
 
-There are two rules. `check_name` decides what the log's readers accept; it never changes, because it decides digests. `check_visible_name`
-is stricter: it decides what may newly be written, and refuses characters that are not displayed.
+There are two checks. `check_name` is for readers of the log. It never changes, because it determines digests. `check_visible_name` is for
+new entries. It is stricter and also rejects characters that are not displayed.
 """
 
 import re
@@ -24,7 +24,7 @@ from ratings_core.kernels.compile import kernel
 
 MAX_NAME_BYTES: Final = 256
 FIRST_SIDE: Final = "first-side"
-"""Name of the feature that is 1 in every game: the advantage of the side that is named first."""
+"""Name of the feature that is 1 in every game. It measures the advantage of the first side."""
 
 _SEPARATOR: Final = "\n"
 _LINE_END: Final = 0x0A
@@ -33,18 +33,18 @@ _LAST_PRINTABLE: Final = 0x7E
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 INVISIBLE: Final = (
-    # Unicode 15.1, DerivedCoreProperties.txt: Default_Ignorable_Code_Point. It holds all zero-width and bidi format characters.
+    # Unicode 15.1, DerivedCoreProperties.txt: Default_Ignorable_Code_Point, with all zero-width and bidi format characters.
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    # Line and paragraph separator, and interlinear annotation, which programs do not display either.
+    # Line and paragraph separators and interlinear annotation marks, which programs do not display either.
     "\u2028\u2029\ufff9-\ufffb"
 )
-"""Characters that programs do not display, as a set of a regular expression."""
+"""Characters that programs do not display, as the content of a regular-expression set."""
 _INVISIBLE: Final = re.compile(f"[{INVISIBLE}]")
 
 
 def check_name(name: str, argument: str = "name") -> str:
-    """`name` itself where it is a name; raises `InputError` that names the rule it breaks.
+    """Return `name` if it is a valid name. Raises `InputError` with the violated rule.
 
     The rules: 1 to 256 bytes of UTF-8, in NFC, no white space at either end, no control characters (U+0000 to U+001F, U+007F to
     U+009F), no characters that override the direction of text (U+202A to U+202E, U+2066 to U+2069).
@@ -60,7 +60,7 @@ def is_name(name: str) -> bool:
 
 
 def check_visible_name(name: str, argument: str = "name") -> str:
-    """`name` itself if it may newly be written; raises `InputError` with the rule it breaks.
+    """Return `name` if it is valid in new entries. Raises `InputError` with the violated rule.
 
     The rules: those of `check_name`, and no characters that are not displayed (`hidden_character`).
     """
@@ -81,17 +81,17 @@ def hidden_character(text: str) -> str | None:
 
 
 def invisible_rule(character: str) -> str:
-    """The rule that a name with this hidden character breaks, in words."""
+    """Text of the rule against this hidden character in a name."""
     return f"must hold only characters that are displayed: U+{ord(character):04X} is invisible, and the name would look like another one"
 
 
 def are_names(names: Sequence[str]) -> bool:
-    """Whether every one of `names` is a name: at the speed of a memory copy where all are plain (printable ASCII)."""
+    """Whether all `names` are valid. The check is as fast as a memory copy if all are printable ASCII."""
     if not len(sequence("names", names)):
         return True
     try:
         return _are_plain(names) or all(map(_is_known_name, set(names)))
-    except TypeError:  # one is no text
+    except TypeError:  # an element is not a text
         return False
 
 
@@ -102,7 +102,7 @@ def _are_plain(names: Sequence[str]) -> bool:
 
 @kernel
 def _is_plain(data: NDArray[np.uint8], names: int) -> bool:
-    """Whether `data` is that many texts of printable ASCII with separators between, each of a name's length, no space at an end."""
+    """Whether `data` is this number of valid names in printable ASCII, with separators between them."""
     texts = length = 0
     for i in range(len(data) + 1):
         if i < len(data) and data[i] != _LINE_END:
@@ -117,7 +117,7 @@ def _is_plain(data: NDArray[np.uint8], names: int) -> bool:
 
 
 def are_packed_names(names: Arena) -> bool:
-    """As `are_names`, of texts in UTF-8. Texts become Python objects only where one is not printable ASCII."""
+    """`are_names` for an arena of UTF-8 texts. Creates Python objects only if a text is not printable ASCII."""
     if not _have_lengths_of_names(names.start):
         return False
     if not _is_printable(names.bytes):
@@ -135,7 +135,7 @@ def _have_lengths_of_names(start: NDArray[np.int64]) -> bool:
 
 @kernel
 def _has_space_at_an_end(data: NDArray[np.uint8], start: NDArray[np.int64]) -> bool:
-    """Whether one of the texts, none of which is empty, starts or ends with a space."""
+    """Whether a text starts or ends with a space. No text may be empty."""
     spaces = np.uint8(0)
     for i in range(len(start) - 1):
         spaces |= np.uint8(data[start[i]] == _SPACE) | np.uint8(data[start[i + 1] - 1] == _SPACE)

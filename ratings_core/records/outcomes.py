@@ -1,8 +1,8 @@
-"""Outcomes: one validated event, and batches of them as columns.
+"""Outcomes: single validated events, and batches of events as columns.
 
-An outcome has two or more sides with places (a game) or scores of agents on one task (a measurement). A batch holds many
-outcomes of one kind as flat arrays with CSR offsets, agents and tasks as roster ids, so that a fold touches no Python object
-per outcome. Weights are fixed point, multiples of 2**-20, so that tallies are exact integers on every machine.
+An outcome is a game (two or more sides with places) or a measurement (scores of agents on a task). A batch stores many outcomes of one kind
+in flat arrays with CSR offsets, and agents and tasks as roster ids, so a fold needs no Python object per outcome. Weights are fixed-point
+numbers, multiples of 2**-20, so tallies are exact integers on every machine.
 """
 
 import math
@@ -18,7 +18,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.roster import Roster
 
 WEIGHT_ONE: Final = 1 << 20
-"""The integer that stands for weight 1."""
+"""Integer representation of weight 1."""
 MIN_WEIGHT: Final = 0.001
 MAX_WEIGHT: Final = 1000.0
 MAX_SIDES: Final = 64
@@ -28,7 +28,7 @@ MAX_PLACE: Final = 2**31 - 1
 MAX_IDS: Final = 2**31
 NO_TASK: Final = -1
 _MOST_NUMBER: Final = 2**63
-"""Of an outcome in a stream without ids: its key has 64 bits for it."""
+"""Largest first number in `OutcomeBatch.numbered`. A key has 64 bits for the number of an outcome."""
 
 
 def fixed_weight(weight: float, argument: str = "weight") -> int:
@@ -41,9 +41,9 @@ def fixed_weight(weight: float, argument: str = "weight") -> int:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a game. agents: names, a single one or a team; place: 1 is best by custom, only compared, equal places tie.
+    """One side of a game. agents: name of one agent, or names of a team; place: lower is better, equal places tie; only the order counts.
 
-    Raises `InputError` where agents are one text in place of several, an agent is no text, or the place is no whole number within 32 bits.
+    Raises `InputError` if `agents` is a single text, an agent is not a text, or the place is not a whole number within 32 bits.
     """
 
     agents: tuple[str, ...]
@@ -55,7 +55,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One game that ended. sides: 2 to 64, each agent once; time: seconds since 1970; weight: 0.001 to 1000; task: a name, or None."""
+    """One finished game. sides: 2 to 64, each agent once; time: seconds since 1970; weight: 0.001 to 1000; task: a name, or None."""
 
     sides: tuple[Side, ...]
     time: float = 0.0
@@ -107,8 +107,8 @@ class Scores:
 class OutcomeBatch:
     """n games as columns, in fold order.
 
-    side_start: int64 (n+1,), sides of outcome i are side_start[i] to side_start[i+1]; place: int32 (sides,);
-    agent_start: int64 (sides+1,), agents of side s likewise; agent: int32 (agents,), roster ids;
+    side_start: int64 (n+1,), outcome i has the sides side_start[i] to side_start[i+1]; place: int32 (sides,);
+    agent_start: int64 (sides+1,), side s has the agents agent_start[s] to agent_start[s+1]; agent: int32 (agents,), roster ids;
     weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; task: int32 (n,), -1 for none;
     key: uint64 (n, 2), 128-bit hash of each outcome's id (zeros if it has no id), for methods that draw noise per outcome.
     """
@@ -127,7 +127,7 @@ class OutcomeBatch:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], roster: Roster, tasks: Roster | None = None) -> "OutcomeBatch":
-        """Columns of `outcomes`; new names are added to `roster` (and `tasks`, where outcomes name tasks and it is given)."""
+        """Convert `outcomes` to columns. New names are added to `roster`, and new tasks to `tasks`. Without `tasks`, tasks are ignored."""
         _check_records("outcomes", outcomes, Outcome)
         for argument, names in (("roster", roster), ("tasks", roster if tasks is None else tasks)):
             checks.instance(argument, names, Roster)
@@ -145,7 +145,7 @@ class OutcomeBatch:
 
     @classmethod
     def of_pairs(cls, first: ArrayLike, second: ArrayLike, result: ArrayLike, n_agents: int) -> "OutcomeBatch":
-        """Games of one against one. first, second: ids (n,); result: 1 first won, 1/2 tie, 0 second won; n_agents: bound of the ids."""
+        """Batch of 1v1 games. first, second: ids (n,), below n_agents; result: (n,), 1 if first won, 1/2 for a tie, 0 if second won."""
         first, second, result = _ids("first", first, n_agents), _ids("second", second, n_agents), checks.real("result", result)
         n = first.size
         if not first.shape == second.shape == result.shape == (n,):
@@ -170,7 +170,7 @@ class OutcomeBatch:
 
     @classmethod
     def of_rankings(cls, games: ArrayLike, n_agents: int) -> "OutcomeBatch":
-        """Free-for-all games of k agents. games: ids (n, k), best first, no ties; n_agents: bound of the ids."""
+        """Batch of free-for-all games of k agents without ties. games: ids (n, k), below n_agents, best first."""
         games = _ids("games", games, n_agents)
         if games.ndim != 2 or not 2 <= games.shape[1] <= MAX_SIDES:
             raise InputError("games", games.shape, f"must have 2 to {MAX_SIDES} columns")
@@ -190,14 +190,14 @@ class OutcomeBatch:
         )
 
     def numbered(self, first: int = 0) -> "OutcomeBatch":
-        """The same outcomes with keys made of their numbers from `first` (0 to 2**63) on: for streams whose outcomes have no ids."""
+        """The same outcomes with keys from consecutive numbers, for outcomes without ids. first: number of the first one, 0 to 2**63."""
         first = checks.count("first", first, high=_MOST_NUMBER)
         key = np.zeros((len(self), 2), np.uint64)
         key[:, 0] = np.arange(first + 1, first + len(self) + 1, dtype=np.uint64)
         return replace(self, key=key)
 
     def slice(self, start: int, stop: int) -> "OutcomeBatch":
-        """Outcomes start to stop as a separate batch (copies the offsets only). Raises `InputError` beyond the batch."""
+        """Outcomes start to stop as a batch of views; only offsets are copied. Raises `InputError` for a range outside the batch."""
         if not 0 <= checks.count("start", start) <= checks.count("stop", stop) <= len(self):
             raise InputError("start, stop", (start, stop), f"must be in order, within 0 to {len(self)}")
         s0, s1 = self.side_start[start], self.side_start[stop]
@@ -218,7 +218,7 @@ class OutcomeBatch:
 class ScoreBatch:
     """n measurements as columns, in fold order.
 
-    start: int64 (n+1,), scores of measurement i are start[i] to start[i+1]; agent: int32 (scores,), roster ids;
+    start: int64 (n+1,), measurement i has the scores start[i] to start[i+1]; agent: int32 (scores,), roster ids;
     score: float64 (scores,); task: int32 (n,), ids in the task roster; weight: int64 (n,), units of 2**-20; time: float64 (n,).
     """
 
@@ -234,7 +234,7 @@ class ScoreBatch:
 
     @classmethod
     def of(cls, measurements: Sequence[Scores], roster: Roster, tasks: Roster) -> "ScoreBatch":
-        """Columns of `measurements`; new names are added to `roster` and `tasks`."""
+        """Convert `measurements` to columns. New names are added to `roster` and `tasks`."""
         _check_records("measurements", measurements, Scores)
         for argument, names in (("roster", roster), ("tasks", tasks)):
             checks.instance(argument, names, Roster)
@@ -256,7 +256,7 @@ def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _check_side(agents: object, place: object) -> None:
-    """What a type checker would have said; a column would take 1.2 and 1.9 for a tie, and the letters of a name for a team."""
+    """Check types at run time. Without it, places 1.2 and 1.9 would tie as integers, and the letters of a name would be a team."""
     if isinstance(agents, str):
         raise InputError("agents", agents, "must be a sequence of names, not one name")
     for i, agent in enumerate(checks.sequence("agents", agents)):
@@ -271,7 +271,7 @@ def _check_records(argument: str, records: object, kind: type[object]) -> None:
 
 
 def _as_number(argument: str, value: float) -> float:
-    """What a type checker would have said of a number; its bounds are the caller's to check."""
+    """Convert a number to float. Raises `InputError` for other types and for overflow. The caller checks the bounds."""
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(argument, value, "must be a number")
     try:

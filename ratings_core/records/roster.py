@@ -1,4 +1,4 @@
-"""Names to dense ids and back, in order of first appearance, without a Python object per name."""
+"""Map between names and dense ids in order of first appearance, without a Python object per name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
@@ -15,7 +15,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 
 UNKNOWN: Final = -1
-"""What `lookup` answers for a name that is not in the roster."""
+"""Result of `lookup` for a name that is not in the roster."""
 MAX_NAMES: Final = 2**31 - 1
 _EMPTY: Final = -1
 _AHEAD: Final = 64
@@ -26,9 +26,9 @@ _ARRAYS: Final = frozenset({"bytes", "start"})
 class Roster:
     """Append-only map between names and ids 0, 1, 2, ... in order of first appearance.
 
-    Names are any non-empty bytes in UTF-8; what a name may look like is decided where names enter. Memory a name: its bytes,
-    8 for its place and 8 to 16 for its slot, each with up to as much again as room to grow. Not safe to share between threads
-    while one of them interns.
+    A name is any nonempty UTF-8 text; the rules of names are checked before names reach the roster. Memory per name: its bytes, 8 bytes for
+    its position and 8 to 16 bytes for its hash slot, with up to the same amount as unused capacity. While a thread interns names, no other
+    thread may use the roster.
     """
 
     __slots__ = ("_bytes", "_size", "_slots", "_start")
@@ -44,15 +44,15 @@ class Roster:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of allocated memory, including unused capacity."""
         return self._bytes.nbytes + self._start.nbytes + self._slots.nbytes
 
     def intern(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Ids of `names` (n,), new names added in their order. Raises `InputError`, and adds nothing, where one is empty."""
+        """Ids of `names` (n,); new names are added in order. Raises `InputError`, without adding a name, if one is empty."""
         return self.intern_packed(pack(names))
 
     def intern_packed(self, arena: Arena) -> NDArray[np.int32]:
-        """Ids of the names of `arena` (n,), new names added in their order. Raises `InputError` where one is empty."""
+        """`intern` for the names of an arena."""
         _refuse_empty(arena, slice(None))
         data, start = np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start)
         ids, done = np.empty(len(arena), np.int32), 0
@@ -63,28 +63,28 @@ class Roster:
             self._grow(int(start[done + 1] - start[done]))
 
     def intern_coded(self, names: Coded) -> NDArray[np.int32]:
-        """The same for coded names. A name is hashed and compared once a call, however often it occurs."""
+        """`intern` for coded names. Each distinct name is hashed and compared only once per call."""
         used = names.used()
         _refuse_empty(used.texts, used.code)
         return self.intern_packed(used.texts)[used.code]
 
     def lookup(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Ids of `names` (n,), -1 for those unknown (the empty name always is). Adds nothing."""
+        """Ids of `names` (n,), -1 for unknown names and for the empty text. Does not add names."""
         return self.lookup_packed(pack(names))
 
     def lookup_packed(self, arena: Arena) -> NDArray[np.int32]:
-        """Ids of the names of `arena` (n,), -1 for those unknown. Adds nothing."""
+        """`lookup` for the names of an arena."""
         ids = np.empty(len(arena), np.int32)
         _lookup(np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start), ids, self._bytes, self._start, self._slots)
         return ids
 
     def lookup_coded(self, names: Coded) -> NDArray[np.int32]:
-        """The same for coded names."""
+        """`lookup` for coded names."""
         used = names.used()
         return self.lookup_packed(used.texts)[used.code]
 
     def count_new(self, names: Coded) -> int:
-        """How many names `intern_coded(names)` would add. Adds nothing; raises `InputError` where one is empty."""
+        """Number of names that `intern_coded(names)` would add. Does not add names. Raises `InputError` if one is empty."""
         new = np.flatnonzero(self.lookup_coded(names) == UNKNOWN)
         if not new.size:
             return 0
@@ -93,14 +93,14 @@ class Roster:
         return len(scratch)
 
     def name(self, agent: int) -> str:
-        """The name with id `agent`. Raises `InputError` where no name has it (negative ids never do)."""
+        """The name with id `agent`. Raises `InputError` for an unknown or negative id."""
         checks.instance("agent", agent, int, np.integer)
         if not 0 <= agent < self._size:
             raise InputError("agent", agent, f"must be an id from 0 to {self._size - 1}")
         return self._bytes[self._start[agent] : self._start[agent + 1]].tobytes().decode()
 
     def names(self, ids: NDArray[np.int32] | Sequence[int] | None = None) -> list[str]:
-        """The names with `ids`, in their order; all in order of their ids by default. Raises `InputError` on an unknown id."""
+        """The names with these `ids`, in the given order; by default all names by id. Raises `InputError` for an unknown id."""
         arena = self._arena()
         if ids is None:
             return arena.names()
@@ -109,20 +109,20 @@ class Roster:
         return arena.take(np.asarray(chosen, np.int64)).names()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy: bytes uint8 (total,), start int64 (n+1,), names in order of their ids."""
+        """Canonical copy: bytes uint8 (total,), start int64 (n+1,), with names in order of their ids."""
         arena = self._arena()
         return {"bytes": arena.bytes.copy(), "start": arena.start.copy()}
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says: names are only ever added, after those that are there."""
+        """Freeze the current content of `arrays` (see `ratings_core.arrays.frozen`). No copy is needed, because names are only appended."""
         start = self._start[: self._size + 1]
         return Still({"bytes": self._bytes[: start[-1]], "start": start})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Roster":
-        """The roster whose `arrays()` these are. Raises `InputError` where they are not the arrays of a roster."""
+        """Restore a roster from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         checks.named_arrays("arrays", arrays, _ARRAYS)
-        arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # copies: writable, one kernel for all
+        arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # writable copies: same types
         arena.check()
         roster._reserve(len(arena), len(arena.bytes))
         roster.intern_packed(arena)
@@ -135,13 +135,13 @@ class Roster:
         return Arena(self._bytes[: start[-1]], start)
 
     def _reserve(self, names: int, length: int) -> None:
-        """Make room for so many names of `length` bytes in all, in an empty roster."""
+        """Allocate an empty roster for this number of names with `length` bytes in total."""
         self._bytes = np.empty(max(256, length), np.uint8)
         self._start = np.zeros(max(17, names + 1), np.int64)
         self._slots = np.full(max(32, 1 << (2 * names).bit_length()), _EMPTY, np.int32)
 
     def _grow(self, length: int) -> None:
-        """Make room for one more name of `length` bytes; at least doubles whatever is full."""
+        """Make room for one more name of `length` bytes. A full array grows to at least twice its size."""
         if self._size == MAX_NAMES:
             raise InputError("names", self._size + 1, f"must be at most {MAX_NAMES} distinct names")
         used = int(self._start[self._size])
@@ -173,7 +173,7 @@ def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 
 @inlined
 def _home(data: NDArray[np.uint8], begin: int, end: int, slots: NDArray[np.int32]) -> np.int64:
-    """The slot where the search for data[begin:end] starts."""
+    """First slot in the search for data[begin:end]."""
     return np.int64(hash_slice(data, begin, end, _SEED)[0]) & np.int64(len(slots) - 1)
 
 
@@ -187,7 +187,7 @@ def _slot_of(
     held_start: NDArray[np.int64],
     slots: NDArray[np.int32],
 ) -> np.int64:
-    """Where data[begin:end], whose search starts at `home`, has its slot: the one that holds its id, else the empty one it would take."""
+    """Slot of data[begin:end], by a search from `home`: the slot with its id, or the empty slot for a new id."""
     mask, slot = np.int64(len(slots) - 1), home
     while slots[slot] != _EMPTY:
         at = held_start[slots[slot]]
@@ -199,7 +199,7 @@ def _slot_of(
 
 @inlined
 def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int, length: int) -> bool:
-    """Whether data[begin : begin + length] equals held[at : at + length]. Eight bytes at a time, the last eight once more where needed."""
+    """Whether data[begin : begin + length] equals held[at : at + length]. Compares 8 bytes at a time; the last 8 bytes may overlap."""
     if length < 8:
         return bool(part_of_word(data, begin, begin + length) == part_of_word(held, at, at + length))
     last = length - 8
@@ -220,7 +220,7 @@ def _intern(
     slots: NDArray[np.int32],
     size: int,
 ) -> tuple[int, int]:
-    """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held."""
+    """Intern names from index `done` until a new name does not fit. Returns the index reached and the number of names in the roster."""
     homes, places = np.empty(_AHEAD, np.int64), np.empty(_AHEAD, np.int64)
     for i in range(done, len(ids)):
         ahead = (i - done) % _AHEAD
@@ -255,8 +255,9 @@ def _look_up(
     homes: NDArray[np.int64],
     places: NDArray[np.int64],
 ) -> None:
-    """Ids of names `begin` to `end` that stand in the first slot they may, -1 for others. A step at a time for all of them: misses of the
-    cache that overlap cost one. Writes the slots where their searches start to `homes`; `places` is room to work in.
+    """Write to `ids` the ids of names `begin` to `end` whose id is in the first slot of their search, -1 for the others.
+
+    Each step runs for all names before the next step, so that cache misses overlap. Writes the first slots to `homes`; `places` is scratch.
     """
     for i in range(begin, end):
         homes[i - begin] = _home(data, start[i], start[i + 1], slots)

@@ -1,7 +1,7 @@
-"""Tallies: counts of pairs and places, and score tables, by time bucket. They hold all that a solve needs and can be merged.
+"""Tallies: counts of pairs and places, and score tables, by time bucket. They are the complete input of a solve and can be merged.
 
 May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`.
-Read first: `tally.py` (what tallies share), `pair_tally.py`.
+Read first: `tally.py` (the base class), `pair_tally.py`.
 """
 
 from ratings_core.tallies.pair_counts import PairCounts

@@ -1,4 +1,4 @@
-"""What a tally asks of a batch before it counts any of it, so that a refused batch changes nothing."""
+"""Checks of a batch before a tally counts it, so that an invalid batch does not change the tally."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -59,7 +59,7 @@ class ScoreColumns(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Events of one slab. select: int64 (k,), their numbers in the batch, in fold order."""
+    """Events of a slab. select: int64 (k,), their indices in the batch, in fold order."""
 
     bucket: int
     task: int
@@ -67,7 +67,7 @@ class Group(NamedTuple):
 
 
 def game_columns(batch: OutcomeBatch) -> GameColumns:
-    """Columns of `batch`. Raises `InputError` naming the first outcome that breaks a rule of `OutcomeBatch`."""
+    """Check `batch` and return its columns. Raises `InputError` with the first outcome that breaks a rule of `OutcomeBatch`."""
     checks.instance("batch", batch, OutcomeBatch)
     columns = GameColumns(*(_column(batch, name, dtype) for name, dtype in _GAME_COLUMNS.items()))
     _check_cut("batch.side_start", columns.side_start, len(batch), len(columns.place))
@@ -79,7 +79,7 @@ def game_columns(batch: OutcomeBatch) -> GameColumns:
 
 
 def score_columns(batch: ScoreBatch) -> ScoreColumns:
-    """Columns of `batch`. Raises `InputError` for what breaks a rule of `ScoreBatch`."""
+    """Check `batch` and return its columns. Raises `InputError` if a column breaks a rule of `ScoreBatch`."""
     checks.instance("batch", batch, ScoreBatch)
     columns = ScoreColumns(*(_column(batch, name, dtype) for name, dtype in _SCORE_COLUMNS.items()))
     _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
@@ -97,17 +97,17 @@ def score_columns(batch: ScoreBatch) -> ScoreColumns:
 
 
 def _are_not_scores(columns: ScoreColumns) -> bool:
-    """NaN compares as false, so it does not count."""
+    """Whether a score is missing, out of range or NaN (for which the comparison is false)."""
     return len(columns.score) != len(columns.agent) or not bool((np.abs(columns.score) <= MAX_SCORE).all())
 
 
 def in_all(start: NDArray[np.int64], group: Group) -> int:
-    """How many entries the events of a group have, where event i has those from start[i] to start[i+1]."""
+    """Number of entries of all events of a group. Event i has the entries start[i] to start[i+1]."""
     return int((start[group.select + 1] - start[group.select]).sum())
 
 
 def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
-    """Events 0 to n-1 by bucket and, where `task` (n,) is given, by task. Raises `InputError` on other shapes and dtypes."""
+    """Group events 0 to n-1 by bucket and, if `task` (n,) is given, by task. Raises `InputError` for other shapes and dtypes."""
     if checks.instance("bucket", bucket, np.ndarray).shape != (n,) or bucket.dtype != np.int64:
         raise InputError("bucket", bucket, f"must be int64 of shape ({n},), one bucket an event")
     if task is not None and (task.shape != (n,) or (task < NO_TASK).any()):
@@ -142,7 +142,7 @@ def _check_cut(argument: str, start: NDArray[np.int64], pieces: int, total: int)
 
 @kernel
 def _unsound_game(columns: Any) -> tuple[int, int]:
-    """First outcome that breaks a rule, and which."""
+    """Index of the first outcome that breaks a rule, and the rule; (0, `_SOUND`) if all are valid."""
     for i in range(len(columns.weight)):
         lo, hi = columns.side_start[i], columns.side_start[i + 1]
         if hi - lo < 2 or hi - lo > MAX_SIDES or hi > len(columns.place):

@@ -1,6 +1,6 @@
-"""Newest games of two agents with the values of their features: what fits with covariates read, one row a game.
+"""The newest games of two agents with their feature values, one row per game: the input of fits with covariates.
 
-Features are real numbers, so games cannot be added up by pair as `PairTally` adds them. A window bounds the rows instead.
+Features are real numbers, so games cannot be summed by pair as in `PairTally`. Instead, a window limits the number of rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ class FeaturedRows(NamedTuple):
     """n games, in the order in which they were added.
 
     Attributes:
-        first: int64 (n,), agent of the side that is named first.
+        first: int64 (n,), agent of the first side.
         second: int64 (n,), agent of the other side.
-        result: float64 (n,), of the first: 1 won, 1/2 tied, 0 lost.
+        result: float64 (n,), of the first agent: 1 won, 1/2 tied, 0 lost.
         weight: float64 (n,), in outcomes.
         bucket: int64 (n,), time bucket.
-        values: float64 (n, k), of each feature, for the first side less for the second.
+        values: float64 (n, k), value of each feature, first side minus second side.
     """
 
     first: NDArray[np.int64]
@@ -48,17 +48,17 @@ class FeaturedRows(NamedTuple):
 
 
 class FeaturedGames:
-    """Games of two sides of one agent each that have all features; others are counted as lacking.
+    """Games of two single-agent sides with values of all features. Other games are only counted, in `lacking`.
 
-    Rows are only added: after a freeze, those that were there stay as they are, and a copy makes room.
+    Existing rows never change. Growth moves the rows to new arrays, so frozen views stay valid.
 
     Args:
-        names: Of the features.
-        window: Newest games that are kept.
+        names: Names of the features.
+        window: Largest number of games kept; the oldest games are dropped.
 
     Attributes:
-        counted: Games that had all features, also those that are no longer kept.
-        lacking: Games of more sides, of teams, or without a value of some feature.
+        counted: Number of games with all features, including dropped games.
+        lacking: Number of games with more sides, with teams, or without a value of some feature.
     """
 
     def __init__(self, names: Sequence[str], window: int) -> None:
@@ -74,16 +74,16 @@ class FeaturedGames:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of allocated memory, including unused capacity."""
         return sum(column.nbytes for column in self._columns.values())
 
     def add(self, batch: OutcomeBatch, bucket: NDArray[np.int64], values: Floats) -> None:
         """Add games, in order.
 
         Args:
-            batch: The games.
-            bucket: Time bucket of each; it does not fall.
-            values: float64 (n, k), of the features; NaN where a game has none.
+            batch: n games.
+            bucket: Time bucket of each game, int64 (n,), ascending, also across calls.
+            values: Feature values, float64 (n, k); NaN for a missing value.
         """
         if values.shape != (len(batch), len(self.names)):
             raise InputError("values", values.shape, f"must be ({len(batch)}, {len(self.names)})")
@@ -101,27 +101,28 @@ class FeaturedGames:
         self._begin += int(np.searchsorted(self._kept("bucket"), bucket))
 
     def rows(self) -> FeaturedRows:
-        """The games kept."""
+        """Copies of the kept games, oldest first."""
         agents = self._kept("agents").astype(np.int64)
         result, weight = 0.5 - 0.5 * self._kept("order"), self._kept("weight") / WEIGHT_ONE
         first, second = (np.ascontiguousarray(agents[:, side]) for side in (0, 1))
         return FeaturedRows(first, second, result, weight, self._kept("bucket").copy(), self._kept("values").copy())
 
     def arrays(self) -> Arrays:
-        """Canonical copy, the same whatever the batches were.
+        """Canonical copy, which does not depend on how games were divided into batches.
 
-        agents: int32 (n, 2); order: int8 (n,), -1 where the first won, 1 where it lost; weight: int64 (n,), units of 2**-20; bucket:
-        int64 (n,); values: float64 (n, k); state: int64 (3,), window, counted and lacking; name_bytes, name_start: of the features.
+        agents: int32 (n, 2); order: int8 (n,), -1 if the first agent won, 1 if it lost, 0 for a tie; weight: int64 (n,), in units of
+        2**-20; bucket: int64 (n,); values: float64 (n, k); state: int64 (3,), window, counted and lacking; name_bytes, name_start: `Arena`
+        of the feature names.
         """
         return {name: array.copy() for name, array in self._views().items()}
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says."""
+        """Freeze the current content of `arrays` (see `ratings_core.arrays.frozen`)."""
         return Still(self._views())
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "FeaturedGames":
-        """The games whose `arrays()` these are. Raises `InputError` where they are not those of any."""
+        """Restore games from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         checks.named_arrays("arrays", arrays, {*_COLUMNS, "state", "name_bytes", "name_start"})
         state = arrays["state"].tolist()
         games = cls(Arena(arrays["name_bytes"], arrays["name_start"]).names(), state[0])
@@ -143,7 +144,7 @@ class FeaturedGames:
         self._begin = max(self._begin, self._end - self.window)
 
     def _move(self, room: int) -> None:
-        """Into new arrays, so that those that were frozen stay as they are."""
+        """Move the rows to new arrays, so that frozen views of the old arrays stay valid. room: capacity in rows."""
         columns, kept = _room(room, len(self.names)), len(self)
         for name, column in columns.items():
             column[:kept] = self._kept(name)
@@ -165,7 +166,7 @@ def _room(rows: int, features: int) -> Arrays:
 
 
 def _pairs(batch: OutcomeBatch) -> NDArray[np.bool_]:
-    """Which games have two sides of one agent each."""
+    """Mask of the games with two single-agent sides, bool (n,)."""
     first, last = batch.side_start[:-1], batch.side_start[1:] - 1
     members = np.diff(batch.agent_start)
     return np.asarray((last - first == 1) & (members[first] == 1) & (members[last] == 1), np.bool_)

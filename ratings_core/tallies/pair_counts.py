@@ -1,4 +1,4 @@
-"""Weights of wins, losses and ties for each pair that met: what pairwise methods solve."""
+"""Weights of wins, losses and ties for each pair of agents that met: the input of pairwise methods."""
 
 from dataclasses import dataclass, fields
 from typing import Final, TypeAlias
@@ -14,16 +14,16 @@ from ratings_core.records.outcomes import MAX_IDS
 Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
 MOST_DENSE: Final = 1 << 20
-"""Agents above which no matrix of all pairs is made: it would take 8 TB."""
+"""Largest number of agents for a dense matrix of all pairs, which takes 8 TB at this size."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """k pairs that met, each once, sorted by (first, second), first < second.
+    """Results of k pairs that met. Each pair has one row, with first < second; rows ascend by (first, second).
 
-    first, second: int32 (k,), agent ids; wins: float64 (k,), weight of outcomes in which `first` was placed better, losses: in
-    which `second` was, ties: in which their places were equal; one outcome of weight 1 counts 1. Raises `InputError` where
-    columns differ in length, pairs are not sorted, or a weight is negative or not finite.
+    first, second: int32 (k,), agent ids; wins, losses, ties: float64 (k,), weight of the outcomes in which `first` was placed better,
+    `second` was placed better, or both had the same place. An outcome of weight 1 counts 1. Raises `InputError` if columns differ in
+    length, pairs are not sorted, or a weight is negative or not finite.
     """
 
     first: NDArray[np.int32]
@@ -48,10 +48,10 @@ class PairCounts:
 
     @classmethod
     def from_dense(cls, wins: ArrayLike, ties: ArrayLike | None = None) -> "PairCounts":
-        """Counts of matrices. wins: (n, n), weight of a beating b; ties: (n, n), symmetric (none by default); zero diagonals.
+        """Convert dense matrices to counts.
 
-        Pairs without any weight have not met and are left out. Raises `InputError` on other shapes, and on negative, infinite
-        or missing entries.
+        wins: (n, n), weight of a beating b; ties: (n, n), symmetric, 0 by default. Diagonals must be 0. Pairs of weight 0 did not meet and
+        are left out. Raises `InputError` for other shapes, and for negative, infinite or missing entries.
         """
         won = checks.nonnegative("wins", wins)
         tied = np.zeros_like(won) if ties is None else checks.symmetric("ties", checks.nonnegative("ties", ties))
@@ -65,7 +65,7 @@ class PairCounts:
     def sparse(self, n: int) -> tuple[Matrix, Matrix]:
         """(wins, ties) of agents 0 to n-1 as CSR (n, n) with sorted indices and no stored zeros.
 
-        wins[a, b]: weight of a beating b; ties is symmetric. Raises `InputError` where an id is not below n.
+        wins[a, b]: weight of a beating b; ties is symmetric. Raises `InputError` if an id is n or greater.
         """
         self._check_bound(n)
         rows, columns = np.concatenate([self.first, self.second]), np.concatenate([self.second, self.first])
@@ -83,7 +83,7 @@ class PairCounts:
         return wins, ties
 
     def margins(self, n: int) -> NDArray[np.float64]:
-        """Wins minus losses as float64 (n, n), antisymmetric; ties take no part. Raises `InputError` where an id is not below n."""
+        """Wins minus losses as float64 (n, n), antisymmetric; ties are ignored. Raises `InputError` if an id is n or greater."""
         self._check_bound(n, MOST_DENSE)
         margins, margin = np.zeros((n, n)), self.wins - self.losses
         margins[self.first, self.second], margins[self.second, self.first] = margin, -margin

@@ -1,4 +1,4 @@
-"""Who was placed before whom, how often: sparse, by time bucket and, where asked, by task."""
+"""Sparse counts of wins, losses and ties of pairs of agents, by time bucket and optionally by task."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,11 +21,11 @@ _LOW: Final = np.int64(2**32 - 1)
 
 
 class PairTally(Tally):
-    """Weights of wins and ties of every pair of agents that met as sides of one agent each; teams contribute no pair.
+    """Weights of wins, losses and ties of every pair of agents that met as single-agent sides. Teams are ignored.
 
-    An outcome of n single-agent sides adds its weight once for each of its n(n-1)/2 pairs, to the wins of the better placed or
-    to their ties. Weights are integers (units of 2**-20), so the order of outcomes and the cuts between batches change nothing.
-    per_task: keep every task's counts apart (outcomes without one are task -1); else tasks are ignored. Buckets are any int64.
+    An outcome of n single-agent sides adds its weight to each of its n(n-1)/2 pairs: to the wins of the better placed agent, or to the
+    ties. Weights are integers in units of 2**-20, so the result does not depend on the order of outcomes or their division into batches.
+    per_task: keep separate counts for each task (-1 for outcomes without a task); otherwise tasks are ignored. A bucket is any int64.
     """
 
     def __init__(self, per_task: bool = False) -> None:
@@ -34,13 +34,13 @@ class PairTally(Tally):
 
     @property
     def tasks(self) -> list[int]:
-        """Tasks on which a pair met, rising; -1 stands for none, the only one unless `per_task`."""
+        """Tasks with counts, ascending; -1 means no task. Without `per_task`, -1 is the only task."""
         return self.slabs.tasks
 
     def add(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
         """Count the outcomes of `batch`, outcome i in time bucket `bucket[i]`.
 
-        Raises `InputError`, and counts nothing, where the batch breaks its rules or a cell could come near overflow.
+        Raises `InputError`, without counting any outcome, if the batch breaks its rules or a cell could overflow.
         """
         columns = game_columns(batch)
         grouped = list(groups(bucket, batch.task if self.per_task else None, len(batch)))
@@ -61,38 +61,39 @@ class PairTally(Tally):
             self.slabs.remove(group.bucket, group.task)
 
     def merge(self, other: "PairTally") -> None:
-        """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` where `per_task` differs."""
+        """Add the counts of `other`, which must use the same ids of agents and tasks. Raises `InputError` if `per_task` differs."""
         if self.per_task != checks.instance("other", other, PairTally).per_task:
             raise InputError("other.per_task", other.per_task, f"must be {self.per_task}, as here")
         super().merge(other)
 
     def counts(self, buckets: Mapping[int, float] | None = None, task: int | None = None) -> PairCounts:
-        """Counts in outcomes (weight 1 counts 1), over all tasks or on `task` (-1: without one).
+        """Counts, in outcomes (weight 1 counts 1), over all tasks or on `task` (-1: outcomes without a task).
 
-        buckets: bucket to its weight (>= 0); those not named take no part; by default all count once. Raises `InputError`
-        where a task is asked of a tally that does not keep them apart.
+        buckets: weight (>= 0) of each bucket, 0 for others; by default all buckets have weight 1. Raises `InputError` if `task` is given
+        and the tally has no separate counts for tasks.
         """
         if task is not None and not self.per_task:
             raise InputError("task", task, "must be None: this tally does not keep tasks apart")
         return _counts(self.slabs.totals(buckets, task))
 
     def counts_by_task(self, buckets: Mapping[int, float] | None = None) -> dict[int, PairCounts]:
-        """`counts` of each task on which a pair met, rising; -1 stands for none, the only one unless `per_task`."""
+        """`counts` of each task with counts, ascending; -1 means no task. Without `per_task`, -1 is the only task."""
         return {task: _counts(totals) for task, totals in self.slabs.totals_by_task(buckets).items()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy: those of `Slabs.arrays` (key: lower id * 2**32 + higher id,
-        wins and losses: of the lower, weights in units of 2**-20), and per_task uint8 (1,).
+        """Canonical copy: the arrays of `Slabs.arrays`, and per_task uint8 (1,).
+
+        key is lower id * 2**32 + higher id; wins and losses are those of the lower id; weights are in units of 2**-20.
         """
         return {**super().arrays(), **self._mode()}
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says."""
+        """Freeze the current content of `arrays` (see `ratings_core.arrays.frozen`)."""
         return Joined(super().frozen(), Still(self._mode()))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PairTally":
-        """The tally whose `arrays()` these are. Raises `InputError` where they are not those of one."""
+        """Restore a tally from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         rest = dict(arrays)
         per_task = rest.pop("per_task", None)
         if per_task is None or per_task.shape != (1,) or per_task[0] not in (0, 1):
@@ -116,7 +117,7 @@ def _are_pairs(key: NDArray[np.int64]) -> bool:
 
 
 def _pairs_of(columns: Any, group: Group) -> int:
-    """How many pairs of sides a group has."""
+    """Number of pairs of sides in the outcomes of a group."""
     sides = columns.side_start[group.select + 1] - columns.side_start[group.select]
     return int((sides * (sides - 1) // 2).sum())
 
@@ -130,7 +131,7 @@ def _counts(totals: Totals) -> PairCounts:
 def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
-    """Outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and the new size."""
+    """Add the outcomes of `select` from index `done` until one might not fit. Returns the next index and the new size."""
     window, count = np.empty((4, WINDOW), np.int64), 0
     while done < len(select):
         lo, hi = columns.side_start[select[done]], columns.side_start[select[done] + 1]
@@ -154,9 +155,10 @@ def _add(
 
 @inlined
 def _column(place: int, other: int, swapped: bool | np.bool_) -> int:
-    """1 where the agent with the lower id was placed better, 2 where the other was, 3 for a tie. Without branches nobody can predict.
+    """Column of a result: 1 if the agent with the lower id was placed better, 2 if the other agent was, 3 for a tie.
 
-    swapped: whether `place` is of the agent with the higher id.
+    swapped: whether `place` belongs to the agent with the higher id. The code has no branches, because results are unpredictable for the
+    CPU.
     """
     lost, tied = int(place > other), int(place == other)
     return 1 + 2 * tied + (1 - tied) * (lost ^ int(swapped))

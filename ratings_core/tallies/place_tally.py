@@ -1,4 +1,4 @@
-"""How often each agent came where, by the size of the field: what plurality, approval and Borda need of games."""
+"""Counts of each agent's places by the number of sides: the input of plurality, approval and Borda from games."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ _FIELD: Final = np.int64(255)
 
 @dataclass(frozen=True, slots=True)
 class PlaceCounts:
-    """k distinct results, sorted by agent, sides, ahead, tied.
+    """k distinct results, sorted by (agent, sides, ahead, tied).
 
-    agent: int32 (k,); sides, ahead, tied: int32 (k,), sides of the outcome, those placed strictly better, those placed equal
-    with the agent itself among them; weight: float64 (k,), one outcome of weight 1 counts 1.
+    agent: int32 (k,), agent id; sides, ahead, tied: int32 (k,), number of sides of the outcome, of sides placed strictly better, and of
+    sides with the same place, including the agent; weight: float64 (k,), where an outcome of weight 1 counts 1.
     """
 
     agent: NDArray[np.int32]
@@ -38,11 +38,11 @@ class PlaceCounts:
 
 
 class PlaceTally(Tally):
-    """Weight of each (agent, sides, sides ahead, sides tied) that occurred, by time bucket.
+    """Weight of each observed (agent, sides, sides ahead, sides tied), by time bucket.
 
-    Sides of one agent count; teams do not, but stand ahead of and tie with others like any side. Weights are integers (units
-    of 2**-20): the order of outcomes and the cuts between batches change nothing. Buckets are any int64. In its arrays, key is
-    agent * 2**24 + sides * 2**16 + ahead * 2**8 + tied.
+    Only single-agent sides get counts. Teams are included in the numbers of sides, sides ahead and sides tied. Weights are integers in
+    units of 2**-20, so the result does not depend on the order of outcomes or their division into batches. A bucket is any int64. In the
+    arrays, key is agent * 2**24 + sides * 2**16 + ahead * 2**8 + tied.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class PlaceTally(Tally):
     def add(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
         """Count the outcomes of `batch`, outcome i in time bucket `bucket[i]`.
 
-        Raises `InputError`, and counts nothing, where the batch breaks its rules or a cell could come near overflow.
+        Raises `InputError`, without counting any outcome, if the batch breaks its rules or a cell could overflow.
         """
         columns = game_columns(batch)
         grouped = list(groups(bucket, None, len(batch)))
@@ -71,14 +71,14 @@ class PlaceTally(Tally):
             self.slabs.remove(group.bucket)
 
     def counts(self, buckets: Mapping[int, float] | None = None) -> PlaceCounts:
-        """Counts in outcomes. buckets: bucket to its weight (>= 0), those not named take no part; by default all count once."""
+        """Counts, in outcomes. buckets: weight (>= 0) of each bucket, 0 for others; by default all buckets have weight 1."""
         keys, values = self.slabs.totals(buckets)
         sides, ahead, tied = ((keys >> shift & _FIELD).astype(np.int32) for shift in (16, 8, 0))
         return PlaceCounts((keys >> 24).astype(np.int32), sides, ahead, tied, values[0] / WEIGHT_ONE)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PlaceTally":
-        """The tally whose `arrays()` these are. Raises `InputError` where they are not those of one."""
+        """Restore a tally from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         tally = cls()
         tally.slabs.restore(arrays)
         key = arrays["key"]
@@ -92,7 +92,7 @@ class PlaceTally(Tally):
 def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
-    """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
+    """Add the outcomes of `select` from index `done` until one might not fit. Returns the next index and the new size."""
     side_start, place, agent_start, agent, weight = columns
     window, count = np.empty((4, WINDOW), np.int64), 0
     while done < len(select):
@@ -115,7 +115,7 @@ def _add(
 
 @inlined
 def _standing(place: NDArray[np.int32], lo: int, hi: int, own: np.int32) -> int:
-    """Sides placed better than `own`, times 2**8, plus those placed equal."""
+    """Number of sides placed better than `own`, times 2**8, plus the number of sides with the same place."""
     ahead = tied = 0
     for s in range(lo, hi):
         ahead += place[s] < own

@@ -1,4 +1,4 @@
-"""How agents scored on tasks: weight, sum and sum of squares of every cell that was measured, by time bucket."""
+"""Scores of agents on tasks: weight, sum and sum of squares of every measured cell, by time bucket."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ _LOW: Final = np.int64(2**32 - 1)
 class ScoreCells:
     """k measured cells, sorted by (agent, task).
 
-    agent, task: int32 (k,), ids; weight: float64 (k,), how much was measured, one measurement of weight 1 counts 1; total,
-    squares: float64 (k,), weighted sums of score and of score squared.
+    agent, task: int32 (k,), ids; weight: float64 (k,), total weight of the measurements, where a measurement of weight 1 counts 1; total,
+    squares: float64 (k,), weighted sums of scores and of squared scores.
     """
 
     agent: NDArray[np.int32]
@@ -46,11 +46,11 @@ class ScoreCells:
 
 
 class ScoreTable(Tally):
-    """Weight (integer, units of 2**-20), weighted sum and sum of squares of the scores of every (agent, task) and bucket.
+    """Weight (integer, in units of 2**-20), weighted sum and weighted sum of squares of the scores of each (agent, task), by bucket.
 
-    Float sums are taken in fold order, so the cuts between batches change no bit of them. An agent named twice in one
-    measurement counts twice. Buckets are any int64. Merging adds weights exactly, and sums of a cell measured in both up to
-    rounding, as floats are not associative. In its arrays, key is agent * 2**32 + task, numbers in units of 2**-20.
+    Float sums are computed in fold order, so they do not depend on the division into batches. An agent that occurs twice in a measurement
+    counts twice. A bucket is any int64. Merging is exact for weights. For float sums of a cell in both tables it is exact up to rounding,
+    because float addition is not associative. In the arrays, key is agent * 2**32 + task, and all numbers are in units of 2**-20.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class ScoreTable(Tally):
     def add(self, batch: ScoreBatch, bucket: NDArray[np.int64]) -> None:
         """Count the measurements of `batch`, measurement i in time bucket `bucket[i]`.
 
-        Raises `InputError`, and counts nothing, where the batch breaks its rules or a weight could come near overflow.
+        Raises `InputError`, without counting any measurement, if the batch breaks its rules or a weight could overflow.
         """
         columns = score_columns(batch)
         grouped = list(groups(bucket, None, len(batch)))
@@ -77,15 +77,15 @@ class ScoreTable(Tally):
             slab.reserve(int(columns.start[group.select[done] + 1] - columns.start[group.select[done]]))
 
     def cells(self, buckets: Mapping[int, float] | None = None) -> ScoreCells:
-        """Measured cells. buckets: bucket to its weight (>= 0), those not named take no part; by default all count once."""
+        """Measured cells. buckets: weight (>= 0) of each bucket, 0 for others; by default all buckets have weight 1."""
         keys, values = self.slabs.totals(buckets)
         weight, total, squares = values / WEIGHT_ONE
         return ScoreCells((keys >> 32).astype(np.int32), (keys & _LOW).astype(np.int32), weight, total, squares)
 
     def means(self, n_agents: int, n_tasks: int, buckets: Mapping[int, float] | None = None) -> NDArray[np.float64]:
-        """Weighted mean scores (n_agents, n_tasks); NaN exactly where an agent was never measured on a task.
+        """Weighted mean scores (n_agents, n_tasks); NaN for cells without measurements, and only for these.
 
-        Raises `InputError` where an id is not below its bound.
+        Raises `InputError` if an id is not below its bound.
         """
         cells = self.cells(buckets)
         _check_bound("n_agents", n_agents, cells.agent)
@@ -95,10 +95,11 @@ class ScoreTable(Tally):
         return means
 
     def pairs(self, n_agents: int, buckets: Mapping[int, float] | None = None) -> PairCounts:
-        """Every task as one ballot of weight 1, however often it was measured: the higher mean beats the lower, equal means tie.
+        """Count pairs with each task as a ballot of weight 1: the higher mean score wins, equal means tie.
 
-        Agents not measured on a task take no part in its ballot. Means are equal when their bits are; scores measured with
-        weights that are not powers of two can differ in the last one. Raises `InputError` where an id is not below `n_agents`.
+        The number of measurements of a task does not change its weight. Agents without a measurement on a task are not in its ballot. Means
+        are equal only if all bits are equal. With weights that are not powers of two, means of equal scores can differ in the last bit.
+        Raises `InputError` if an id is `n_agents` or greater.
         """
         cells = self.cells(buckets)
         _check_bound("n_agents", n_agents, cells.agent)
@@ -106,7 +107,7 @@ class ScoreTable(Tally):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "ScoreTable":
-        """The table whose `arrays()` these are. Raises `InputError` where they are not those of one."""
+        """Restore a table from the result of `arrays()`. Raises `InputError` for invalid arrays."""
         table = cls()
         table.slabs.restore(arrays)
         key = arrays["key"]
@@ -135,7 +136,7 @@ def _add(
     columns: Any,
     undo: Undo,
 ) -> tuple[int, int]:
-    """Measurements of `select` from `done` on, while all scores of one fit. Measurements done and the new size."""
+    """Add the measurements of `select` from index `done` until one might not fit. Returns the index after the last and the new size."""
     for i in range(done, len(select)):
         lo, hi = columns.start[select[i]], columns.start[select[i] + 1]
         if size + hi - lo > limit:

@@ -1,4 +1,4 @@
-"""What all tallies have in common: one keyed map per time bucket and task, added up, merged, dropped and stored together."""
+"""Storage of all tallies: one hash table (slab) per time bucket and task, with sums, merges, removal and restoring."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -12,7 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.outcomes import NO_TASK
 
 MAX_WEIGHT_SUM: Final = 1 << 62
-"""A tally refuses a batch that could bring the sum of its slabs' largest cells beyond this: 4.4e12 outcomes of weight 1."""
+"""Limit of the sum of the slabs' largest cells: 4.4e12 outcomes of weight 1. A tally rejects a batch that could exceed it."""
 
 _BLOCK: Final = 4096
 
@@ -20,14 +20,14 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Totals(NamedTuple):
-    """Slabs added up. keys: int64 (k,), rising; values: float64 (columns, k), integer columns first, in stored units."""
+    """Sum of slabs. keys: int64 (k,), ascending; values: float64 (columns, k), integer columns first, in stored units."""
 
     keys: NDArray[np.int64]
     values: NDArray[np.float64]
 
 
 class _Weighed(NamedTuple):
-    """A slab that takes part, and how much it counts."""
+    """A slab and its weight in a sum."""
 
     task: int
     weight: float
@@ -35,7 +35,7 @@ class _Weighed(NamedTuple):
 
 
 class Slabs:
-    """Keyed maps with the same named columns, one for each (bucket, task) in which anything was counted."""
+    """Hash tables with the same named columns, one for each (bucket, task) with counts."""
 
     __slots__ = ("_bound", "floats", "integers", "maps")
 
@@ -46,31 +46,31 @@ class Slabs:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of allocated memory, including unused capacity."""
         return sum(keyed.nbytes for keyed in self.maps.values())
 
     @property
     def buckets(self) -> list[int]:
-        """Buckets in which anything was counted, rising."""
+        """Buckets with counts, ascending."""
         return sorted({bucket for bucket, _ in self.maps})
 
     @property
     def tasks(self) -> list[int]:
-        """Tasks under which anything was counted, rising; -1 stands for none."""
+        """Tasks with counts, ascending; -1 means no task."""
         return sorted({task for _, task in self.maps})
 
     def at(self, bucket: int, task: int = NO_TASK) -> HashTable:
-        """The map of one slab, made where it is new."""
+        """The hash table of a slab, which is created if it is new."""
         if (keyed := self.maps.get((bucket, task))) is None:
             keyed = self.maps[bucket, task] = HashTable(len(self.integers), len(self.floats))
         return keyed
 
     def remove(self, bucket: int, task: int = NO_TASK) -> None:
-        """Forget one slab."""
+        """Remove a slab."""
         del self.maps[bucket, task]
 
     def admit(self, weight: int) -> None:
-        """Note that up to `weight` will be added to any one cell. Raises `InputError` where a cell could then overflow."""
+        """Announce that up to `weight` will be added to a cell. Raises `InputError` if a cell could then overflow."""
         if self._bound + weight > MAX_WEIGHT_SUM:
             self._bound = self.largest()
         if self._bound + weight > MAX_WEIGHT_SUM:
@@ -78,24 +78,25 @@ class Slabs:
         self._bound += weight
 
     def drop_before(self, bucket: int) -> None:
-        """Forget all buckets below `bucket`."""
+        """Drop all buckets below `bucket`."""
         self.maps = {slab: keyed for slab, keyed in self.maps.items() if slab[0] >= bucket}
 
     def merge(self, other: "Slabs") -> None:
-        """Add every cell of `other`, whose columns and ids are the same."""
+        """Add every cell of `other`, which must have the same columns and ids."""
         self.admit(other.largest())
         for slab in sorted(other.maps):
             self.at(*slab).merge(other.maps[slab])
 
     def totals(self, buckets: Mapping[int, float] | None = None, task: int | None = None) -> Totals:
-        """Slabs of `task` (all by default) added up over buckets: each once, or those named, times their weights.
+        """Sum the slabs of `task` (by default of all tasks) over buckets.
 
-        Buckets in which nothing was counted add nothing, as do those of weight 0. Slabs are added in order of bucket and task.
+        buckets: weight (>= 0) of each bucket, 0 for others; by default all buckets have weight 1. Unknown buckets are ignored. Slabs are
+        added in order of bucket and task.
         """
         return self._added([keyed for keyed in self._chosen(_bucket_weights(buckets)) if task in (None, keyed.task)])
 
     def totals_by_task(self, buckets: Mapping[int, float] | None = None) -> dict[int, Totals]:
-        """`totals` of each task, rising, in one pass; tasks without weight are left out."""
+        """`totals` of each task, ascending, in one pass. Tasks without a slab of positive weight are left out."""
         chosen: dict[int, list[_Weighed]] = {}
         for weighed in self._chosen(_bucket_weights(buckets)):
             chosen.setdefault(weighed.task, []).append(weighed)
@@ -113,7 +114,7 @@ class Slabs:
         return Totals(keys, values)
 
     def arrays(self) -> Arrays:
-        """Canonical copy, whatever the order and capacity: slabs in order of (bucket, task), rows in order of their keys.
+        """Canonical copy, independent of the order of counting and of capacity: slabs by (bucket, task), rows by key.
 
         bucket int64 (s,), task int32 (s,), start int64 (s+1,): slab i has rows start[i] to start[i+1]; key int64 (rows,);
         then each column, int64 or float64 (rows,).
@@ -121,11 +122,11 @@ class Slabs:
         return _canonical(self.maps, self._columns())
 
     def frozen(self) -> "FrozenSlabs":
-        """The content as it is now, as `ratings_core.arrays.frozen` says."""
+        """Freeze the current content (see `ratings_core.arrays.frozen`)."""
         return FrozenSlabs({slab: keyed.frozen() for slab, keyed in self.maps.items()}, self._columns())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Fill this, which is empty, with what `arrays()` gave. Raises `InputError` where that cannot be."""
+        """Restore the result of `arrays()` into this empty object. Raises `InputError` for invalid arrays."""
         columns = self._columns()
         _check_arrays(arrays, {"bucket": np.int64, "task": np.int32, "start": np.int64, **columns})
         slabs = list(zip(arrays["bucket"].tolist(), arrays["task"].tolist(), strict=True))
@@ -150,22 +151,22 @@ class Slabs:
                 yield _Weighed(task, weight, self.maps[bucket, task])
 
     def largest(self) -> int:
-        """Sum over slabs of their largest integer cell."""
+        """Sum of the largest integer cells of all slabs."""
         return sum(int(keyed.rows[: len(keyed), 1 : 1 + len(self.integers)].max()) for keyed in self.maps.values() if len(keyed))
 
 
 class FrozenSlabs:
-    """`Slabs` as they were, to be read once."""
+    """Frozen content of `Slabs`, which can be read once."""
 
     def __init__(self, maps: dict[tuple[int, int], FrozenRows], columns: dict[str, type[np.int64 | np.float64]]) -> None:
         self._maps, self._columns = maps, columns
 
     def arrays(self) -> Arrays:
-        """As `Slabs.arrays`."""
+        """The frozen content in the form of `Slabs.arrays`."""
         return _canonical(self._maps, self._columns)
 
     def close(self) -> None:
-        """Nobody will read them."""
+        """End the freeze without reading the content."""
         for rows in self._maps.values():
             rows.log.take()
 
@@ -218,7 +219,7 @@ def _check_parts(slab: tuple[int, int], parts: Sequence[NDArray[np.int64]], inte
 
 
 def _rows(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Columns as rows, some at a time: they stay in the cache until each has its place."""
+    """Transpose columns to rows (n, columns), in blocks that fit into the CPU cache."""
     rows = np.empty((len(parts[0]), len(parts)), np.int64)
     for at in range(0, len(rows), _BLOCK):
         for c, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""What every tally can do, whatever it counts."""
+"""Base class of all tallies."""
 
 from typing import Any, Self
 
@@ -10,33 +10,33 @@ from ratings_core.tallies.slabs import Slabs
 
 
 class Tally:
-    """Counts in slabs. A subclass names the columns, and says how a batch is added and what is read out."""
+    """A tally whose counts are in slabs. A subclass defines the columns, how batches are added, and what can be read."""
 
     def __init__(self, slabs: Slabs) -> None:
         self.slabs = slabs
 
     @property
     def buckets(self) -> list[int]:
-        """Time buckets in which anything was counted, rising."""
+        """Time buckets with counts, ascending."""
         return self.slabs.buckets
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
+        """Bytes of allocated memory, including unused capacity."""
         return self.slabs.nbytes
 
     def drop_before(self, bucket: int) -> None:
-        """Forget all buckets below `bucket`."""
+        """Drop all buckets below `bucket`."""
         self.slabs.drop_before(bucket)
 
     def merge(self, other: Self) -> None:
-        """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` near overflow."""
+        """Add the counts of `other`, which must use the same ids of agents and tasks. Raises `InputError` if a cell could overflow."""
         self.slabs.merge(checks.instance("other", other, type(self)).slabs)
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.arrays.frozen` says."""
+        """Freeze the current content of `arrays` (see `ratings_core.arrays.frozen`)."""
         return self.slabs.frozen()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy, as described in `Slabs.arrays`, the same however it was counted."""
+        """Canonical copy, as described in `Slabs.arrays`. It does not depend on the order or the batches of counting."""
         return self.slabs.arrays()

@@ -1,7 +1,7 @@
-"""Score tables as ballots: who beats whom on how many tasks.
+"""Score tables as ballots: for each pair of agents, the number of tasks won, lost and tied.
 
-Counted in blocks of rows of the dense agents x agents matrix, as the sum over tasks of measured agents squared is far more
-than the pairs there are: no hashing, and memory stays bounded however many agents there are.
+The sum over tasks of the squared number of measured agents is much larger than the number of pairs. The counts are therefore computed in
+blocks of rows of the dense (agents, agents) matrix. This needs no hashing, and the block size limits the memory.
 """
 
 from typing import Final, NamedTuple
@@ -13,11 +13,11 @@ from ratings_core.kernels.compile import kernel
 from ratings_core.tallies.pair_counts import PairCounts
 
 BLOCK_CELLS: Final = 1 << 22
-"""Pairs counted at a time, 12 bytes each."""
+"""Number of matrix cells (pairs) counted at a time, with 12 bytes each."""
 
 
 class _Ballots(NamedTuple):
-    """Tasks as CSR: entries start[t] to start[t+1] are its agents (dense numbers 0 to m-1, rising) and their means."""
+    """Tasks in CSR form: entries start[t] to start[t+1] are the agents of task t (numbers 0 to m-1, ascending) and their mean scores."""
 
     start: NDArray[np.int64]
     agent: NDArray[np.int64]
@@ -27,12 +27,12 @@ class _Ballots(NamedTuple):
 def ballot_pairs(
     agent: NDArray[np.int32], task: NDArray[np.int32], mean: NDArray[np.float64], block_cells: int = BLOCK_CELLS
 ) -> PairCounts:
-    """Pairs measured on a common task: each task adds 1 to a win of the higher mean, or to a tie of equal ones.
+    """Count pairs of agents over their common tasks. Each task adds 1 to the wins of the higher mean, or to the ties of equal means.
 
     agent, task: int32 (k,), cells sorted by (agent, task), each once; mean: float64 (k,), finite.
     """
     agents, dense = np.unique(agent, return_inverse=True)
-    order = np.argsort(task, kind="stable")  # agents keep rising within a task
+    order = np.argsort(task, kind="stable")  # a stable sort keeps agents ascending within a task
     start = np.append(np.flatnonzero(np.diff(task[order], prepend=-1)), len(order))
     ballots = _Ballots(start, dense[order].astype(np.int64), mean[order])
     height = max(1, block_cells // max(1, len(agents)))
@@ -51,7 +51,7 @@ def _block(ballots: _Ballots, low: int, high: int, m: int) -> tuple[NDArray[np.i
 
 @kernel
 def _count(ballots: _Ballots, low: int, high: int, counts: NDArray[np.int32]) -> None:
-    """counts[a - low, b] is wins, losses and ties of a against b, for low <= a < high and a < b."""
+    """Add to counts[a - low, b] the wins, losses and ties of a against b, for low <= a < high and a < b."""
     for t in range(len(ballots.start) - 1):
         begin, end = ballots.start[t], ballots.start[t + 1]
         i = begin + np.searchsorted(ballots.agent[begin:end], low)

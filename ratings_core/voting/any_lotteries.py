@@ -1,8 +1,8 @@
-"""Levels of certified maximal lotteries of sparse margins: some lottery of each level, not the one of largest entropy.
+"""Levels of certified maximal lotteries of sparse margins. The lottery of a level is arbitrary, not that of largest entropy.
 
-Every unbeaten component of the agents left gets an even share, and its own optimal strategy inside that share: alone
-unbeaten agents are elected without solving anything, cycles by the program of `games.sparse_symmetric`. That is a maximal
-lottery, as no member of such a component loses to anybody outside. Nothing is ever made dense beyond a component.
+The unbeaten components of the remaining agents get equal shares. Each share is distributed by an optimal strategy inside the component:
+a component of one agent needs no computation; a cycle is solved by `games.sparse_symmetric`. The mixture is a maximal lottery, because no
+member of such a component loses to an agent outside it. Dense matrices are at most as large as a component.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ALONE = SparseSolution(np.ones(1), 0.0, unique=True, stats={"iterations": 0.0})
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A component: its agents, its solution, and the largest |margin| inside."""
+    """A component: its agents, its optimal strategy, and the largest |margin| inside (0 for one agent)."""
 
     agents: NDArray[np.int64]
     solution: SparseSolution
@@ -32,9 +32,10 @@ class _Part:
 
 
 def any_levels(margins: Sparse, *, tolerance: float, max_iterations: int) -> Iterator[tuple[Level, dict[str, float]]]:
-    """Levels, best first, with counts of their solves. margins: antisymmetric CSR without stored zeros.
+    """Yield the levels, best first, each with statistics of its solves. margins: antisymmetric CSR (m, m) without stored zeros.
 
-    Raises `SolverError` where a component has no answer at all; levels below one beyond the tolerance are `approximate`.
+    A level above the tolerance and all levels below it have the status `approximate`. Raises `SolverError` if the solver returns no
+    strategy for a component.
     """
     unbeaten = UnbeatenComponents(margins)
     status = Status.OPTIMAL
@@ -56,7 +57,7 @@ def _part(margins: Sparse, agents: NDArray[np.int64], tolerance: float, max_iter
 
 
 def _level(margins: Sparse, parts: list[_Part], left: NDArray[np.bool_], above: Status, tolerance: float) -> Level:
-    """The mix of the parts' strategies, judged against all agents left."""
+    """Mix the strategies of the parts in equal shares, and certify the mixture against all remaining agents."""
     agents = np.concatenate([part.agents for part in parts])
     lottery = np.concatenate([part.solution.strategy for part in parts]) / len(parts)
     order = np.argsort(agents)
@@ -77,7 +78,7 @@ def _level(margins: Sparse, parts: list[_Part], left: NDArray[np.bool_], above: 
 
 
 def _preferred(margins: Sparse, agents: NDArray[np.int64], lottery: Floats, left: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
-    """M'p at the agents left that some elected one has a margin with (0 at all others), and who they are."""
+    """Entries of M'p at the remaining agents that have a margin against an elected agent, and their ids. Other entries are 0."""
     rows = margins[agents]
     known = left[rows.indices]
     share = np.repeat(lottery, np.diff(rows.indptr))
@@ -86,7 +87,7 @@ def _preferred(margins: Sparse, agents: NDArray[np.int64], lottery: Floats, left
 
 
 def _beaten(part: _Part, preferred: Floats, who: NDArray[np.int64], left: NDArray[np.bool_], least: float) -> bool:
-    """Whether the lottery is preferred to everybody outside its component, so that no maximal lottery elects any of them."""
+    """Whether the lottery is preferred to every agent outside its component, so that no maximal lottery elects any of them."""
     outside = ~np.isin(who, part.agents)
     return int(outside.sum()) == int(left.sum()) - len(part.agents) and bool((preferred[outside] > least).all())
 

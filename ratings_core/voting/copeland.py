@@ -17,10 +17,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copeland(Solution):
-    """Copeland's scores, as `ratings`: others beaten plus half the others tied with, from 0 to m-1 in steps of 1/2.
+    """ratings: Copeland's scores, the number of agents beaten plus half the number tied with, from 0 to m-1 in steps of 1/2.
 
-    beaten, lost: int64 (m,), how many others each agent beats and loses to; tied: the remaining ones, pairs that never met
-    among them; ranking: the scores' order with ties.
+    beaten, lost: int64 (m,), number of agents that each agent beats and loses to; tied: int64 (m,), number of all others, including those
+    it never met; ranking: order of the scores, with ties.
     """
 
     beaten: Ints
@@ -31,7 +31,7 @@ class Copeland(Solution):
 
 @dataclass(frozen=True, slots=True)
 class CondorcetWinners:
-    """strong: the agent that beats every other one, or None; weak: all agents that lose to nobody, the strong one included."""
+    """strong: the agent that beats every other agent, or None; weak: all agents that lose to no agent, including the strong winner."""
 
     strong: int | None
     weak: tuple[int, ...]
@@ -40,13 +40,13 @@ class CondorcetWinners:
 def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
     """Copeland's rule (VasE, app. C.2.5): one point for each other agent beaten head to head, half a point for each tied one.
 
-    margins: (m, m), entry (a, b) is votes for a over b minus votes for b over a; a dense array or any scipy sparse one, which is
-    never made dense: absent entries, like zeros, are ties, so agents that never met tie. tie_tolerance: margins within it of 0
-    are ties. Consistent with Condorcet winners, not clone-proof.
+    margins: (m, m), entry (a, b) is votes for a over b minus votes for b over a; a dense array or any scipy sparse array, which stays
+    sparse. Absent entries and zeros are ties, so agents that never met tie. tie_tolerance: a margin of at most this absolute value is a
+    tie. The rule is Condorcet consistent, but not clone consistent.
 
-    The rule is exact, so is the certificate (kind ``exact``): points counted along the rows against points counted along the
-    columns (an opponent's losses are one's wins), the largest difference in points, and 0. All counts are whole numbers.
-    Raises `InputError` where margins are not square, finite and exactly antisymmetric, `SolverError` where the two counts differ.
+    The rule is exact. The certificate (kind ``exact``) compares points counted along rows and along columns, where an opponent's loss is a
+    win. It is the largest difference in points and is always 0, because counts are whole numbers.
+    Raises `InputError` unless margins are square, finite and exactly antisymmetric, `SolverError` if the two counts differ.
     """
     begun = time.perf_counter()
     matrix, tolerance = _accepted(margins, tie_tolerance)
@@ -72,7 +72,7 @@ def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
 def condorcet_winners(margins: Any, *, tie_tolerance: float = 0.0) -> CondorcetWinners:
     """Strong and weak Condorcet winners (VasE, sec. 3.1; SCO, sec. 2.3). Arguments and errors as for `copeland`.
 
-    Pairs that never met tie, so with sparse margins weak winners may be many, and a strong one has met everybody.
+    Pairs that never met tie. With sparse margins there may therefore be many weak winners, and a strong winner has met every other agent.
     """
     matrix, tolerance = _accepted(margins, tie_tolerance)
     beaten, lost = _above(matrix, tolerance), _above(-matrix, tolerance)
@@ -87,5 +87,5 @@ def _accepted(margins: Any, tie_tolerance: float) -> tuple[checks.Matrix, float]
 
 
 def _above(matrix: checks.Matrix, tolerance: float, axis: int = 1) -> Ints:
-    """Entries above the tolerance in each row (or column, axis 0)."""
+    """Number of entries above the tolerance in each row (axis 1) or column (axis 0)."""
     return np.asarray((matrix > tolerance).sum(axis=axis), np.int64)

@@ -1,7 +1,8 @@
-"""Kemeny's method: the order that agrees with most pairwise votes.
+"""Kemeny's method: the order that agrees with the most pairwise votes.
 
-An agent that wins head to head across components of the graph of victories is ahead in every best order, so each component is ordered
-by itself: all best orders of up to 20 agents by dynamic programming, one of more by linear programs with cuts and branching.
+If a beats b, and both are in different strong components of the graph of victories, then a is ahead of b in every best order. Each
+component is therefore ordered separately: up to 20 agents by dynamic programming, which gives all best orders; more agents by linear
+programs with cuts and branching, which give one order.
 """
 
 import time
@@ -23,17 +24,17 @@ from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
 from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, linear, priority
 
 _CUT_AGENTS: Final = 200
-"""Components above this are not cut: a program has k (k - 1)/2 variables and as many cuts as it needs of k**3/6."""
+"""Largest component ordered by linear programs, which have k (k - 1)/2 variables and up to k**3/6 cuts for k agents."""
 _EXACT: Final = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kemeny(Voted):
-    """ratings: the paper's score, N(a, b) summed over those below, half of it for those tied.
+    """ratings: the paper's score, the sum of N(a, b) over agents below plus half the sum over tied agents.
 
-    order: a best order of all agents, int64 (m,), or the best found; value: N(a, b) summed over a before b in it (VasE's Kemeny value);
-    bound: no order has a larger value; unique: `order` is the only best one; None where that is not known, which is where a
-    component had more than 20 agents; components: their sizes, best first.
+    order: int64 (m,), a best order of all agents, or the best order known if no proof was completed; value: sum of N(a, b) over all a
+    before b in `order` (VasE's Kemeny value); bound: upper bound of the value of any order; unique: whether `order` is the only best order,
+    None (unknown) if a component has more than 20 agents; components: their sizes, best first.
     """
 
     order: Ints
@@ -44,23 +45,23 @@ class Kemeny(Voted):
 
 
 def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100, accept_approximate: bool = False) -> Kemeny:
-    """Kemeny-Young (Kemeny 1959; Young and Levenglick 1978; VasE, app. C.2.6): an order of largest sum of N(a, b), a before b.
+    """Kemeny-Young (Kemeny 1959; Young and Levenglick 1978; VasE, app. C.2.6): an order with the largest sum of N(a, b), a before b.
 
-    wins: N (m, m), nonnegative: votes for a over b. With margins alone pass their positive part: the order is the same, the value counts
-    margins.
+    wins: N (m, m), nonnegative: votes for a over b. If only margins are known, pass their positive part; the order is the same, and the
+    value counts margins.
 
-    Exact where components of the graph of strict victories have up to 20 agents (all best orders are found), and where the search
-    proves its order best; most_programs: linear programs it may solve in a component of up to 200 agents before it ends with a
-    bound; larger components get a quick bound only. accept_approximate: return an order not proven best, status `approximate`,
-    instead of raising.
+    The result is exact if all components of the graph of strict victories have at most 20 agents; all best orders are then computed. It is
+    also exact if the search proves its order best. most_programs: largest number of linear programs for a component of 21 to 200 agents;
+    the search then ends with a bound. Larger components get a good order and a fast bound. accept_approximate: return an order that is
+    not proven best, with status `approximate`, instead of raising an error.
 
-    ties: ``keep`` ranks a above b where every best order has a before b, level by level; settling a level at will need not give a
-    best order (a cycle of three ties, but only its rotations are best). ``order`` and a seed give the best order that begins with
-    the first agent possible by place, then the second, and so on. In components above 20 agents one best order stands for all of
-    them, so there ties are not seen and the roster decides.
+    ties: ``keep`` ranks a above b if every best order has a before b, in levels. An arbitrary order of a level's agents need not be a best
+    order: in a cycle of three all agents tie, but only its rotations are best orders. ``order`` and a seed choose the best order whose
+    first agent has the lowest place in the tie order, then whose second agent has, and so on. For components of more than 20 agents only
+    one best order is known, so ties are not detected and the order of the agents in the roster can decide.
 
-    Condorcet consistent, not clone consistent. Certificate (``kemeny_gap``): what `bound` leaves open, over the sum of
-    max(N(a, b), N(b, a)). Raises `InputError`, and `SolverError` with the order found where it is not proven best.
+    The method is Condorcet consistent, but not clone consistent. Certificate (``kemeny_gap``): bound - value, divided by the sum over pairs
+    of max(N(a, b), N(b, a)). Raises `InputError`, and `SolverError` with the best order if it is not proven best.
     """
     begun = time.perf_counter()
     checks.switch("accept_approximate", accept_approximate)
@@ -80,7 +81,7 @@ def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100,
 
 
 class _Part(NamedTuple):
-    """A component, ordered. before: bool (m, m) within it: a is before b in some best order; none: one order stands for all."""
+    """An ordered component. before: bool (m, m), whether a is before b in some best order; None if only one order is known."""
 
     order: list[int]
     gain: float
@@ -90,7 +91,10 @@ class _Part(NamedTuple):
 
 
 def _parts(M: Floats, place: Ints, most_programs: int) -> list[_Part]:
-    """Components in an order that no victory contradicts; of those possible next, the one of the first agent by place."""
+    """Components, each ordered, in an order that agrees with all victories between them.
+
+    If several components can be next, the one with the agent of the lowest `place` is chosen.
+    """
     component, _ = majority_components(M)
     agents = [np.array(ids, np.int64) for ids in members(component)]
     winner, loser = np.nonzero(M > 0)
@@ -125,7 +129,7 @@ def _ordered(M: Floats, ids: Ints, place: Ints, most_programs: int) -> _Part:
 
 
 def _above(M: Floats, parts: list[_Part]) -> Mask:
-    """Pairs in the same order in all best orders, up to transitivity."""
+    """Pairs with the same order in all best orders; pairs that follow by transitivity may be missing."""
     above = M > 0
     for part in parts:
         ids = np.array(part.order)

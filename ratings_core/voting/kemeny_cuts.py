@@ -1,7 +1,7 @@
-"""The best order of many agents by linear programs: cycles of three are cut off where they occur, then pairs are branched on.
+"""The best order of many agents by linear programs, with cutting planes for cycles of three agents and branching on pairs.
 
-A variable x(a, b), a < b, says that a is before b. Bounds are recomputed from the margins and the rows' multipliers by weak duality, so
-they hold whatever the solver's tolerances are (Grötschel, Jünger and Reinelt 1984 cut cycles in the same way).
+The variable x(a, b), a < b, is 1 if a is before b, else 0. Bounds are recomputed from the margins and the rows' multipliers by weak
+duality, so they do not depend on the tolerances of the solver. The cuts are those of Grötschel, Jünger and Reinelt 1984.
 """
 
 from typing import Final, NamedTuple
@@ -18,13 +18,13 @@ from ratings_core.voting.ties import Ints
 _VIOLATED: Final = 1e-6
 _ROUNDING: Final = 1e-11
 _WHOLE: Final = 1e9
-"""Margins up to this are taken as whole numbers when they are: their bounds are exact to far less than a vote."""
+"""Largest margin for which bounds are rounded to values that whole-number margins allow. Float errors are then far below one vote."""
 _CUTS_AN_AGENT: Final = 30
-"""Most cuts added at a time, for each agent."""
+"""Largest number of cuts added at a time, per agent."""
 
 
 class BoundedOrder(NamedTuple):
-    """order and its gain; bound: at least the gain of any order; programs: linear programs solved."""
+    """An order and its gain; bound: upper bound of the gain of any order; programs: number of linear programs solved."""
 
     order: list[int]
     gain: float
@@ -33,9 +33,9 @@ class BoundedOrder(NamedTuple):
 
 
 def bounded_order(margins: Floats, order: list[int], most_programs: int) -> BoundedOrder:
-    """The best order found, starting from `order`, and how good any could be. margins: (k, k), antisymmetric.
+    """Search for the best order, starting from `order`, with an upper bound of the gain. margins: (k, k), antisymmetric.
 
-    most_programs: linear programs after which the search ends with the bound it has. Raises `SolverError` where HiGHS fails.
+    most_programs: largest number of linear programs; the search then returns its best order and bound. Raises `SolverError` if HiGHS fails.
     """
     return _Search(margins, order, most_programs).run()
 
@@ -46,7 +46,7 @@ class _Relaxed(NamedTuple):
 
 
 class _Program:
-    """The linear program of all pairs, warm-started, with the cuts so far. solved: how often. weight: of each variable."""
+    """The linear program over all pairs, with the cuts so far. Each run starts from the last solution. solved: number of runs."""
 
     def __init__(self, margins: Floats) -> None:
         k, (a, b) = len(margins), np.triu_indices(len(margins), 1)
@@ -59,15 +59,15 @@ class _Program:
         self._model = _model(self._weight)
 
     def restrict(self, low: Floats, high: Floats) -> None:
-        """Bound the variables."""
+        """Set the lower and upper bounds of the variables (pairs,)."""
         self._model.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
 
     def solve(self, low: Floats, high: Floats) -> _Relaxed:
-        """The best point within the bounds, and a bound for all orders there. Raises `SolverError`."""
+        """The optimum within the variables' bounds, and an upper bound of the gain of the orders there. Raises `SolverError`."""
         self.solved += 1
         self._model.run()
         status = self._model.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:  # fixed pairs close a cycle
+        if status == highspy.HighsModelStatus.kInfeasible:  # the fixed pairs form a cycle
             return _Relaxed(low, -np.inf)
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"a program of Kemeny's method ended as '{self._model.modelStatusToString(status)}'; round the margins")
@@ -76,7 +76,7 @@ class _Program:
         return _Relaxed(x, self._bound(np.asarray(solution.row_dual, np.float64), low, high))
 
     def cut(self, x: Floats) -> bool:
-        """Cut off the cycles of three that x violates most. Whether there are any."""
+        """Add cuts for the cycles of three agents that x violates most. Returns whether a cut was added."""
         sums = x[self._triples[:, 0]] + x[self._triples[:, 1]] - x[self._triples[:, 2]]
         excess = np.maximum(sums - 1, -sums)
         worst = np.argsort(-excess, kind="stable")[: self._most_cuts]
@@ -89,7 +89,10 @@ class _Program:
         return bool(count)
 
     def _bound(self, multiplier: Floats, low: Floats, high: Floats) -> float:
-        """Weak duality with any multipliers of the rows 0 <= x(a,b) + x(b,c) - x(a,c) <= 1, down to what orders can attain."""
+        """Upper bound of the gain, by weak duality, rounded down to a gain that an order can have if margins are whole numbers.
+
+        It is valid for arbitrary multipliers of the rows 0 <= x(a,b) + x(b,c) - x(a,c) <= 1.
+        """
         reduced = self._weight.copy()
         for column, sign in enumerate((1.0, 1.0, -1.0)):
             np.subtract.at(reduced, self._rows[:, column], sign * multiplier)
@@ -101,7 +104,7 @@ class _Program:
 
 
 class _Search:
-    """Depth first over fixed pairs. order: the best one so far, gain: its gain; slack: rounding of gains."""
+    """Depth-first branch and bound over fixed pairs. order: best order so far; gain: its gain; slack: rounding error of gains."""
 
     def __init__(self, margins: Floats, order: list[int], most_programs: int) -> None:
         self.margins, self.most = margins, most_programs
@@ -111,7 +114,7 @@ class _Search:
         self.program = _Program(margins)
 
     def run(self) -> BoundedOrder:
-        """Explores boxes of fixed pairs; a box left at the end, or closed by its bound, counts with that bound."""
+        """Search all boxes of fixed pairs. The final bound is the largest of the bounds of boxes that were not divided."""
         boxes = [(np.zeros(len(self.a)), np.ones(len(self.a)), np.inf)]
         bound = self.gain
         while boxes:
@@ -130,7 +133,7 @@ class _Search:
         return bound > self.gain + self.slack and fraction > _VIOLATED and self.program.solved < self.most
 
     def _halves(self, low: Floats, high: Floats, x: Floats, bound: float) -> "list[tuple[Floats, Floats, float]]":
-        """Both boxes of the least decided pair, the likelier one last, as it is looked into first."""
+        """Divide a box at the pair whose x is nearest to 1/2. The likelier half is last, because the search takes boxes from the end."""
         pair = int(np.argmax(np.minimum(x, 1 - x)))
         halves = []
         for value in sorted((0.0, 1.0), key=lambda value: -abs(x[pair] - value)):
@@ -140,7 +143,10 @@ class _Search:
         return halves
 
     def _cut(self, low: Floats, high: Floats) -> _Relaxed:
-        """The program within the box, cut until no cycle of three is violated, its bound is beaten, or programs run out."""
+        """Solve the program in the box, and add cuts until no cycle of three is violated.
+
+        Stops earlier if the bound does not exceed the best gain, or if `most` programs were solved.
+        """
         self.program.restrict(low, high)
         while True:
             relaxed = self.program.solve(low, high)
@@ -149,7 +155,7 @@ class _Search:
                 return relaxed
 
     def _try(self, x: Floats) -> None:
-        """The order that x suggests, improved; kept where it is the best so far."""
+        """Round x to an order by summed wins, improve it by local search, and keep it if it is the best so far."""
         wins = np.zeros(len(self.margins))
         np.add.at(wins, self.a, x)
         np.add.at(wins, self.b, 1 - x)
@@ -159,7 +165,7 @@ class _Search:
 
 
 def _triples(k: int, at: Ints) -> NDArray[np.int64]:
-    """Variables (a, b), (b, c), (a, c) of all a < b < c."""
+    """Indices of the variables (a, b), (b, c), (a, c) for all a < b < c, int64 (triples, 3)."""
     a, b, c = (axis.ravel() for axis in np.meshgrid(*[np.arange(k)] * 3, indexing="ij"))
     kept = (a < b) & (b < c)
     a, b, c = a[kept], b[kept], c[kept]
@@ -167,7 +173,7 @@ def _triples(k: int, at: Ints) -> NDArray[np.int64]:
 
 
 def _grain(margins: Floats) -> float:
-    """Gains of orders differ by multiples of this: twice the common divisor of whole margins; 0 where nothing is known."""
+    """Unit of the differences between gains: twice the greatest common divisor of whole-number margins, 0 for other margins."""
     if not np.array_equal(margins, np.round(margins)) or np.abs(margins).max() > _WHOLE:
         return 0.0
     return 2.0 * float(np.gcd.reduce(margins.astype(np.int64), axis=None))

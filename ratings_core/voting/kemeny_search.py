@@ -1,4 +1,4 @@
-"""Good orders of many agents by local search, and a quick upper bound from cycles of three that share no victory."""
+"""Good orders of many agents by local search, and a fast upper bound from majority cycles of three agents."""
 
 import numpy as np
 
@@ -8,28 +8,32 @@ from ratings_core.voting.ties import Ints
 
 
 def searched_order(margins: Floats, place: Ints) -> list[int]:
-    """The better of two local optima: started from margins summed (Borda) and from victories counted (Copeland).
+    """The better of two local optima. The searches start from the order by summed margins (Borda) and by counted victories (Copeland).
 
-    margins: (k, k), antisymmetric; place: (k,), settles ties of the starting orders.
+    margins: (k, k), antisymmetric; place: (k,), orders agents that tie in a starting order.
     """
     starts = [np.lexsort((place, -total)) for total in (margins.sum(axis=1), np.sign(margins).sum(axis=1))]
     return max((improved(margins, start) for start in starts), key=lambda order: gain_of(margins, order))
 
 
 def improved(margins: Floats, order: Ints) -> list[int]:
-    """`order` with single agents moved elsewhere as long as that raises its gain."""
+    """Improve `order` by moving single agents until no such move increases the gain."""
     found = np.array(order, np.int64)
     _insert(margins, found, 1e-9 * float(np.abs(margins).max(initial=0.0)))
     return [int(agent) for agent in found]
 
 
 def gain_of(margins: Floats, order: list[int]) -> float:
-    """Sum of margins of earlier over later agents."""
+    """Gain of an order: the sum of margins of earlier over later agents."""
     return float(np.triu(margins[np.ix_(order, order)], 1).sum())
 
 
 def packing_bound(margins: Floats) -> float:
-    """At least the gain of any order: all victories, less twice the weakest of each cycle of three packed into them."""
+    """Upper bound of the gain of any order.
+
+    An order must reverse at least one victory of each cycle of three agents. The bound is the sum of all victories minus twice the weakest
+    victory of each cycle in a packing: every victory's margin is shared out among the cycles that use it.
+    """
     left = np.maximum(margins, 0.0)
     return float(left.sum()) - 2 * float(_pack(left))
 

@@ -1,4 +1,4 @@
-"""All best orders of up to 20 agents at once, by dynamic programming over who has been placed so far (Held and Karp 1962)."""
+"""All best orders of up to 20 agents, by dynamic programming over the sets of agents placed first (Held and Karp 1962)."""
 
 from typing import Final, NamedTuple
 
@@ -10,13 +10,14 @@ from ratings_core.solution import Floats
 from ratings_core.voting.ties import Ints, Mask
 
 MOST_AGENTS: Final = 20
-"""2**20 sets of 8 bytes, ten million steps: a tenth of a second."""
+"""Largest number of agents: 2**20 sets of 8 bytes each and ten million steps take a tenth of a second."""
 _ROUNDING: Final = 1e-12
 
 
 class BestOrders(NamedTuple):
-    """order: the best order whose first agent comes first in `place`, then its second, and so on; gain: its sum of margins, earlier
-    over later; before: bool (k, k), a is before b in some best order.
+    """The best orders. order: the best order whose first agent has the lowest `place`, then whose second agent has, and so on.
+
+    gain: its sum of margins of earlier over later agents; before: bool (k, k), whether a is before b in some best order.
     """
 
     order: list[int]
@@ -25,9 +26,10 @@ class BestOrders(NamedTuple):
 
 
 def best_orders(margins: Floats, place: Ints) -> BestOrders:
-    """Orders of largest sum of margins of earlier over later agents. margins: (k, k), antisymmetric, k <= 20; place: (k,), distinct.
+    """Compute the orders with the largest sum of margins of earlier over later agents.
 
-    Sums of whole numbers are exact; others tie where they differ by rounding of the largest.
+    margins: (k, k), antisymmetric, k <= 20; place: (k,), distinct, chooses among the best orders. Sums that differ only by rounding errors,
+    relative to the sum of all |margins|, are equal.
     """
     k = len(margins)
     half = k // 2
@@ -41,7 +43,7 @@ def best_orders(margins: Floats, place: Ints) -> BestOrders:
 
 
 def _sums(rows: Floats) -> Floats:
-    """Sums of each subset of `rows`, (columns, 2**rows): what an agent adds when placed after that subset."""
+    """Sum of each subset of `rows`, (columns, 2**rows): the gain of placing an agent (column) after that subset."""
     sums = np.zeros((1, rows.shape[1]))
     for row in rows:
         sums = np.concatenate([sums, sums + row])
@@ -50,7 +52,7 @@ def _sums(rows: Floats) -> Floats:
 
 @kernel
 def _best(low: Floats, high: Floats, k: int, half: int) -> Floats:
-    """The largest gain of placing each set of agents first."""
+    """Largest gain among the members of each set of agents, if these are placed first (2**k,)."""
     best = np.zeros(1 << k)
     mask = (1 << half) - 1
     for placed in range(1, 1 << k):
@@ -65,7 +67,7 @@ def _best(low: Floats, high: Floats, k: int, half: int) -> Floats:
 
 @kernel
 def _optimal(best: Floats, low: Floats, high: Floats, k: int, half: int, slack: float) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Sets that some best order starts with, and for each agent all that precede it in some best order, as bits."""
+    """Mark the sets that some best order starts with (2**k,), and for each agent the agents before it in some best order, as bits (k,)."""
     optimal, earlier = np.zeros(1 << k, np.bool_), np.zeros(k, np.int64)
     mask = (1 << half) - 1
     optimal[-1] = True

@@ -1,8 +1,8 @@
-"""Maximal lotteries and iterated maximal lotteries, of largest entropy and certified.
+"""Maximal lotteries and iterated maximal lotteries of largest entropy, with certificates.
 
-A lottery p is maximal when no other lottery is preferred to it, M'p >= 0 with M the margins (Kreweras 1965; Fishburn 1984;
-Lanctot et al. 2023, sec. 3.1.1 and C.2.9). Where several are, the paper leaves the choice open; here it is the one of largest
-entropy over classes of exact duplicates. Iterating on the agents that no maximal lottery elects gives levels (their Algorithm 1).
+A lottery p is maximal if no other lottery is preferred to it: M'p >= 0, where M are the margins (Kreweras 1965; Fishburn 1984; Lanctot et
+al. 2023, sec. 3.1.1 and C.2.9). If there are several, the paper does not define a choice; this module chooses the lottery of largest
+entropy over classes of exact duplicates. Repeating this for the agents that no maximal lottery elects gives levels (their Algorithm 1).
 """
 
 import time
@@ -26,7 +26,7 @@ from ratings_core.voting.any_lotteries import any_levels
 from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
 
 _DENSE_AGENTS: Final = 5_000
-"""Sparse margins of more agents are never made dense: a matrix of 8 m*m bytes, and a solve of minutes."""
+"""Largest number of agents whose sparse margins become a dense matrix, which takes 8 m*m bytes; a larger solve would take minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +40,21 @@ _DEFAULTS: Final = LotteryOptions()
 
 
 def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start: ArrayLike | None = None) -> MaximalLottery:
-    """The maximal lottery of largest entropy, or some maximal lottery.
+    """Compute the maximal lottery of largest entropy, or an arbitrary maximal lottery.
 
-    margins: (m, m), antisymmetric, finite: by how much a beats b, in any unit (the answer does not depend on it); a dense array or
-    any scipy sparse one, in which agents that never met tie. options.mode: ``maxent``, or ``any``, for which sparse margins stay sparse:
-    of every unbeaten component of the graph of victories some optimal strategy, all at even shares; certified all the same, and
-    `unique` where that is proven. options.merge: totals are then independent of how often an agent was copied (`any` merges nobody
-    and settles no membership). Each iteration of the interior point is O(m**3).
-    start: ratings of like margins (m,), tried first: where those elected then form the only lottery now, which is proven, no
-    path to it is followed (`any` takes none).
+    margins: (m, m), antisymmetric, finite: by how much a beats b; the unit does not affect the result. A dense array or any scipy sparse
+    array, in which agents that never met tie.
+    options.mode: ``maxent``, or ``any``, which keeps sparse margins sparse. ``any`` computes some optimal strategy for each unbeaten
+    component of the graph of victories and gives all these components equal shares. The result is certified, too, and `unique` is set if
+    uniqueness is proven.
+    options.merge: merges duplicates, so that the total probability of an agent and its copies does not depend on their number (`any` never
+    merges, and elects only the agents of the computed lottery). Each iteration of the interior point takes O(m**3).
+    start: ratings (m,) of similar margins, as a guess. If it is proven that the agents elected before have the only maximal lottery now,
+    the solver skips the interior point. Mode `any` ignores it.
 
-    Raises `InputError` for bad margins or arguments, and for sparse margins of more than 5,000 agents in mode `maxent`;
-    `SolverError` (with the lottery found) beyond the tolerance. Time: that of the top component, about 0.4 s at 1,000 agents and 3 s at
-    2,000 in a random tournament on one core; in mode `any` some seconds at 50,000 agents with 40 opponents each.
+    Raises `InputError` for invalid margins or arguments, and for sparse margins of more than 5,000 agents in mode `maxent`; `SolverError`
+    (with the computed lottery) if the tolerance is not reached. The time depends on the top component: about 0.4 s for 1,000 agents and 3 s
+    for 2,000 in a random tournament on one core; in mode `any` some seconds for 50,000 agents with 40 opponents each.
     """
     LotteryOptions.require(options)
     started = time.perf_counter()
@@ -79,13 +81,13 @@ def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start:
 def iterated_maximal_lotteries(
     margins: Any, *, options: LotteryOptions = _DEFAULTS, start: ArrayLike | None = None
 ) -> IteratedMaximalLotteries:
-    """Levels of maximal lotteries: the first elects, its whole possible support is taken out, the rest elects again.
+    """Compute levels of maximal lotteries: each level contains the agents elected among those that no higher level contains.
 
-    Arguments and errors as for `maximal_lottery`; duplicates are merged among the agents left at each level. A level takes
-    everyone that some maximal lottery elects, not only whom one solver's lottery happens to, so the levels are unique; entropy
-    sets only the shares inside one. In mode `any` a level takes whom the lottery found elects, and only levels whose lottery and all
-    those above are `unique` are the only ones possible.
-    Levels below an approximate one are of status `approximate` too, as its members are unsure.
+    Arguments and errors as for `maximal_lottery`. Duplicates are merged among the remaining agents of each level. A level contains every
+    agent that some maximal lottery elects, independent of the solver, so the levels are unique; entropy determines only the probabilities
+    inside a level. In mode `any` a level contains the agents that the computed lottery elects; such a level is the only possible one if
+    its lottery and those of all higher levels are `unique`. The levels below an approximate level have the status `approximate`, too,
+    because their members are uncertain.
     """
     LotteryOptions.require(options)
     started = time.perf_counter()
@@ -106,7 +108,7 @@ def iterated_maximal_lotteries(
 
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:
-    """Margins as the mode solves them: dense ones for `maxent`, sparse ones for `any`."""
+    """Checked margins: a dense array for mode `maxent`, a sparse array for `any`. Raises `InputError`."""
     if not checks.is_sparse(margins):
         dense = checks.antisymmetric("margins", margins)
         return dense if mode == "maxent" else sparse.csr_array(dense)
@@ -119,7 +121,7 @@ def _accept(margins: Any, mode: Mode) -> checks.Matrix:
 
 
 def _levels_before(start: ArrayLike | None, m: int) -> Floats | None:
-    """The level of each agent (m,), largest first, by earlier ratings: a lottery, or levels below it and a lottery. Raises `InputError`."""
+    """Earlier level of each agent (m,): the earlier rating, rounded up; higher is better. None without `start`. Raises `InputError`."""
     if start is None:
         return None
     given = checks.finite("start", start)
@@ -135,7 +137,7 @@ def _solve_levels(M: checks.Matrix, rules: Rules[ZeroSumOptions], before: Floats
 
 
 def _totals(stats: list[dict[str, float]]) -> dict[str, float]:
-    """Over levels: gaps and sizes are the worst, all else is summed."""
+    """Statistics of all levels: the maximum of gaps and sizes, and the sum of counts."""
     worst = ("support_gap", "entropy_gap", "largest")
     return {
         name: (max if name in worst else sum)(one[name] for one in stats)
@@ -158,8 +160,9 @@ def _levels(M: Floats, rules: Rules[ZeroSumOptions], before: Floats | None) -> I
 def _top_level(
     M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rules: Rules[ZeroSumOptions], before: Floats | None
 ) -> tuple[Level, dict[str, float]]:
-    """The first level of the agents `alive`, solved on their top component; duplicates are duplicates against all of them. before: who
-    was highest among these is tried first.
+    """The first level of the agents `alive`, solved on their top component. Duplicates have equal margins against all of `alive`.
+
+    before: earlier level of each agent; those of the highest level in the component are the first guess of the support.
     """
     top = top_component(M, alive, wins)
     classes = classes_by(rules.options, M[np.ix_(top, alive)]) if len(top) > 1 else singletons(1)
@@ -181,7 +184,7 @@ def _top_level(
 
 
 def _exploitability(preferred: Floats, margins: Floats) -> float:
-    """From the caller's margins, not the merged and scaled ones. preferred: of the lottery over each agent, M'p; margins: its unit."""
+    """Exploitability by the caller's margins, before merging and scaling. preferred: M'p; margins: their largest |entry| is the unit."""
     return max(0.0, -float(preferred.min())) / (float(np.abs(margins).max()) or 1.0)
 
 

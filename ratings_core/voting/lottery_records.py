@@ -1,4 +1,4 @@
-"""What maximal and iterated maximal lotteries return."""
+"""Results of maximal and iterated maximal lotteries."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from ratings_core.solution import Floats, Solution, Status
 
 Mode: TypeAlias = Literal["maxent", "any"]
-"""Which maximal lottery is wanted where there are several.
+"""Choice among several maximal lotteries.
 
-``maxent``: the one of largest entropy, so that the answer is unique; ``any``: some certified one, which tens of thousands of agents
-with sparse margins still have within seconds.
+``maxent``: the maximal lottery of largest entropy, which is unique. ``any``: an arbitrary certified maximal lottery; for tens of thousands
+of agents with sparse margins it takes seconds.
 """
 
 
@@ -20,10 +20,13 @@ with sparse margins still have within seconds.
 class Level:
     """One level of an iterated lottery, best first.
 
-    agents: ids, ascending: those that some maximal lottery of the agents left elects; lottery: their probabilities, all positive;
-    exploitability: -(least entry of M'p) over the largest |margin| within the top component of the agents left;
-    entropy: nats, over classes of duplicates; unique: proven to be the only maximal lottery of the merged agents left.
-    In mode `any`: those that the computed lottery elects; the top is all unbeaten components; no agents are merged.
+    The remaining agents are those of this level and all lower ones. An agent is elected if its probability is positive.
+
+    agents: ids, ascending, of the agents that some maximal lottery of the remaining agents elects; lottery: their probabilities, all
+    positive; exploitability: minus the smallest entry of M'p, divided by the largest |margin| in the top component of the remaining agents;
+    entropy: in nats, over classes of duplicates; unique: whether it is proven that the remaining agents, with duplicates merged, have no
+    other maximal lottery; status: of the computation. In mode `any`, agents are those that the computed lottery elects, the top component
+    is the union of all unbeaten components, and duplicates are not merged.
     """
 
     agents: NDArray[np.int64]
@@ -36,9 +39,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaximalLottery(Solution):
-    """ratings: the lottery itself, as the paper ranks by it. lottery: (m,), sums to 1; support: ids that some maximal lottery
-    elects, all of which this one does (mode `any`: whom this one elects); entropy, unique: as in `Level`. certificate:
-    ``exploitability``, -(least entry of M'p) over the largest |margin| (mode `any`: of the unbeaten components), at least 0.
+    """A maximal lottery. ratings: the lottery, because the paper ranks agents by it; lottery: (m,), probabilities.
+
+    support: ids of the agents that some maximal lottery elects; this lottery elects all of them (mode `any`: ids of the agents that this
+    lottery elects). entropy, unique: as in `Level`. certificate: ``exploitability``, minus the smallest entry of M'p, divided by the
+    largest |margin| (mode `any`: of the unbeaten components); at least 0.
     """
 
     lottery: Floats
@@ -49,9 +54,10 @@ class MaximalLottery(Solution):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IteratedMaximalLotteries(Solution):
-    """ratings: levels below an agent's own plus its probability in it, so the last level's members get their probability and a
-    sole member of level l of L gets L - l + 1 (the paper's sec. 4.3). levels: best first, every agent in one.
-    certificate: ``exploitability``, the worst of the levels'.
+    """ratings: the number of levels below the agent's level plus its probability in that level (the paper's sec. 4.3).
+
+    Agents of the last level have their probability as rating; the only agent of level l of L has L - l + 1. levels: best first; each agent
+    is in exactly one level. certificate: ``exploitability``, the largest of the levels.
     """
 
     levels: tuple[Level, ...]

@@ -1,6 +1,6 @@
 """Scoring rules: plurality, approval of the first k, and Borda's count, from votes or from counts of places.
 
-A tie inside a vote shares the points of the places it takes up evenly, so every vote gives the same points in all.
+Tied alternatives of a vote share the points of their places equally, so ties do not change the total points of a vote.
 """
 
 import time
@@ -20,17 +20,17 @@ from ratings_core.voting.ties import TieRule, Voted, settled
 Votes: TypeAlias = Profile | PlaceCounts
 
 UnlistedPairs: TypeAlias = Literal["none", "half"]
-"""What two alternatives get from a vote that lists neither of them."""
+"""Points that two alternatives receive for each other from a vote that lists neither."""
 
 _ROUNDING = 1e-12
 
 
 def plurality(votes: Votes, *, agents: int | None = None, ties: TieRule = "keep") -> Voted:
-    """Plurality (VasE, app. C.2.2): one point for the top of each vote.
+    """Plurality (VasE, app. C.2.2): one point for the top alternative of each vote.
 
-    votes: a profile, or counts of places, which need `agents`, how many there are. ratings: points, in votes. Population
-    consistent; a clone of the winner takes its votes away. The certificate (``exact``) is the largest difference between points
-    counted by agent and by place, over all points. Raises `InputError`.
+    votes: a profile, or counts of places; counts need the number of agents, `agents`. The ratings are points, in votes. The rule is
+    population consistent, but not clone consistent: a clone of the winner divides its votes. The certificate (``exact``) is the difference
+    of the points summed by agent and by vote, divided by all points. Raises `InputError`.
     """
     begun = time.perf_counter()
     places, m = _places(votes, agents)
@@ -38,10 +38,10 @@ def plurality(votes: Votes, *, agents: int | None = None, ties: TieRule = "keep"
 
 
 def approval(votes: Votes, k: int, *, agents: int | None = None, ties: TieRule = "keep") -> Voted:
-    """k-approval (VasE, app. C.2.1): one point for each of the first k of a vote; k = 1 is plurality.
+    """k-approval (VasE, app. C.2.1): one point for each of the first k alternatives of a vote; k = 1 is plurality.
 
-    Members of a tie across place k share the places up to k. A vote of fewer than k alternatives approves all it lists. Otherwise
-    as `plurality`.
+    Alternatives tied across place k share the points of the places up to k. A vote with fewer than k alternatives approves all of them.
+    Other arguments, result and errors as for `plurality`.
     """
     begun = time.perf_counter()
     limit = min(checks.count("k", k, low=1), MAX_PLACE)
@@ -59,19 +59,19 @@ def borda(
 ) -> Voted:
     """Borda's count (VasE, app. C.2.3): a point for each other alternative below in a vote, half a point for each tied one.
 
-    With the default options this is the row sum of N plus half the ties, so it sees what every pairwise method sees.
+    With the default options the score is the row sum of N plus half the ties, so it uses the same data as every pairwise method.
 
     Args:
         votes: As in `plurality`.
-        unlisted: With ``last`` a listed alternative also gets a point for each unlisted one. With ``unknown`` a vote compares what it
-            lists only (places of games always do), and alternatives in few or short votes score low for that alone (app. E).
-        unlisted_pairs: What two alternatives get that a vote does not list. ``none``: nothing, as the vote says nothing of them.
-            ``half``: half a point each, as if tied below the listed ones. Then every vote gives the same number of points.
+        unlisted: With ``last`` a listed alternative also gets a point for each unlisted one. With ``unknown``, and always for places of
+            games, a vote compares listed alternatives only, so alternatives in few or short votes get low scores (app. E).
+        unlisted_pairs: Points for two alternatives that a vote does not list. ``none``: no points. ``half``: half a point each, as if they
+            were tied below the listed ones; every vote then gives the same number of points.
         agents: As in `plurality`.
         ties: As in `plurality`.
 
     Raises:
-        InputError: For invalid options, and for ``half`` where unlisted alternatives do not come last.
+        InputError: An option is invalid, or ``half`` is combined with votes whose unlisted alternatives do not come last.
     """
     begun = time.perf_counter()
     places, m = _places(votes, agents)
@@ -89,9 +89,9 @@ def borda(
 
 
 def _of_unlisted_pairs(places: PlaceCounts, m: int) -> Floats:
-    """For each alternative, half a point for each other unlisted one from every vote that does not list it. Shape (m,)."""
+    """Points (m,) from votes that do not list an alternative: half a point for each other unlisted alternative of the vote."""
     half = places.weight * (m - places.sides - 1) / 2
-    of_every_vote = float((half / places.sides).sum())  # a vote has `sides` rows
+    of_every_vote = float((half / places.sides).sum())  # a vote with s alternatives has s rows
     return np.asarray(of_every_vote - np.bincount(places.agent, half, m), np.float64)
 
 
@@ -108,7 +108,10 @@ def _places(votes: Votes, agents: int | None) -> tuple[PlaceCounts, int]:
 def _scored(
     places: PlaceCounts, m: int, points: Floats, ties: TieRule, begun: float, more: Floats | None = None, total: float | None = None
 ) -> Voted:
-    """more: points of each agent that no row of `places` gives, shape (m,); total: points of all votes, by default the sum of the rows."""
+    """The result of a scoring rule. points: of each row of `places`, per unit of weight.
+
+    more: points of each agent (m,) in addition to those of the rows; total: points of all votes, by default the sum over rows.
+    """
     given = places.weight * points
     scores = np.asarray(np.bincount(places.agent, given, m), np.float64)
     if more is not None:

@@ -1,4 +1,4 @@
-"""Votes as orders of alternatives, with weights, with ties, and with alternatives that a vote does not list."""
+"""Profiles: weighted votes that order alternatives. A vote can contain ties and can leave alternatives unlisted."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.place_tally import PlaceCounts
 
 Unlisted: TypeAlias = Literal["last", "unknown"]
-"""What a vote says about alternatives that it does not list.
+"""Meaning of the alternatives that a vote does not list.
 
-``last``: they are below those it lists, and it says nothing between them, as rules on truncated votes have it; ``unknown``:
-nothing at all, as where only some agents were measured.
+``last``: they are below the listed alternatives and not compared with each other, as in rules for truncated votes. ``unknown``: they are
+not compared with any alternative, as if only the listed agents were measured.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed.
+    """One vote. weight: number of votes that it counts for; levels: listed alternatives (ids), best level first; a level's members tie.
 
-    Nothing is checked here: `Profile.from_ballots` does, and names the ballot, level and place of what it refuses.
+    The class does not check its values. `Profile.from_ballots` does, and its errors state the ballot, level and position.
     """
 
     weight: float
@@ -37,11 +37,11 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """n votes on alternatives 0 to m-1; only what a vote lists takes memory.
+    """n votes on alternatives 0 to m-1. Memory is proportional to the number of listed alternatives of all votes.
 
-    names: of the m alternatives (any text, each once). Vote v lists agent[start[v]:start[v + 1]], best first: agent: int32 (k,);
-    level: int32 (k,), from 0 in each vote and rising by 0 (tied) or 1; start: int64 (n + 1,); weight: float64 (n,), 0 to 1e150.
-    Raises `InputError` where one of this is broken, a vote lists nothing or an alternative twice, or there is no vote.
+    names: names of the m alternatives (any text, each once). Vote v lists agent[start[v]:start[v + 1]], best first. agent: int32 (k,), ids;
+    level: int32 (k,), from 0 in each vote, each entry 0 (tied) or 1 above the entry before; start: int64 (n + 1,); weight: float64 (n,),
+    0 to 1e150. Raises `InputError` if a column breaks these rules, a vote lists no alternative or one twice, or there is no vote.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ class Profile:
 
     @classmethod
     def from_ballots(cls, ballots: Iterable[Ballot], names: Sequence[str]) -> "Profile":
-        """The profile of these votes. Raises `InputError` naming what is wrong."""
+        """The profile of these votes. Raises `InputError` with the position of the invalid value."""
         kept = [_checked_ballot(i, ballot) for i, ballot in enumerate(checks.iterable("ballots", ballots))]
         levels = [level for ballot in kept for level in ballot.levels]
         sizes = [sum(map(len, ballot.levels)) for ballot in kept]
@@ -74,7 +74,10 @@ class Profile:
 
     @classmethod
     def from_orders(cls, orders: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
-        """Strict orders of equal length. orders: (n, length) ids, best first; weight: (n,), 1 by default; names: "0" on by default."""
+        """The profile of strict orders of equal length.
+
+        orders: (n, length), ids, best first; weight: (n,), 1 by default; names: by default "0", "1", ... up to the largest id.
+        """
         table = checks.integers("orders", orders)
         if table.ndim != 2 or not table.size:
             raise InputError("orders", table, "must be a table of ids, one vote a row")
@@ -85,9 +88,10 @@ class Profile:
 
     @classmethod
     def from_scores(cls, scores: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
-        """Each column as one vote: the higher score first, equal ones tied, NaN not listed; columns without any score are left out.
+        """The profile with one vote per column of scores: higher scores first, equal scores tied, NaN not listed.
 
-        scores: (agents, n); weight: (n,), 1 by default. Raises `InputError` for infinite scores and where nothing was measured.
+        Columns without a score are left out. scores: (agents, n); weight: (n,), 1 by default. Raises `InputError` for infinite scores, and
+        if there is no score.
         """
         table = checks.real("scores", scores)
         if table.ndim != 2 or np.isinf(table).any():
@@ -106,7 +110,7 @@ class Profile:
 
     @property
     def ballots(self) -> tuple[Ballot, ...]:
-        """The votes, one record each."""
+        """The votes as records, in order."""
         return tuple(
             Ballot(float(weight), _cut(self.agent[low:high].tolist(), self.level[low:high].tolist()))
             for (low, high), weight in zip(pairwise(self.start.tolist()), self.weight, strict=True)
@@ -114,9 +118,9 @@ class Profile:
 
     @property
     def histogram(self) -> tuple[Ballot, ...]:
-        """Different votes, each once with the weight of all equal ones, heaviest first, equally heavy ones by their levels.
+        """Distinct votes, each with the total weight of equal votes, by descending weight and then by levels.
 
-        How many there are tells how diverse the votes are (VasE, on the Arcade Learning Environment).
+        Their number is a measure of the diversity of the votes (VasE, on the Arcade Learning Environment).
         """
         weight: dict[tuple[tuple[int, ...], ...], float] = {}
         for ballot in self.ballots:
@@ -125,7 +129,7 @@ class Profile:
 
     @property
     def voters(self) -> float:
-        """The votes' total weight."""
+        """Total weight of all votes."""
         return float(self.weight.sum())
 
     @property
@@ -134,9 +138,9 @@ class Profile:
         return bool((np.diff(self.start) == len(self.names)).all())
 
     def take(self, ids: ArrayLike) -> "Profile":
-        """The same votes on some alternatives, renumbered: ids[i] becomes i. ids: (k,), each once.
+        """Restrict the votes to some alternatives, which are renumbered: ids[i] becomes i. ids: (k,), each once.
 
-        Votes that list none of them are left out. Raises `InputError` where all are, and for ids that no alternative has.
+        Votes that list none of these alternatives are left out. Raises `InputError` if no vote remains, and for unknown ids.
         """
         ids = _ids("ids", ids)
         if ids.ndim != 1 or (ids < 0).any() or (ids >= len(self.names)).any():
@@ -160,7 +164,7 @@ class Profile:
         return np.asarray(preferred - preferred.T)
 
     def pair_counts(self, unlisted: Unlisted = "last") -> PairCounts:
-        """Wins, losses and ties of pairs, sparse: ties are between alternatives that a vote lists."""
+        """Wins, losses and ties of the pairs of alternatives, sparse. Only alternatives that a vote lists can tie in it."""
         m, size = len(self.names), np.diff(self.start)
         _check_unlisted(unlisted)
         if (unlisted == "unknown" or self.complete) and int((size * (size - 1)).sum()) < m * m:
@@ -168,7 +172,7 @@ class Profile:
         return PairCounts.from_dense(*self._pairs(unlisted))
 
     def place_counts(self) -> PlaceCounts:
-        """Each listed alternative's place, vote after vote: sides is how many the vote lists."""
+        """Place of each listed alternative, in the order of the votes; `sides` is the number of alternatives that the vote lists."""
         ahead, tied = _standing(self.start, self.level)
         size = np.diff(self.start)
         return PlaceCounts(self.agent, np.repeat(size, size).astype(np.int32), ahead, tied, np.repeat(self.weight, size))
@@ -183,8 +187,9 @@ class Profile:
 def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
     """A profile of strict complete votes with exactly these margins (McGarvey 1953).
 
-    margins: (m, m), antisymmetric. Two votes of half the margin for every pair: one starts a, b, one ends a, b, and what they say
-    about the rest cancels. Weights take the place of McGarvey's copies, so margins need not share a parity nor be whole.
+    margins: (m, m), antisymmetric. Each pair with a margin contributes two votes, each with half the margin as weight: the first begins
+    with a, b; the second ends with a, b and has the other alternatives in reverse order. On all other pairs the two votes cancel.
+    McGarvey's construction repeats votes; weights instead allow margins of different parity and fractional margins.
     """
     M = checks.antisymmetric("margins", margins)
     m = len(M)
@@ -194,7 +199,7 @@ def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
         for rest in [[c for c in range(m) if c not in (a, b)]]
         for order in ([a, b, *rest], [*reversed(rest), a, b])
     ]
-    if not rows:  # everything ties: any vote and its reverse
+    if not rows:  # all margins are 0: an arbitrary vote and its reverse
         rows, weight = [[*range(m)], [*reversed(range(m))]], np.ones(2)
     else:
         weight = np.repeat(M[M > 0] / 2, 2)
@@ -246,7 +251,7 @@ def _checked_ballot(i: int, ballot: Ballot) -> Ballot:
 
 
 def _ids(argument: str, values: Any) -> NDArray[np.int32]:
-    """As int32. Raises `InputError` for what is not whole or does not fit."""
+    """Convert ids to int32. Raises `InputError` for values that are not whole numbers from 0 to 2**31 - 1."""
     ids = checks.ids(argument, values)
     if (bad := np.argwhere((ids < 0) | (ids > MAX_PLACE))).size:
         raise InputError(f"{argument}[{', '.join(map(str, bad[0]))}]", ids[tuple(bad[0])].item(), "must be an id from 0 on, of 31 bits")
@@ -275,7 +280,7 @@ def _cut(agents: list[int], levels: list[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def _sparse_pairs(profile: Profile, met: int) -> PairCounts:
-    """As keys first * m + second, summed: where pairs listed are fewer than the cells of a matrix."""
+    """Sum listed pairs by their keys, first * m + second. Used if there are fewer of them than cells in an (m, m) matrix."""
     m = len(profile.names)
     key, weight, sign = np.empty(met, np.int64), np.empty(met), np.empty(met, np.int8)
     _list_pairs(profile.start, profile.agent, profile.level, profile.weight, m, key, weight, sign)
@@ -287,7 +292,7 @@ def _sparse_pairs(profile: Profile, met: int) -> PairCounts:
 
 @kernel
 def _repeating(start: NDArray[np.int64], agent: NDArray[np.int32], m: int) -> int:
-    """The first vote that lists an alternative twice, or -1."""
+    """Index of the first vote that lists an alternative twice, or -1."""
     seen = np.full(m, -1, np.int64)
     for vote in range(len(start) - 1):
         for i in range(start[vote], start[vote + 1]):
@@ -301,12 +306,12 @@ def _repeating(start: NDArray[np.int64], agent: NDArray[np.int32], m: int) -> in
 def _count(
     start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32], weight: Floats, last: bool, wins: Floats, ties: Floats
 ) -> None:
-    """Adds to wins[a, b] and to ties[a, b] (one of the two halves)."""
+    """Add all votes to `wins` and `ties` (m, m). Each tied pair is added to one of its two cells in `ties`."""
     m = len(wins)
     place = np.empty(m, np.int32)
     for vote in range(len(start) - 1):
         low, high, w = start[vote], start[vote + 1], weight[vote]
-        whole = 4 * (high - low) > m or last  # one row of all agents is faster than scattered ones
+        whole = 4 * (high - low) > m or last  # adding to a full row is faster than to scattered cells
         if whole:
             place[:] = m if last else -1
             place[agent[low:high]] = level[low:high]
@@ -347,7 +352,7 @@ def _list_pairs(
 
 @kernel
 def _standing(start: NDArray[np.int64], level: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """How many its vote puts above each listed alternative, and how many on its level, itself included."""
+    """For each listed alternative, the number of alternatives that its vote ranks above it, and the number on its level with itself."""
     ahead, tied = np.empty(len(level), np.int32), np.empty(len(level), np.int32)
     for vote in range(len(start) - 1):
         low = start[vote]

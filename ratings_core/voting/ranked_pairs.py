@@ -1,4 +1,4 @@
-"""Ranked pairs (Tideman): victories are locked in from the largest down, unless they close a cycle."""
+"""Ranked pairs (Tideman): victories are locked from the largest margin down; a victory that closes a cycle is skipped."""
 
 import time
 from collections.abc import Iterator
@@ -16,15 +16,16 @@ from ratings_core.voting.schulze import widest_paths
 from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, priority, settled
 
 _MOST_CONTESTED: Final = 12
-"""Victories of one margin that are in each other's way, up to which every outcome is looked for: their subsets are tried."""
+"""Largest number of conflicting victories of equal margin for which all outcomes are searched, by trying their subsets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedPairs(Voted):
-    """ratings: the paper's score, the margins of all locked victories that can be reached from the agent, its mean over universes.
+    """ratings: the paper's score, the sum of margins of all locked victories reachable from the agent; the mean over universes.
 
-    locked: bool (m, m), victories locked in every universe; margins: those given; universes: how many different outcomes equal margins
-    allow: 1 where they do not matter or `ties` chose, 0 where there were too many and equal margins were locked together.
+    locked: bool (m, m), victories locked in every universe; margins: as given; universes: number of different outcomes that orders of equal
+    margins allow. It is 1 if equal margins do not affect the outcome or `ties` chose an order, and 0 if there were too many outcomes and
+    equal margins were locked together.
     """
 
     locked: Mask
@@ -41,19 +42,22 @@ class RankedPairs(Voted):
 def ranked_pairs(margins: ArrayLike, *, ties: TieRule = "keep", universes: int = 100) -> RankedPairs:
     """Ranked pairs (Tideman 1987; VasE, app. C.2.8).
 
-    margins: (m, m), antisymmetric. An agent is above those it reaches through locked victories, in every universe; the ranking lists level
-    by level whom nobody left is above. The paper's ranking takes out sources one by one and leaves open which of several is first.
+    margins: (m, m), antisymmetric. An agent is above another one if it reaches it through locked victories in every universe. Each level of
+    the ranking contains the agents that no remaining agent is above. The paper's ranking removes sources one by one and does not define
+    which of several sources is first.
 
-    ties: what equal margins do. ``keep``: an order of theirs is one universe (Brill and Fischer 2012); all different outcomes are
-    followed, at most `universes` (and at most 12 victories in each other's way at once), else victories of one margin are locked
-    together, those left out that would close a cycle with the ones locked or with each other. Both treat agents and votes alike.
-    ``order`` or a seed: by the winner's place, then by the loser's, and remaining ties of the ranking by place (neither is neutral).
+    ties: rule for equal margins. ``keep``: each order of equal margins defines a universe (Brill and Fischer 2012). All different outcomes
+    are computed if there are at most `universes` of them, and at most 12 victories of equal margin conflict. Otherwise victories of equal
+    margin are locked together, except those that would close a cycle with locked victories or with each other. Both ways are anonymous and
+    neutral. ``order`` or a seed: equal margins are ordered by the winner's place, then by the loser's, and remaining ties of the ranking
+    by place; these rules are not neutral.
 
-    Condorcet and clone consistent where margins differ. O(m**3 / 64) a universe.
+    The method is Condorcet and clone consistent if all margins differ. It takes O(m**3 / 64) per universe.
 
-    Certificate (``unopposed_margin``): the largest margin left
-    out without a chain of counted victories against it that are all at least as large (Zavist and Tideman 1989), over the largest
-    margin; victories count that are locked, or where margins are locked together also those left out. Raises `InputError`.
+    Certificate (``unopposed_margin``): for each victory that is not counted, some chain of counted victories of at least the same margin
+    should lead from its loser to its winner (Zavist and Tideman 1989). The certificate is the largest shortfall of such a chain, divided by
+    the largest margin. Locked victories are counted; if equal margins were locked together, also the conflicting victories that were
+    left out. Raises `InputError`.
     """
     begun = time.perf_counter()
     M = checks.antisymmetric("margins", margins)
@@ -78,7 +82,7 @@ def ranked_pairs(margins: ArrayLike, *, ties: TieRule = "keep", universes: int =
 
 @dataclass(frozen=True, slots=True)
 class _Victories:
-    """Pairs with a positive margin, largest first, and where groups of one rank start."""
+    """Pairs with a positive margin, largest first. start: start index of each group that is locked together, and the end."""
 
     winner: Ints
     loser: Ints
@@ -87,7 +91,7 @@ class _Victories:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """locked: bool (m, m); reach: its transitive closure."""
+    """Locked victories, bool (m, m), and their transitive closure `reach`."""
 
     locked: Mask
     reach: Reachability
@@ -97,7 +101,7 @@ class _Outcome:
 
 
 def _victories(M: Floats, place: Ints | None) -> _Victories:
-    """In groups of equal margins, or one by one in the order of places."""
+    """Victories in groups of equal margins; with a tie order `place`, in groups of one victory."""
     winner, loser = np.nonzero(M > 0)
     margin = M[winner, loser]
     by_place = (np.zeros(len(winner)),) * 2 if place is None else (place[loser], place[winner])
@@ -111,7 +115,10 @@ Found: TypeAlias = tuple[list[_Outcome], Mask]
 
 
 def _outcomes(M: Floats, victories: _Victories, universes: int) -> Found:
-    """Every outcome, or the one of locking equal margins together, with the victories that this left out for each other's sake."""
+    """All outcomes of the universes, or the single outcome of locking equal margins together if there are too many.
+
+    The mask (m, m) marks the conflicting victories that were left out in the second case.
+    """
     empty = _Outcome(np.zeros(M.shape, np.bool_), Reachability.none(len(M)))
     followed: dict[bytes, _Outcome] = {}
     if universes:
@@ -137,13 +144,13 @@ def _together(victories: _Victories, outcome: _Outcome) -> Found:
 
 
 def _locked(victories: _Victories, group: int, outcome: _Outcome, contested: Mask) -> int:
-    """`_lock` on the arrays of an outcome."""
+    """Call `_lock` on the arrays of an outcome."""
     ahead, behind = outcome.reach.ahead, outcome.reach.behind
     return _lock(victories.winner, victories.loser, victories.start, group, outcome.locked, ahead, behind, contested)
 
 
 def _followed(victories: _Victories, group: int, outcome: _Outcome) -> Iterator[_Outcome | None]:
-    """Outcomes from `group` on, with repetitions; None where too many victories contest each other."""
+    """Outcomes of locking the groups from `group` on; the same outcome may occur repeatedly. Yields None if too many victories conflict."""
     contested = np.zeros(len(victories.winner), np.bool_)
     group = _locked(victories, group, outcome, contested)
     if group == len(victories.start) - 1:
@@ -158,7 +165,7 @@ def _followed(victories: _Victories, group: int, outcome: _Outcome) -> Iterator[
 
 
 def _maximal(outcome: _Outcome, edges: list[tuple[int, int]], left_out: list[tuple[int, int]]) -> Iterator[_Outcome]:
-    """`outcome` with each largest subset of `edges` that closes no cycle: what their orders can lead to."""
+    """Extend `outcome` by each maximal acyclic subset of `edges`. These are the results of locking `edges` in all possible orders."""
     if not edges:
         if all(reaches(outcome.reach.ahead, b, a) for a, b in left_out):
             yield outcome
@@ -178,7 +185,7 @@ def _scores(M: Floats, outcome: _Outcome) -> Floats:
 
 
 def _unopposed(M: Floats, counted: Mask) -> float:
-    """The largest margin left out less the widest chain of counted victories against it; 0 where each is opposed in full."""
+    """Certificate before scaling: largest difference of an uncounted margin and the strongest opposing chain of counted victories."""
     victories, reach = _victories(M, None), Reachability.none(len(M))
     if _opposed(victories.winner, victories.loser, victories.start, counted, reach.ahead, reach.behind):
         return 0.0
@@ -188,7 +195,7 @@ def _unopposed(M: Floats, counted: Mask) -> float:
 
 @kernel
 def _opposed(winner: Ints, loser: Ints, start: Ints, counted: Mask, ahead: Bits, behind: Bits) -> bool:
-    """Whether each victory that is not counted has a chain of counted ones at least as large from its loser to its winner."""
+    """Whether, for each uncounted victory, counted victories of at least its margin form a chain from its loser to its winner."""
     for g in range(len(start) - 1):
         for i in range(start[g], start[g + 1]):
             if counted[winner[i], loser[i]]:
@@ -201,10 +208,10 @@ def _opposed(winner: Ints, loser: Ints, start: Ints, counted: Mask, ahead: Bits,
 
 @kernel
 def _lock(winner: Ints, loser: Ints, start: Ints, group: int, locked: Mask, ahead: Bits, behind: Bits, contested: Mask) -> int:
-    """Locks groups from `group` on; stops after the first of which some victories are `contested`, and returns its number.
+    """Lock the groups from `group` on, up to and including the first group with conflicting victories. Returns the index of that group.
 
-    Contested are victories that close a cycle with the others of their group though not with what was locked before; they
-    stay out. Returns the number of groups where none was.
+    A victory conflicts if it closes a cycle with other victories of its group, but not with those locked before. Conflicting victories are
+    marked in `contested` and not locked. Without a conflict, all groups are locked and their number is returned.
     """
     for g in range(group, len(start) - 1):
         low, high = start[g], start[g + 1]
@@ -220,7 +227,10 @@ def _lock(winner: Ints, loser: Ints, start: Ints, group: int, locked: Mask, ahea
 
 @kernel
 def _contest(winner: Ints, loser: Ints, ahead: Bits, behind: Bits, contested: Mask) -> bool:
-    """Marks victories that could be locked alone but close a cycle with the others that could."""
+    """Mark conflicting victories of a group in `contested`; returns whether there are any.
+
+    Such a victory closes no cycle alone, but closes one together with the group's other victories that close none alone.
+    """
     onward, back = ahead.copy(), behind.copy()
     found = False
     for i in range(len(winner)):

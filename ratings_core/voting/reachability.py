@@ -1,8 +1,8 @@
-"""Which agents reach which along arcs, kept as bits while arcs are added: 64 agents a machine word.
+"""Incremental transitive closure of a directed graph, as bits: 64 agents per machine word.
 
-Two tables are kept, as an arc a -> b changes the rows of everybody that reaches a, and these must be listed without a search.
-Adding an arc takes O((1 + p + s) m / 64), for p agents that newly reach b and s agents that a newly reaches, or O(1) if a reached b before.
-Because each of the m**2 pairs becomes reached once, k arcs take O((k + m**2) m / 64).
+A new arc a -> b changes the rows of all agents that reach a. A second, transposed table lists these agents without a search. Adding an arc
+takes O((1 + p + s) m / 64), for p agents that newly reach b and s agents that a newly reaches, or O(1) if a reached b before. Because each
+of the m**2 pairs becomes reachable at most once, k arcs take O((k + m**2) m / 64).
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _WORD: Final = 64
 class Reachability:
     """The transitive closure of the arcs added so far, of m agents.
 
-    ahead: uint64 (m, words), bit b of row a is set where a reaches b. behind: uint64 (m, words), its transpose.
+    ahead: uint64 (m, words), bit b of row a is set if a reaches b. behind: uint64 (m, words), its transpose.
     """
 
     ahead: Bits
@@ -30,7 +30,7 @@ class Reachability:
 
     @classmethod
     def none(cls, m: int) -> "Reachability":
-        """No arc between m agents."""
+        """The closure of m agents without arcs."""
         words = -(-m // _WORD)
         return cls(np.zeros((m, words), np.uint64), np.zeros((m, words), np.uint64))
 
@@ -39,7 +39,7 @@ class Reachability:
         return Reachability(self.ahead.copy(), self.behind.copy())
 
     def mask(self) -> Mask:
-        """Bool (m, m): [a, b] is true where a reaches b."""
+        """The closure as a matrix, bool (m, m): [a, b] is true if a reaches b."""
         m = len(self.ahead)
         little_endian = self.ahead.astype("<u8").view(np.uint8)
         return np.unpackbits(little_endian, axis=1, bitorder="little")[:, :m].astype(np.bool_)
@@ -53,7 +53,7 @@ def reaches(ahead: Bits, a: int, b: int) -> bool:
 
 @kernel
 def join(ahead: Bits, behind: Bits, a: int, b: int) -> None:
-    """Add the arc a -> b: a and all that reach it reach b and all that b reaches."""
+    """Add the arc a -> b: a, and all agents that reach a, now reach b and all agents that b reaches."""
     if reaches(ahead, a, b):
         return
     reached_before = ahead[a].copy()
@@ -63,7 +63,7 @@ def join(ahead: Bits, behind: Bits, a: int, b: int) -> None:
 
 @kernel
 def _spread(table: Bits, own: int, others: Bits, done: Bits, new: int) -> None:
-    """Give `own` and `others`, less those in `done`, the row of `new` and `new` itself."""
+    """Add the row of `new`, and `new` itself, to the rows of `own` and `others`; rows in `done` already contain them."""
     gained, last = table[new], np.uint64(1) << np.uint64(new & 63)
     for word in range(len(others)):
         rows = others[word]

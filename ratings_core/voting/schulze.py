@@ -1,4 +1,4 @@
-"""Schulze's method: of two agents, the one with the stronger chain of victories over the other is ahead."""
+"""Schulze's method: agent a is ahead of b if the strongest chain of victories from a to b is stronger than that from b to a."""
 
 import time
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ Strength: TypeAlias = Literal["winning_votes", "margins"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schulze(Voted):
-    """ratings: the paper's score, N(a, b) summed over neighbours in the ranking from the agent's place down, the mean of N from one
-    level to the next where agents tie. paths: P, float64 (m, m), the strength of the strongest chain from a to b, 0 where there is
-    none; previous: int32 (m, m), who stands before b on it, -1 if there is no chain.
+    """ratings: the paper's score, the sum of N(a, b) over neighbours in the ranking, from the agent's level down to the last.
+
+    If levels have several agents, the mean of N from one level to the next is used. paths: P, float64 (m, m), strength of the strongest
+    chain from a to b, 0 without a chain; previous: int32 (m, m), the agent before b on that chain, -1 without a chain.
     """
 
     paths: Floats
@@ -28,12 +29,12 @@ class Schulze(Voted):
 
     @property
     def edges(self) -> tuple[tuple[int, int, float], ...]:
-        """Pairs in order, as (ahead, behind, strength of the strongest chain), strongest first."""
+        """Pairs as (ahead, behind, strength of the strongest chain), strongest first."""
         found = [(a, b, float(self.paths[a, b])) for a, b in np.argwhere(self.paths > self.paths.T).tolist()]
         return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
 
     def chain(self, a: int, b: int) -> tuple[int, ...]:
-        """The strongest chain of victories from a to b, both included; empty if there is no chain."""
+        """Agents on the strongest chain of victories from a to b, including both; empty without a chain."""
         if self.previous[a, b] < 0:
             return ()
         found = [b]
@@ -45,16 +46,17 @@ class Schulze(Voted):
 def schulze(wins: ArrayLike, *, strength: Strength = "winning_votes", ties: TieRule = "keep") -> Schulze:
     """Schulze's method (2011; VasE, app. C.2.7): a is ahead of b where P(a, b) > P(b, a).
 
-    wins: N (m, m), nonnegative: votes for a over b. A chain follows victories N(a, b) > N(b, a) and is as strong as its weakest
-    one. strength: of a victory: ``winning_votes`` N(a, b), the variant of VasE, or ``margins`` N(a, b) - N(b, a); the two agree where no
-    vote ties or lacks an alternative. With margins alone pass their positive part: both variants are then the one of margins.
+    wins: N (m, m), nonnegative: votes for a over b. The links of a chain are victories, N(a, b) > N(b, a). The strength of a chain is that
+    of its weakest link. strength: strength of a victory: ``winning_votes`` N(a, b), the variant of VasE, or ``margins`` N(a, b) - N(b, a).
+    The rankings agree if no vote contains ties or omits alternatives. If only margins are known, pass their positive part; both variants
+    are then that of margins.
 
-    The relation is a strict partial order (Schulze 2011, sec. 4.1). Its ranking lists level by level whom nobody left is ahead of, so the
-    first level is the set of Schulze winners. ties: ``keep`` the levels, or settle them by a rule.
+    The relation is a strict partial order (Schulze 2011, sec. 4.1). Each level of the ranking contains the agents that no remaining agent
+    is ahead of, so the first level is the set of Schulze winners. ties: ``keep`` the levels, or order their agents by a rule.
 
-    The paper's formula for the score (N summed over all below) and its printed values differ; these are the values. Condorcet and clone
-    consistent; O(m**3). Certificate (``path_gap``): how much stronger some chain is than P says or weaker than P says, over the strongest
-    victory; every chain is followed link by link and every extension is tried. Raises `InputError`.
+    The paper's formula of the score (N summed over all agents below) differs from its printed values; `ratings` follow the values. The
+    method is Condorcet and clone consistent and takes O(m**3). Certificate (``path_gap``): the largest error of P, divided by the strongest
+    victory. The check follows every stored chain link by link and tries every extension by a link. Raises `InputError`.
     """
     begun = time.perf_counter()
     N = checks.nonnegative("wins", wins)
@@ -90,7 +92,10 @@ def _scores(N: Floats, ranking: Ranking) -> Floats:
 
 
 def widest_paths(links: Floats) -> tuple[Floats, NDArray[np.int32]]:
-    """Strengths of the strongest paths over positive `links` (m, m), and who comes before the end of each (Floyd 1962)."""
+    """Strength of the strongest path from each agent to each other one over positive `links` (m, m), by Floyd 1962.
+
+    The second array (m, m) holds the agent before the end of each path, -1 without a path.
+    """
     previous = np.where(links > 0, np.arange(len(links), dtype=np.int32)[:, None], np.int32(-1))
     paths = links.copy()
     _widen(paths, previous)
@@ -115,7 +120,7 @@ def _widen(paths: Floats, previous: NDArray[np.int32]) -> None:
 
 
 def _path_gap(links: Floats, paths: Floats, previous: NDArray[np.int32]) -> float:
-    """The largest error of `paths`: chains that are not as strong as said, and one link more that would make one stronger."""
+    """Largest error of `paths`: a stored chain that is weaker than stated, or a chain that becomes stronger by one more link."""
     said = paths.copy()
     np.fill_diagonal(said, np.inf)
     return max(float((links - said).max()), _longer(links, said), _weaker(links, paths, previous))
@@ -146,7 +151,7 @@ def _weaker(links: Floats, paths: Floats, previous: NDArray[np.int32]) -> float:
 
 @kernel
 def _shortfall(links: Floats, paths: Floats, previous: NDArray[np.int32], a: int, b: int) -> float:
-    """What the recorded chain from a to b lacks of its strength; all of it where the chain does not end at a."""
+    """Stated minus actual strength of the stored chain from a to b, at least 0. A chain that does not lead to a has strength 0."""
     weakest, end, steps = np.inf, b, 0
     while end != a and steps <= len(links):
         before = previous[a, end]

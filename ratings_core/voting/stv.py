@@ -1,4 +1,4 @@
-"""The single transferable vote with the Droop quota, and the order that winners and losers come in."""
+"""The single transferable vote (STV) with the Droop quota, and a ranking of winners and losers."""
 
 import time
 from collections.abc import Sequence
@@ -20,13 +20,14 @@ from ratings_core.voting.ties import Ints, TieRule, Voted, linear, priority
 Surplus: TypeAlias = Literal["fractional", "in_order"]
 
 _CLOSE: Final = 1e-9
-"""Counts closer than this share of all votes are equal: fractions of votes that should tie differ by rounding only."""
+"""Vote counts that differ by at most this share of all votes are equal, because sums of fractional votes have rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round. agents: who was elected or eliminated, ascending; votes: what each of them held; tied: the agents that it could also have
-    hit with as many votes, themselves included, where the tie rule chose; empty where it had no choice.
+    """One round. elected: whether agents were elected, else eliminated; agents: their ids, ascending; votes: the votes of each of them.
+
+    tied: ids of all agents with equal votes among which the tie rule chose, including the chosen agent; empty if the rule was not used.
     """
 
     elected: bool
@@ -37,11 +38,12 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class STV(Voted):
-    """ratings: base + votes/10**d with d the digits of all votes: 6.3 is base 6 and 3 votes of 5, 14.02 base 14 and 2 of 50.
+    """ratings: base + votes/10**d, where d is the number of digits of the total number of votes.
 
-    A winner's base is 2m - i for the i-th elected, a loser's m - i for place i among losers, i from 0, the last eliminated first
-    (VasE, app. C.2.4); agents that leave in one round share the better base. scores: the paper's text "base.votes"; winners: in the
-    order of their election; quota; rounds: in order; unused: votes that elected nobody.
+    Examples: 6.3 is base 6 with 3 of 5 votes, 14.02 is base 14 with 2 of 50 votes. The i-th elected agent has the base 2m - i, the loser at
+    place i among the losers has m - i, with i from 0 and the last eliminated agent first (VasE, app. C.2.4). Agents of the same round share
+    the better base. scores: the paper's text "base.votes"; winners: ids in the order of election; quota: in votes; rounds: in order;
+    unused: votes exhausted at the end of the count.
     """
 
     scores: tuple[str, ...]
@@ -52,20 +54,23 @@ class STV(Voted):
 
 
 def stv(profile: Profile, winners: int | None = None, *, surplus: Surplus = "fractional", ties: TieRule = "keep") -> STV:
-    """STV as VasE ranks by it (app. C.2.4): winners by when they were elected, then losers, the last eliminated first.
+    """Rank agents by STV as in VasE (app. C.2.4): winners in the order of election, then losers, the last eliminated first.
 
-    winners: seats, from 1 to m, by default floor(m/2) (the paper's printed min would always give 1), at least 1. Each round elects the
-    agent of most votes where that reaches the Droop quota floor(n/(seats + 1) + 1), n all votes; else it eliminates the one of
-    fewest, also when few are left, so fewer than `winners` may win. Seats are filled by quota only; the rest is eliminated too.
+    winners: number of seats, 1 to m; the default is floor(m/2), at least 1 (the paper's printed min would always give 1). Each round elects
+    the agent with the most votes if they reach the Droop quota floor(n/(seats + 1) + 1), where n is the total number of votes. Otherwise
+    the round eliminates the agent with the fewest votes. Seats are filled by quota only, even if few agents remain, so fewer than
+    `winners` agents may win. After the last seat is filled, the remaining agents are eliminated in the same way.
 
-    surplus: what a winner's votes beyond the quota do. ``fractional``: each vote that elected keeps the share of surplus in the
-    winner's votes (weighted inclusive Gregory), which does not depend on the order of votes; ``in_order``: the first votes of the
-    profile are used up to the quota, the rest move on whole, as the authors' program does. A vote whose top is a tie counts for
-    its members evenly. A vote whose alternatives are all gone is exhausted; what a vote does not list it never reaches.
+    surplus: rule for a winner's votes above the quota. ``fractional``: each vote for the winner keeps the same share of its value, surplus
+    over the winner's votes (weighted inclusive Gregory); the result does not depend on the order of the votes. ``in_order``: the first
+    votes of the profile are used up to the quota and the others keep their full value, as in the authors' program. A vote with a tie at its
+    top is divided equally among the tied agents. A vote is exhausted if all agents that it lists were elected or eliminated; it never
+    counts for unlisted agents.
 
-    ties: of most or of fewest votes. ``keep``: all of them leave in that round and share a rank; else one leaves, by the rule.
-    Not Condorcet consistent; not clone consistent with more than one winner; not monotone; the quota is in whole votes, so the
-    unit of weights matters. Certificate (``exact``): votes that were lost or made in any round, over all votes. Raises `InputError`.
+    ties: rule for agents that tie for the most or the fewest votes. ``keep``: all of them leave in the same round and share a rank. Other
+    rules choose one agent. The method is not Condorcet consistent, not monotone, and not clone consistent with more than one winner. The
+    quota is rounded to whole votes, so the unit of the weights affects the result. Certificate (``exact``): the largest difference between
+    counted and given votes in any round, divided by all votes. Raises `InputError`.
     """
     begun = time.perf_counter()
     m = len(checks.instance("profile", profile, Profile).names)
@@ -79,10 +84,11 @@ def stv(profile: Profile, winners: int | None = None, *, surplus: Surplus = "fra
 
 
 class _Votes:
-    """Which alternatives stand, and what each vote is still worth.
+    """State of the votes during a count.
 
-    at: where the best level of each vote begins that somebody stands on; value: of each vote; used: to elect; lost: most that was lost or
-    made in a round; exhausted: value of votes whose alternatives are all gone.
+    standing: bool (m,), alternatives neither elected nor eliminated; at: (n,), index of the first entry of each vote's best level with a
+    standing alternative; value: (n,), remaining value of each vote; used: value used to elect; lost: largest accounting difference of a
+    round; exhausted: value of votes without a standing alternative.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -99,7 +105,7 @@ class _Votes:
         return votes
 
     def use(self, winners: Ints, votes: Floats, quota: float, *, in_order: bool) -> None:
-        """Take the quota from the votes of winners."""
+        """Reduce the value of the winners' votes by the quota, or by all their votes if they have fewer."""
         need, profile = np.zeros(len(votes)), self.profile
         need[winners] = np.minimum(votes[winners], quota)
         self.used += float(need.sum())
@@ -108,14 +114,14 @@ class _Votes:
 
 
 class _Count:
-    """One count. seats: to fill; place: of each alternative by the tie rule, None where ties are kept."""
+    """One count. seats: number of seats; place: position of each alternative in the tie order, None if ties are kept."""
 
     def __init__(self, votes: _Votes, seats: int, in_order: bool, place: Ints | None) -> None:
         self.votes, self.seats, self.in_order, self.place = votes, seats, in_order, place
         self.quota = votes.profile.voters // (seats + 1) + 1
 
     def rounds(self) -> "list[Round]":
-        """All rounds, until nobody stands."""
+        """Run all rounds, until no alternative is standing."""
         found: list[Round] = []
         elected = 0
         while self.votes.standing.any():
@@ -137,7 +143,7 @@ class _Count:
         return Round(elected, tuple(leaving.tolist()), float(votes[leaving[0]]), tied)
 
     def _chosen(self, hit: Ints, *, first: bool) -> Ints:
-        """All of `hit` where ties are kept; else the one whom the rule puts first (to elect) or last (to eliminate)."""
+        """All of `hit` if ties are kept, else the agent that is first (to elect) or last (to eliminate) in the tie order."""
         if self.place is None:
             return hit
         place = self.place[hit]
@@ -170,7 +176,7 @@ def _result(count: _Count, rounds: tuple[Round, ...], ties: TieRule, begun: floa
 
 
 def _bases(order: Sequence[Round], m: int) -> Floats:
-    """Bases by agent; order: winners' rounds, then losers' ones from the last."""
+    """Base of each agent (m,). order: rounds that elected, then rounds that eliminated, the last one first."""
     base = np.zeros(m)
     starts = np.cumsum([0, *(len(one.agents) for one in order)])
     winners = sum(len(one.agents) for one in order if one.elected)
@@ -181,7 +187,7 @@ def _bases(order: Sequence[Round], m: int) -> Floats:
 
 @kernel
 def _level(level: NDArray[np.int32], begin: int, end: int) -> int:
-    """Where the level that starts at `begin` ends."""
+    """End index (exclusive) of the level that starts at `begin`."""
     stop = begin + 1
     while stop < end and level[stop] == level[begin]:
         stop += 1
@@ -198,7 +204,10 @@ def _tally(
     standing: NDArray[np.bool_],
     votes: Floats,
 ) -> float:
-    """Moves each vote on to its best level where somebody stands (`at`), adds it to their `votes`; returns what is exhausted."""
+    """Advance `at` of each vote to its best level with a standing agent, and divide the vote's value equally among these agents.
+
+    Adds to `votes` and returns the total value of exhausted votes.
+    """
     exhausted = 0.0
     for vote in range(len(at)):
         end, here = start[vote + 1], 0
@@ -229,7 +238,7 @@ def _spend(
     held: Floats,
     in_order: bool,
 ) -> None:
-    """Takes need[winner] from the votes that count for winners: the same share need/held of each, or whole votes in their order."""
+    """Take need[winner] from the votes for each winner: the share need/held of each vote, or the votes in order until `need` is covered."""
     for vote in range(len(at)):
         if at[vote] == start[vote + 1]:
             continue

@@ -1,8 +1,8 @@
-"""Ties: which agents stay tied, and in which order the others are put.
+"""Tie rules: whether agents stay tied, and otherwise in which order they are placed.
 
-A tie rule is one argument of every voting method: ``keep`` leaves ties as shared ranks, ``order`` puts the agent of the lower
-number (its place in the roster) first, and a seed, a whole number >= 0, draws one order of all agents that settles every tie of
-the solve. Settling by drawn order follows no vote, so it is the same for all methods given one seed and one number of agents.
+Every voting method has a tie rule as an argument. ``keep`` leaves ties as shared ranks. ``order`` places the agent with the lower id (its
+position in the roster) first. A seed, a whole number >= 0, draws an order of all agents that resolves every tie of the solve. The drawn
+order depends only on the seed and the number of agents, so it is the same for all methods.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voted(Solution):
-    """What a voting method returns. ratings: its scores; ranking: its order, with ties, which `ratings` need not repeat.
+    """Result of a voting method. ratings: its scores; ranking: its order, with ties, which can differ from the order of `ratings`.
 
-    ties: the rule asked for; broken: groups of agents that only this rule parted, each best first; empty where ties are kept.
+    ties: the tie rule used; broken: groups of agents ordered only by this rule, each best first; empty if ties are kept.
     """
 
     ranking: Ranking
@@ -35,7 +35,7 @@ class Voted(Solution):
 
 
 def priority(ties: TieRule, m: int) -> Ints | None:
-    """Place of each of m agents (from 0, first) in the order that settles ties; None where they are kept. Raises `InputError`."""
+    """Position of each of m agents, from 0, in the order that resolves ties; None if ties are kept. Raises `InputError`."""
     if isinstance(ties, str):
         return None if checks.choice("ties", ties, ("keep", "order")) == "keep" else np.arange(m)
     try:
@@ -46,7 +46,7 @@ def priority(ties: TieRule, m: int) -> Ints | None:
 
 
 def settled(ranking: Ranking, ties: TieRule) -> tuple[Ranking, tuple[tuple[int, ...], ...]]:
-    """`ranking` with its ties kept or settled, and the groups that were parted."""
+    """Apply a tie rule to `ranking`. Returns the new ranking and the groups of agents that the rule ordered, each best first."""
     place = priority(ties, len(ranking))
     if place is None:
         return ranking, ()
@@ -55,14 +55,14 @@ def settled(ranking: Ranking, ties: TieRule) -> tuple[Ranking, tuple[tuple[int, 
 
 
 def linear(order: Sequence[int]) -> Ranking:
-    """The ranking without ties that lists `order`, best first."""
+    """The ranking without ties in this order of ids, best first."""
     return Ranking(np.asarray(order, np.int64), np.arange(len(order) + 1))
 
 
 def layers(above: Mask) -> Ranking:
-    """Levels of a strict partial order: first the agents with none above them, then those with none of the rest above them, and so on.
+    """Levels of a strict partial order. Each level contains the agents that no remaining agent is above.
 
-    above: bool (m, m), irreflexive and acyclic, entry (a, b): a is above b.
+    above: bool (m, m), irreflexive and acyclic; entry (a, b) is true if a is above b.
     """
     waiting = above.sum(axis=0)
     left = np.ones(len(above), np.bool_)
