@@ -56,7 +56,7 @@ def iter_battles(stream: io.BufferedReader, delimiter: str = ",", rules: RowRule
 
     The winner must be model_a, model_b, tie, tie (bothbad) or both_bad; other values raise an error and never count as a tie. Rows of a raw
     log that are not verdicts, or do not name two models, are yielded as `Skipped`. rules: how to treat single rows; only
-    a CSV file must have all columns that they name, other rows may lack them. Raises `FormatError` with row and field.
+    a CSV or Parquet file must have all columns that they name, objects of JSON may lack them. Raises `FormatError` with row and field.
     """
     return made(_items(stream, delimiter, rules), lambda row, item: _chosen_battle(row, item, rules), rules)
 
@@ -76,7 +76,7 @@ def _chosen_battle(row: int, item: Any, rules: RowRules) -> Battle | Skipped:
 def _items(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterator[tuple[int, Any]]:
     first = head(stream)
     if first.startswith(MAGIC):
-        return parquet_rows(stream, COLUMNS)
+        return parquet_rows(stream, (*COLUMNS, *rules.columns))
     if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
         return json_rows(stream)
     return _table(stream, delimiter, rules)

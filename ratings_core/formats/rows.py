@@ -38,11 +38,16 @@ class RowRules:
         """The cells of a row, without white space around them if `trim` is set."""
         return {key: value.strip() if isinstance(value, str) else value for key, value in cells.items()} if self.trim else cells
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the rules name."""
+        named = [*(column for column, _ in self.where), *(column for column in (self.task, self.slice_by) if column is not None)]
+        return [*named, *(column for feature in self.features for column in feature.columns)]
+
     def check_columns(self, header: Iterable[str]) -> None:
         """Raise `FormatError` if a table lacks a column that the rules name."""
         known = list(header)
-        needed = [*(column for column, _ in self.where), *(column for column in (self.task, self.slice_by) if column is not None)]
-        for column in [*needed, *(column for feature in self.features for column in feature.columns)]:
+        for column in self.columns:
             if column not in known:
                 raise FormatError(1, column, known, "must be a column of the header")
 

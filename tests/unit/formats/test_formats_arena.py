@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import Battle, FormatError, Skipped, iter_battles, unpacked
+from ratings_core.formats import Battle, FormatError, RowRules, Skipped, iter_battles, unpacked
 from ratings_core.formats.json_items import json_values
 from ratings_core.formats.parquet import python_rows
 from ratings_core.formats.stream import MAX_LINE_BYTES
@@ -92,6 +93,13 @@ def test_a_row_is_the_same_row_in_json_and_parquet() -> None:
     assert [one.content for one in battles(parquet(PREFERENCES)) if isinstance(one, Battle)] == [
         one.content for one in battles("\n".join(as_json(PREFERENCES)).encode()) if isinstance(one, Battle)
     ]
+
+
+@pytest.mark.parametrize("rules", [RowRules(task="tsk"), RowRules(slice_by="tsk"), RowRules(where=(("tsk", "en"),))])
+@pytest.mark.parametrize("written", [table, parquet])
+def test_a_column_that_the_rules_name_has_to_be_there(written: Callable[[list[dict[str, Any]]], bytes], rules: RowRules) -> None:
+    with pytest.raises(FormatError, match="tsk"):
+        list(iter_battles(unpacked(io.BytesIO(written(PREFERENCES))), rules=rules))
 
 
 @pytest.mark.parametrize(("kind", "places"), [("leftvote", (1, 2)), ("rightvote", (2, 1)), ("tievote", (1, 1)), ("bothbad_vote", (1, 1))])
