@@ -31,12 +31,16 @@ class Belief(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """True errors over a method's deviations: intervals are as wide as the deviations say, times this factor.
+    """Factor by which an interval is wider than the method's deviation says. It corrects the deviation to the true error.
 
-    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n). r is the deviation that the last outcome left over a newcomer's,
-    1 at most: 1 - r**2 is the share of the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean
-    is from a newcomer's, 4 at most; n a newcomer's deviation in logits, 1.5 at most. The four numbers of a method were found by simulation
-    (docs/concepts/intervals.md).
+    The factor is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n).
+
+    - r: deviation after the last outcome, divided by a new agent's deviation, at most 1. 1 - r**2 is the share of the variance that games
+      have removed, so a new agent's factor is 1.
+    - x: difference of the mean from a new agent's mean in logits, at most 4.
+    - n: a new agent's deviation in logits, at most 1.5.
+
+    Simulation determined the four numbers of each method (docs/concepts/intervals.md).
     """
 
     base: float = 0.0
@@ -55,12 +59,16 @@ NO_STRETCH: Final = Stretch()
 
 @dataclass(frozen=True, slots=True)
 class BeliefModel:
-    """What all beliefs of a method have in common.
+    """Common parameters of a method's beliefs.
 
-    newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it while its agent is away; below: how many
-    deviations, as the last outcome left them, the value that ranks lies below the mean; period_seconds: length of the periods, counted
-    from 1970, at whose end the deviations of those who were away have grown; None where they do not grow; start: mean before any
-    outcome; logit: points by which log odds differ by 1; stretch: factor of the widths of intervals.
+    Attributes:
+        newcomer: Deviation of a new agent, in the unit of the ratings. It is also the limit to which an inactive agent's deviation grows.
+        below: Number of deviations (as of the last outcome) by which the rating is below the mean.
+        period_seconds: Length of a rating period, counted from 1970. An inactive agent's deviation grows at the end of each period. None
+            if deviations do not grow.
+        start: Mean of a new agent.
+        logit: Rating difference that changes the log odds by 1.
+        stretch: Factor of the widths of intervals.
     """
 
     newcomer: float

@@ -41,7 +41,7 @@ from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
 from services.wire.pools import POOL_PATTERN
 
-_ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
+_ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode agents' names in URLs."
 _NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """/metrics says what there is to say; the framework's own takes a tenth of a poll."""
 _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {

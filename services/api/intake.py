@@ -29,8 +29,13 @@ _FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them;
-    note: what happens with retractions, if there are any.
+    """Outcomes that were written to the log.
+
+    Attributes:
+        accepted: Number of outcomes and retractions.
+        ids: Their ids in the order of the request, as sent or as generated.
+        positions: Pool -> position. A board counts the outcomes when its `position` is at least this value.
+        note: When retractions take effect; absent without retractions.
     """
 
     accepted: int

@@ -57,12 +57,21 @@ class Heard(NamedTuple):
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether folding goes on, of one partition or of all.
+    """Whether outcomes are being folded, for one partition or for all.
 
-    partitions: how many were looked at; shards: processes that report at least one of them in time; lag_records, lag_seconds: records
-    not yet folded, and how long the first of them has waited at most; idle_seconds: seconds since folding of the least recent partition
-    was last known to go on (null: never reported); limit_seconds: `EQUIRANK_FRESH_SECONDS`; silent, stopped, lagging: numbers of the
-    partitions that are not fresh, each in one list; says: the same in words.
+    Attributes:
+        status: The worst status of the partitions. `fresh`: every partition is folded in time. `lagging`: records wait too long.
+            `stopped`: a partition stopped at a record. `silent`: a partition has no recent report. `unknown`: the store does not answer.
+        partitions: Number of partitions checked.
+        shards: Number of processes that report at least one of them in time.
+        lag_records: Number of records that are not yet folded.
+        lag_seconds: Upper bound of the time that the first of these records has waited, in seconds.
+        idle_seconds: Seconds since the least recently active partition was known to be folded; None if a partition was never reported.
+        limit_seconds: The setting `EQUIRANK_FRESH_SECONDS`.
+        silent: Partitions without a recent report.
+        stopped: Partitions that stopped at a record.
+        lagging: Partitions whose records wait too long.
+        says: The status in words.
     """
 
     status: Status

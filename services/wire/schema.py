@@ -93,10 +93,10 @@ def known_name() -> Schema:
 def _head() -> Schema:
     return {
         "v": {"const": 1, "description": "Version of the wire schema."},
-        "id": {"$ref": "#/$defs/name", "description": "Names the outcome within its pool: sent twice, it counts once."},
+        "id": {"$ref": "#/$defs/name", "description": "Identifies the outcome in its pool. An id that is sent twice counts once."},
         "pool": {"type": "string", "pattern": _POOL_PATTERN},
         "time": {"type": "number", "minimum": -rules.MAX_TIME, "maximum": rules.MAX_TIME, "description": "Seconds since 1970."},
-        "meta": {"description": "Carried. A pool may keep numbers in it as features of its games."},
+        "meta": {"description": "Any JSON. Kept with the outcome; a pool can use numbers in it as features of its games."},
     }
 
 
@@ -112,7 +112,7 @@ def _side() -> Schema:
                 "type": "integer",
                 "minimum": rules.MIN_PLACE,
                 "maximum": rules.MAX_PLACE,
-                "description": "Only compared: less is better, equal places tie.",
+                "description": "Place of the side: lower is better, equal places tie. Only the order counts.",
             },
         },
         ["agents", "place"],
@@ -132,7 +132,7 @@ def _scores() -> Schema:
 
 
 def _retraction() -> Schema:
-    return _outcome({"retracts": {"$ref": "#/$defs/known_name", "description": "Id of the outcome that is not to count."}}, ["retracts"])
+    return _outcome({"retracts": {"$ref": "#/$defs/known_name", "description": "Id of the outcome to take back."}}, ["retracts"])
 
 
 def _outcome(body: Schema, required: list[str]) -> Schema:
