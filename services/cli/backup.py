@@ -12,10 +12,10 @@ from services.cli.installation import settings_of
 
 
 def backup(
-    target: Annotated[Path, typer.Argument(help="Folder to make; it must not exist yet.")],
+    target: Annotated[Path, typer.Argument(help="New folder for the backup. It must not exist.")],
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Copy log, local archive, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
+    """Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running."""
     settings = settings_of(data)
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")

@@ -39,10 +39,10 @@ _PREFIX: Final = "equirank-ray-"
 
 
 def engine() -> None:
-    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.
+    """Run shards and solves until TERM or Ctrl-C. A second signal ends the engine at once.
 
-    Settings come from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/reference/settings.md.
-    What to start beside it: docs/operations/servers.md.
+    Settings come from EQUIRANK_* variables, or from the TOML file named by EQUIRANK_CONFIG: docs/reference/settings.md.
+    The other programs of an installation: docs/operations/servers.md.
     """
     settings = begin()
     if settings.embedded:

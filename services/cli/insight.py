@@ -40,7 +40,7 @@ PartT = TypeVar("PartT", bound=Part)
 
 
 def insight(
-    pool: Annotated[str, typer.Option(help="The pool.")],
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:

@@ -32,7 +32,7 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
-pools = typer.Typer(help="Pools: what there is, and how outcomes are folded.", no_args_is_help=True, add_completion=False)
+pools = typer.Typer(help="List pools, and show or change how they are folded.", no_args_is_help=True, add_completion=False)
 
 _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 _Wait = Annotated[bool, typer.Option(help="Wait until readers see the new generation.")]
@@ -50,7 +50,7 @@ class Edit(StrEnum):
 
 @pools.command("list")
 def list_(data: _Data = None) -> None:
-    """All pools: the generation that readers see, and the one under construction."""
+    """List all pools with the generation that readers see and the generation under construction."""
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
         state = control.refresh()
@@ -69,33 +69,44 @@ def list_(data: _Data = None) -> None:
 
 @pools.command("settings")
 def settings_(
-    pool: Annotated[str, typer.Argument(help="The pool.")],
-    method: Annotated[list[str] | None, typer.Option(help="An online method to keep, in place of those there are; repeatable.")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter of an online method, as elo.k=20; may be repeated.")] = None,
-    per_task: Annotated[bool | None, typer.Option(help="Keep results of pairs per task, too.")] = None,
-    clustered: Annotated[bool | None, typer.Option(help="Keep whole games in groups, for intervals of games of many sides.")] = None,
-    feature: Annotated[
-        list[str] | None, typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side; repeatable; empty: none.")
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    method: Annotated[list[str] | None, typer.Option(help="An online method, in place of the present ones. Repeatable.")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="Parameter of an online method, such as elo.k=20. Repeatable.")] = None,
+    per_task: Annotated[bool | None, typer.Option(help="Keep pair tallies per task, too.")] = None,
+    clustered: Annotated[
+        bool | None, typer.Option(help="Keep pair tallies of random groups of games, for intervals of multi-sided games.")
     ] = None,
-    feature_window: Annotated[int | None, typer.Option(min=1, help="Newest games kept with their features.")] = None,
-    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket; 0: one bucket.")] = None,
-    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Newest buckets kept; 0: all.")] = None,
-    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Ids remembered.")] = None,
-    max_agents: Annotated[int | None, typer.Option(min=2, help="Most agents.")] = None,
-    max_tasks: Annotated[int | None, typer.Option(min=1, help="Most tasks.")] = None,
-    aliases: Annotated[Path | None, typer.Option(help="CSV alias,agent: outcomes of the one count for the other.")] = None,
-    bans_file: Annotated[Path | None, typer.Option("--bans", help="CSV agent: all whose games do not count.")] = None,
-    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count; may be repeated.")] = None,
-    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again; may be repeated.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Make also changes of bans that are refused as probably not meant.")] = False,
-    initial: Annotated[Path | None, typer.Option(help="CSV agent,elo,...: ratings to begin with.")] = None,
-    clear: Annotated[list[Edit] | None, typer.Option(help="Give up aliases, bans or initial ratings; may be repeated.")] = None,
-    start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side. Repeatable. An empty value: no features."),
+    ] = None,
+    feature_window: Annotated[
+        int | None, typer.Option(min=1, help="Largest number of games whose features are kept; the newest ones.")
+    ] = None,
+    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket in seconds; 0 for a single bucket.")] = None,
+    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Number of newest buckets to keep; 0 for all.")] = None,
+    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Number of outcome ids remembered to find duplicates.")] = None,
+    max_agents: Annotated[int | None, typer.Option(min=2, help="Largest number of agents.")] = None,
+    max_tasks: Annotated[int | None, typer.Option(min=1, help="Largest number of tasks.")] = None,
+    aliases: Annotated[
+        Path | None, typer.Option(help="CSV file with columns alias,agent: outcomes of the alias count for the agent.")
+    ] = None,
+    bans_file: Annotated[
+        Path | None, typer.Option("--bans", help="CSV file with column agent: all agents whose games do not count.")
+    ] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count. Repeatable.")] = None,
+    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again. Repeatable.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm changes of bans that look like a mistake and are refused otherwise.")] = False,
+    initial: Annotated[Path | None, typer.Option(help="CSV file with columns agent,elo,...: initial ratings.")] = None,
+    clear: Annotated[list[Edit] | None, typer.Option(help="Remove all aliases, bans or initial ratings. Repeatable.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Start: same (keep), now (new season), or a log position; waits until it is reached.")
+    ] = None,
     wait: _Wait = True,
     data: _Data = None,
-    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
+    """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once."""
     settings = settings_of(data)
     given = {
         "per_task": per_task,
@@ -126,8 +137,8 @@ def settings_(
 
 
 @pools.command("resume")
-def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
-    """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
+def resume(pool: Annotated[str, typer.Argument(help="Name of the pool.")], wait: _Wait = True, data: _Data = None) -> None:
+    """Fold a stopped pool again with its settings. First retract the outcomes at which it stops."""
     settings = settings_of(data)
     with opened(settings) as (log, control):
         _ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)

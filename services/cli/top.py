@@ -29,13 +29,15 @@ Format: TypeAlias = Literal["table", "json"]
 
 
 def top(
-    pool: Annotated[str, typer.Option(help="The pool.")],
-    method: Annotated[str, typer.Option(help="A live method (elo, sco, ...) or a solved one (maximal_lottery, ...).")] = "elo",
-    count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
-    diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
-    against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
-    position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
-    at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
+    method: Annotated[str, typer.Option(help="Online method (elo, sco, ...) or solved method (maximal_lottery, ...).")] = "elo",
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of rows, best first.")] = 20,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what changed since the previous solve, and why (solved boards).")] = False,
+    against: Annotated[int | None, typer.Option(min=0, help="With --diff: compare with the kept solve at this position.")] = None,
+    position: Annotated[
+        int | None, typer.Option(min=0, help="Show the board at the newest kept position that is not after this one.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="Show the board at this arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:

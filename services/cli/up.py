@@ -40,13 +40,15 @@ _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 def up(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port of API and pages, 0 picks a free one (EQUIRANK_PORT).")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
+    port: Annotated[int | None, typer.Option(help="Port of the API and the web pages; 0 picks a free port (EQUIRANK_PORT).")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and a simulated pool, or SCENARIO.")
+    ] = False,
     scenario: Annotated[
-        Scenario | None, typer.Argument(help="With --demo: arena (unless told), or clones, an attack by copies of an agent and of a task.")
+        Scenario | None, typer.Argument(help="With --demo: arena (default), or clones, an attack with copies of an agent and a task.")
     ] = None,
 ) -> None:
-    """Start log, store, engine, API and pages on this machine, and keep them running until Ctrl-C."""
+    """Start log, store, engine, API and web pages on this machine. They run until Ctrl-C."""
     if scenario is not None and not demo:
         msg = f"{scenario.value} is a demo: add --demo"
         raise typer.BadParameter(msg)

@@ -27,9 +27,9 @@ from services.runtime.settings import Settings
 def verify(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.
+    """Check the installation: checkpoints and live boards against the log, solved boards against files, the archive against its hash.
 
-    Status 1 on a difference, and where something could not be compared.
+    The exit status is 1 if something differs or could not be compared.
     """
     set_up_memory()
     settings = settings_of(data)
