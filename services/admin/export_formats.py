@@ -48,7 +48,7 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
         InputError: The format does not have these columns. Raised before the first part.
     """
     if form is Format.JSONL and tuple(columns) != COLUMNS:
-        raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
+        raise InputError("column", list(columns), "must be left out for jsonl, whose lines are outcomes of the wire schema")
     return _parts(tables, _WRITERS[form](list(columns)))
 
 

@@ -58,7 +58,11 @@ def _want(here: Context, pool: str, body: bytes) -> Response:
     try:
         asked = msgspec.json.decode(body, type=GenerationAsked)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ApiError(422, "not a generation", f"{error}: send what shall change of fold, initial, aliases, bans and start") from error
+        raise ApiError(
+            422,
+            "not a generation",
+            f"{error}: send a JSON object with the fields to change, such as fold, initial, aliases, bans and start",
+        ) from error
     wish = here.directory.want(pool, lambda standing: _wished(here, standing, asked))
     return reply(GenerationWish(pool=pool, wish=wish), 202)
 
@@ -68,11 +72,11 @@ def _wished(here: Context, standing: Generation | GenerationRequest, asked: Gene
     wanted = asked.bans
     if asked.ban or asked.unban:
         if wanted is not None:
-            raise InputError("bans", len(wanted), "must not come with ban or unban: send the whole list, or changes of it")
+            raise InputError("bans", len(wanted), "must not be sent with ban or unban: send either the complete list or changes of it")
         wanted = bans.changed(standing.bans, asked.ban, asked.unban)
     found = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
     if found:
-        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}: nothing was changed; send `confirm: true` if that is meant")
+        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}. Nothing was changed. Send `confirm: true` if this is intended")
     return generations.wish(
         standing, time=here.clock(), fold=asked.fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
     )

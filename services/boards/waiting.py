@@ -27,7 +27,7 @@ def await_position(
         if head is not None and head.position >= position:
             return head
         if head is not None and head.stopped is not None:
-            raise InputError("pool", pool, f"must not be stopped; it is, at position {head.position}: {head.stopped}")
+            raise InputError("pool", pool, f"must not be stopped, but it is stopped at position {head.position}: {head.stopped}")
         if head is not None and head.position > seen:
             seen, moved = head.position, clock()
         if clock() - moved > stuck_seconds:

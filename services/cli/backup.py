@@ -18,7 +18,7 @@ def backup(
     """Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running."""
     settings = settings_of(data)
     if not settings.embedded:
-        raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
+        raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: back up a Kafka log with the tools of Kafka")
     done = backups.back_up(settings.data, target, settings.archive, settings.checkpoints)
     what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
     typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")

@@ -47,7 +47,7 @@ def list_(
         console.print(table)
     counts = Counter(letter.reason for letter in found)
     summary = _counted(len(found)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
-    listed = f"; the newest {count} are listed, --count takes more" if len(found) > count else ""
+    listed = f"; the newest {count} are listed; use --count for more" if len(found) > count else ""
     console.print(f"{summary}{listed}", highlight=False)
 
 
@@ -95,7 +95,7 @@ def replay(
 
 def _tell_damage(error: InputError) -> None:
     """Report a record that is not a dead letter, on stderr, so that it does not mix with output for programs."""
-    typer.echo(f"passed over: {error}", err=True)
+    typer.echo(f"skipped: {error}", err=True)
 
 
 def _counted(letters: int) -> str:

@@ -47,7 +47,7 @@ def file_options(
     """
     task, given = _task(columns or ())
     if given and kind not in (None, FileKind.RESULTS):
-        raise InputError("column", given[0], f"must be left out for {kind}: only results have columns to name, besides task")
+        raise InputError("column", given[0], f"must be left out for {kind}: only task=header is allowed; other columns are for results")
     named = _columns(given) if given else None
     return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time, replace(rules, task=task))
 

@@ -64,19 +64,19 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
 def _why(one: log_coverage.LogCoverage) -> list[str]:
     """The reasons why a partition or its archive stops; empty if neither stops."""
     if one.offline is not None:
-        return [f"partition {one.partition} does not answer: {one.offline}; it is tried again until it does"]
+        return [f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers"]
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]
     accept = f"`equirank partitions accept-loss {one.partition}`"
     reasons = []
     if one.unreadable is not None:
-        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is tried again every minute")
+        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is retried every minute")
     elif one.lost is not None:
-        what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint is as new"
-        reasons.append(f"{what}: restore one that is, or {accept}")
+        what = f"partition {one.partition} stops: its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
+        reasons.append(f"{what}: restore a newer checkpoint, or run {accept}")
     if one.unarchived is not None:
-        what = f"the archive of partition {one.partition} stops at {one.unarchived}: its topic forgot the records that follow there"
-        reasons.append(f"{what}; {accept} lets it go on where the topic begins, and folds from earlier offsets are then refused")
+        what = f"the archive of partition {one.partition} stops at offset {one.unarchived}: its topic has dropped the next records"
+        reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
     return reasons
 
 
@@ -90,7 +90,9 @@ def accept_loss(
         if partition >= log.outcomes.partitions:
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
         lost = log_coverage.accept_loss(partition, log, control, checkpoints, time.time())
-    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded or archived are lost")
+    typer.echo(
+        f"partition {partition} continues at {lost.begin}; records from {lost.position} on that were not folded or archived are lost"
+    )
 
 
 @partitions.command()
@@ -108,7 +110,7 @@ def skip(
     with _opened(data) as (log, control, checkpoints):
         skipped = partition_decisions.skip(partition, offset, log, control, checkpoints, time.time())
     what = f"offset {skipped.begin}" if skipped.end == skipped.begin + 1 else f"offsets {skipped.begin} to {skipped.end - 1}"
-    typer.echo(f"partition {partition} goes on without {what}")
+    typer.echo(f"partition {partition} continues without {what}")
 
 
 @partitions.command()
@@ -119,7 +121,7 @@ def retry(
     """Fold again the record at which shards died, for example after you gave them more memory."""
     with _opened(data) as (log, control, _):
         offset = partition_decisions.retry(partition, log, control, time.time())
-    typer.echo(f"partition {partition} tries the record at offset {offset} again")
+    typer.echo(f"partition {partition} folds the record at offset {offset} again")
 
 
 @contextmanager

@@ -160,7 +160,9 @@ def _fold(
     for text in parameters:
         method, name, value = _parameter(text)
         if method not in online:
-            raise InputError("--param", text, f"must be of an online method of the pool ({', '.join(online) or 'none'}): add --method")
+            raise InputError(
+                "--param", text, f"must name an online method of the pool ({', '.join(online) or 'none'}): add a method with --method"
+            )
         online = {**online, method: {**online[method], name: value}}
     given: dict[str, Any] = {name: value or None if name.startswith("bucket") else value for name, value in limits.items()}
     if methods is not None or parameters:
@@ -212,7 +214,7 @@ def _refuse_doubtful(
     with reached(settings, identity) as store:
         found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
     if found:
-        raise InputError("bans", list(wanted), f"must be confirmed by --yes, as {' and '.join(found)} (nothing was changed)")
+        raise InputError("bans", list(wanted), f"must be confirmed with --yes, because {' and '.join(found)} (nothing was changed)")
 
 
 def _start(text: str) -> Start:
@@ -251,25 +253,25 @@ def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRe
     wish, console = control.want(wanted), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
-            console.print("the engine does not run here: it folds the pool with these settings when it starts", highlight=False)
+            console.print("the engine is not running: it will fold the pool with these settings when it starts", highlight=False)
         else:
             _follow(console, control, store.live, wanted.pool, wish, wait=wait)
 
 
 def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, *, wait: bool) -> None:
     if control.refresh().newest(pool) is None:
-        console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
+        console.print(f"{pool} has no outcomes yet: the settings apply from its first outcome on", highlight=False)
         return
     waiting, head = control.refresh().wish(pool), boards.head(pool)
     if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
         begins = waiting[1].start
-        console.print(f"{pool} is at position {head.position}: it is folded so from {begins} on, once it is there", highlight=False)
+        console.print(f"{pool} is at position {head.position}: the settings apply from position {begins} on", highlight=False)
         return
     if not wait:
-        console.print(f"{pool} is being folded anew; `equirank pools list` tells how far it is", highlight=False)
+        console.print(f"{pool} is being folded again; `equirank pools list` shows the progress", highlight=False)
         return
     with Progress(TextColumn("{task.description}"), BarColumn(), console=console) as bar:
-        task = bar.add_task(f"{pool} is being folded anew", total=1.0)
+        task = bar.add_task(f"{pool} is being folded again", total=1.0)
         head = await_generation(control, boards, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
     outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
@@ -307,13 +309,15 @@ def await_generation(
             return head
         building = head.building if head is not None else None
         if building is not None and building.generation in fulfilling and building.failed is not None:
-            raise InputError("pool", pool, f"must be folded as asked, which failed ({building.failed}); it goes on as it was")
+            raise InputError(
+                "pool", pool, f"must be foldable with these settings, but folding failed ({building.failed}); the previous settings stay"
+            )
         stands = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
         tell(max(0.0, stands[1]))
         if stands != seen:
             seen, moved = stands, clock()
         if clock() - moved > _STUCK_SECONDS:
-            msg = f"nothing was heard of pool {pool} for {_STUCK_SECONDS:g} s: does the engine run? The wish stays in the log"
+            msg = f"no progress of pool {pool} for {_STUCK_SECONDS:g} s: check that the engine runs; the request stays in the log"
             raise TimeoutError(msg)
         time.sleep(_LOOK_SECONDS)
 
@@ -324,7 +328,7 @@ def _heads(settings: Settings, identity: str, console: Console) -> dict[str, Poo
         with closing(open_store(settings, identity)) as store:
             return {head.pool: head for head in store.live.pools()}
     except StoreError as error:
-        console.print(f"names and kinds only, as the store does not answer: {error}", highlight=False, markup=False)
+        console.print(f"only names and kinds are shown, because the store does not answer: {error}", highlight=False, markup=False)
         return None
 
 

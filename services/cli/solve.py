@@ -107,7 +107,7 @@ def solve(
         wanted = _pool_slice(pool, rules, (begin, end), (since, until), of_files)
         answers = _pool_answers(asked, wanted, bucket_seconds, settings_of(data))
     else:
-        _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool alone")
+        _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool only")
         options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
         reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
         answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
@@ -125,7 +125,7 @@ def _pool_slice(
 ) -> PoolSlice:
     """The part of a pool's outcomes that is rated. Raises `InputError` without a pool, and for an option of files."""
     if pool is None:
-        raise InputError("pool", None, "must be given where no file is: name a file, or a pool of this installation")
+        raise InputError("pool", None, "must be given without a file: name a file, or a pool of this installation")
     _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
     return PoolSlice(pool_range(pool, positions, *times, "--"), rules.where, rules.slice_by)
 

@@ -86,7 +86,9 @@ def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: t
 def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if diff and past:
-        raise InputError("--diff", True, "must not be used with --position or --at: it tells of the newest solve; choose by --against")
+        raise InputError(
+            "--diff", True, "must not be used with --position or --at: it compares the newest solve; choose the earlier one with --against"
+        )
     if against is not None and not diff:
         raise InputError("--against", against, "must be used with --diff")
 
@@ -97,8 +99,8 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
     if found is not None:
         return found
     if find(store, pool, method, 1, settings).source == "live":
-        raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
-    raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
+        raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
+    raise InputError("--method", method, "must have been solved at least twice: try again after its next solve")
 
 
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:

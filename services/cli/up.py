@@ -55,7 +55,7 @@ def up(
     given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
     settings = begin(**given)
     if settings.tls_certificate is not None:
-        rule = "must not be set for `equirank up`, which serves this machine: it is for `equirank api`"
+        rule = "must not be set for `equirank up`, which serves only this machine: use it with `equirank api`"
         raise InputError("EQUIRANK_TLS_CERTIFICATE", str(settings.tls_certificate), rule)
     folder = DataFolder(settings.data)
     folder.lock()

@@ -131,7 +131,7 @@ class ControlLog:
         wanted = generations.without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
         generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
-            rule = f"must fit into {_MOST_BYTES} bytes together with the settings: that is some 20,000 names"
+            rule = f"must fit into {_MOST_BYTES} bytes together with the settings (about 20,000 names)"
             raise InputError("initial, aliases and bans", size, rule)
         return self.append(wanted)
 

@@ -79,7 +79,7 @@ def test_what_was_forgotten_is_refused_and_what_was_folded_goes_on(settings: Set
     assert "15 to 20" in run("partitions", "list")
     (bans := tmp_path / "bans.csv").write_text("agent\nrock\n", encoding="utf-8")
     for words in (("--param", "elo.k=20"), ("--start", "10"), ("--bans", str(bans))):
-        with pytest.raises(InputError, match=r"must be now, or from 15 on, where the log of demo-rps begins"):
+        with pytest.raises(InputError, match=r"must be now, or at least 15: the log of demo-rps begins there"):
             run("pools", "settings", simulated.POOL, *words)
     fold(settings, log, 200, 300)
     run("pools", "settings", simulated.POOL, "--start", "now", "--param", "elo.k=20", "--no-wait")
@@ -155,7 +155,7 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     settings: Settings, log: Log
 ) -> None:
     checkpoints, control = CheckpointStore(settings.checkpoint_url), ControlLog(log.control)
-    with pytest.raises(InputError, match="the log holds all from 0 on"):
+    with pytest.raises(InputError, match="the log starts at 0"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     fold(settings, log, 0, 200)
     with pytest.raises(InputError, match="has a checkpoint at 20"):
@@ -261,7 +261,7 @@ def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: 
         assert "offset 19 is gone, as the log ends at 15: records that were folded are gone from its end" in (one.stopped or "")
         assert "accept-loss" not in (one.stopped or "")
     assert "the log ends at 15" in run("partitions", "list")
-    with pytest.raises(InputError, match=r"its own log, and nothing else: .* the log ends at 15"):
+    with pytest.raises(InputError, match=r"only the beginning of its own log: .* the log ends at 15"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     [found] = verified(settings, log)
     assert (found.what, "the log ends at 15" in (found.difference or "")) == ("log", True)

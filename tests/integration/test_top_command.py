@@ -118,7 +118,7 @@ def test_a_pool_that_is_there_and_empty_is_told_from_one_that_nobody_made(data: 
     control.create_pool(PoolCreated(pool="quiet", kind=Kind.GAMES, time=0.0))
     control.close()
     log.close()
-    with pytest.raises(InputError, match="must have outcomes: this pool is there, and none was folded yet"):
+    with pytest.raises(InputError, match="must have outcomes: this pool exists, but none was folded yet"):
         run(data, "--pool", "quiet")
     with pytest.raises(InputError, match="must be a pool that has outcomes"):
         run(data, "--pool", "nope")
@@ -136,7 +136,7 @@ def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     assert "left │ [red]c" in output
     found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
-    with pytest.raises(InputError, match="live ones keep no earlier state"):
+    with pytest.raises(InputError, match="live boards keep no earlier solves"):
         run(data, "--pool", "blitz", "--diff")
 
 

@@ -44,7 +44,7 @@ def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[P
     if isinstance(problem, ScoresInput) and not hill:
         return agent_vs_agent_vs_task(problem.scores, normalise=parameters["normalise"], **policy, **names)  # type: ignore[return-value]
     if parameters["normalise"] != "none":
-        raise InputError("normalise", parameters["normalise"], "must be none but for scores with game=agent_agent_task")
+        raise InputError("normalise", parameters["normalise"], "must be none, except for scores with game=agent_agent_task")
     most_cells(problem)
     n = len(problem.names)
     duels = Duels.of_scores(problem.scores) if isinstance(problem, ScoresInput) else Duels.of_counts(problem.by_task, n)

@@ -97,7 +97,7 @@ def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
     margins, options = chosen(problem, parameters), chosen_options(SoftCondorcetOptions, parameters)
     if isinstance(problem, MarginsInput):
         if parameters["replicates"]:
-            raise InputError("replicates", parameters["replicates"], "must be 0 for margins: they do not say of how many games")
+            raise InputError("replicates", parameters["replicates"], "must be 0 for margins, because they have no number of games")
         return margins.reported(_sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options)))
     counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
 

@@ -62,9 +62,9 @@ def is_posterior(problem: Problem, parameters: dict[str, Any]) -> bool:
     asked = parameters["margins"]
     policy = next((name for name in ("missing", "pseudo_count") if parameters.get(name) not in (None, "refuse", 0.0)), None)
     if asked == "posterior" and isinstance(problem, MarginsInput):
-        raise InputError("margins", asked, "must be observed for a table of margins: it does not say of how many games they are")
+        raise InputError("margins", asked, "must be observed for a table of margins, because it has no number of games")
     if asked == "posterior" and policy is not None:
-        raise InputError(policy, parameters[policy], "must be left out with margins=posterior, which knows every pair")
+        raise InputError(policy, parameters[policy], "must be left out with margins=posterior, which has a margin for every pair")
     return asked == "posterior" or (asked == "auto" and policy is None and isinstance(problem, PairsInput))
 
 

@@ -145,7 +145,7 @@ def solve_from(
     found = taken(method, problem, parameters)
     chosen = found.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
-        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
+        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} computes ranks itself, not from ratings")
     rated = found.rated(None if start is None else unpacked(start))
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
@@ -189,10 +189,13 @@ def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None)
 def find(method: str) -> Method:
     """The method with a name. Raises `InputError` for an unknown name or an online method."""
     if method in RATERS:
-        rule = f"must be a solved method; this one is live: `equirank pools settings POOL --method {method}` keeps it"
+        rule = (
+            "must be a solved method; this is an online method: `equirank solve FILE` rates a file with it, and "
+            f"`equirank pools settings POOL --method {method}` enables it on a pool"
+        )
         raise InputError("method", method, rule)
     if method not in METHODS:
-        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or a live method of `solve FILE`: {', '.join(RATERS)}")
+        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(RATERS)}")
     return METHODS[method]
 
 

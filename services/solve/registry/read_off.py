@@ -115,7 +115,7 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 def _few_profiles(profiles: int) -> None:
     """Raise `InputError` if the chain would have too many states."""
     if profiles > MOST_PROFILES:
-        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
+        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, because the chain has a state for each of them")
 
 
 def _likeliest(game: NormalForm, play: JointDistribution) -> list[dict[str, object]]:

@@ -126,7 +126,7 @@ def test_checkpoints_of_another_log_are_in_no_backup(data: Path, log: Log, tmp_p
     other = tmp_path / "other"
     other.mkdir()
     open_sqlite_log(other / "log.sqlite", PARTITIONS).close()
-    with pytest.raises(InputError, match="must hold checkpoints of this log"):
+    with pytest.raises(InputError, match="must contain checkpoints of this log"):
         backup.back_up(other, tmp_path / "copy", checkpoints=(data / "state").as_uri())
     assert not (tmp_path / "copy").exists()
 
@@ -172,7 +172,7 @@ def test_nothing_is_written_over(data: Path, log: Log, tmp_path: Path) -> None:
     backup.back_up(data, tmp_path / "copy")
     with pytest.raises(InputError, match="must not exist"):
         backup.back_up(data, tmp_path / "copy")
-    with pytest.raises(InputError, match="must hold nothing of another installation"):
+    with pytest.raises(InputError, match="must not contain another installation's data"):
         backup.restore(tmp_path / "copy", data)
     with pytest.raises(InputError, match="data folder of"):
         backup.back_up(tmp_path / "nothing", tmp_path / "other")

@@ -194,7 +194,7 @@ def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> No
     assert "copeland on scores" in run("scores", "--method", "copeland", "--intervals")[1]
     code, _, err = run("margins", "--method", "copeland", "--intervals")
     assert (code, err.count("\n")) == (2, 1)
-    assert "margins do not say" in err
+    assert "margins have no number of games" in err
 
 
 BAD = (
