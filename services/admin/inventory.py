@@ -66,7 +66,7 @@ def _check_file(folder: Path, name: str, held: FileEntry) -> None:
 
 
 def _damaged(folder: Path, name: str, why: str) -> InputError:
-    return InputError("source", str(folder), f"must be a complete backup, but {name} is damaged: {why}; restore another backup")
+    return InputError("source", str(folder), f"must be complete and intact, but {name} is not: {why}; restore another backup")
 
 
 def _held(path: Path) -> FileEntry:

@@ -145,5 +145,5 @@ def _get_past(here: Context, pool: str, method: str, when: When, start: int, cou
 
 def _nothing(here: Context, pool: str, what: str) -> Response:
     pool_view(here, pool)
-    soon = "new boards come some seconds after the first outcomes"
-    raise ApiError(404, "not there", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
+    soon = "a new pool's boards appear some seconds after its first outcomes"
+    raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")

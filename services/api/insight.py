@@ -45,7 +45,7 @@ async def get_next(here: Here, pool: str, target: Target = "all", games: Games =
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float) -> Response:
     head = pool_view(here, pool).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
     try:
         return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))
     except NoCheckpoint as error:

@@ -83,9 +83,9 @@ class Intake:
         return Accepted(accepted=len(ids), ids=ids, positions={games.pool: position})
 
     def _of_retractions(self) -> str:
-        soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the first retraction"
-        later = "or later, if the last one took long"
-        unknown = "an id that no outcome of the pool has changes nothing until one comes with it"
+        soon = f"a new generation without the retracted outcomes starts {self._settings.retraction_seconds:g} s after the first retraction"
+        later = "or later, if the previous one took long"
+        unknown = "an unknown id takes effect when an outcome with this id arrives"
         return f"{soon}, {later}; {unknown}; the pool's head counts such ids as `unmatched`"
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:

@@ -108,9 +108,9 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
         asked = msgspec.json.decode(body, type=PoolWanted)
         kind = Kind(asked.kind)
     except (msgspec.DecodeError, ValueError) as error:
-        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and fold and label where wanted") from error
+        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and optionally fold and label") from error
     if len(asked.label) > MOST_LABEL:
-        raise ApiError(422, "label too long", f"a label holds at most {MOST_LABEL} characters")
+        raise ApiError(422, "label too long", f"a label has at most {MOST_LABEL} characters")
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
@@ -123,5 +123,5 @@ def _create(here: Context, wanted: PoolCreated) -> Response:
     standing = here.directory.create(wanted, here.settings.max_pools)
     known = known or standing != wanted  # of two that ask at once, one creates it
     if standing.label != wanted.label:
-        raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
+        raise ApiError(409, "pool exists", f"pool {wanted.pool} exists with the label {standing.label!r}")
     return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)

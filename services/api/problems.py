@@ -64,10 +64,10 @@ class ApiError(Exception):
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:
     """Refuse a request whose outcomes break rules: none of it was written."""
     items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
-    detail = f"{len(items)} refused, nothing was written: mend them and send the request again"
+    detail = f"{len(items)} refused, nothing was written: correct them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
 
 
 def no_pool(pool: str) -> ApiError:
     """The pool is not known."""
-    return ApiError(404, "no such pool", f"no pool is called {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")
+    return ApiError(404, "no such pool", f"no pool has the name {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")

@@ -124,7 +124,7 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
 def unknown(partitions: Iterable[int], limit: float) -> Freshness:
     """The freshness while the store cannot be read: status `unknown`."""
     nothing = freshness(partitions, {}, limit)
-    words = "Whether folding goes on is unknown: the store does not answer."
+    words = "The state of folding is unknown: the store does not answer."
     return msgspec.structs.replace(nothing, status="unknown", silent=[], says=words)
 
 
@@ -135,10 +135,10 @@ def _words(freshness: Freshness) -> str:
         case "stopped":
             return f"Folding of {_numbers(freshness.stopped)} stopped at a record that cannot be folded."
         case "silent" if freshness.idle_seconds is None:
-            return f"No shard has reported {_numbers(freshness.silent)} yet: does the engine run?"
+            return f"No shard has reported {_numbers(freshness.silent)} yet: check that the engine runs."
         case "silent":
             return f"Folding has not moved for {duration(freshness.idle_seconds)}: no shard reports {_numbers(freshness.silent)}."
-    return "Folding goes on."
+    return "Outcomes are being folded."
 
 
 def _numbers(partitions: list[int]) -> str:

@@ -31,6 +31,7 @@ def await_position(
         if head is not None and head.position > seen:
             seen, moved = head.position, clock()
         if clock() - moved > stuck_seconds:
-            msg = f"pool {pool} stands at position {max(seen, 0)} for {stuck_seconds:g} s and should reach {position}: does the engine run?"
+            at = max(seen, 0)
+            msg = f"pool {pool} has been at position {at} for {stuck_seconds:g} s, below {position}: check that the engine runs"
             raise TimeoutError(msg)
         time.sleep(_LOOK_SECONDS)

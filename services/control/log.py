@@ -44,7 +44,7 @@ class NoPool(Exception):  # noqa: N818
     """No pool with this name exists."""
 
     def __init__(self, pool: str) -> None:
-        super().__init__(f"no pool is called {pool}: `equirank pools list` tells which there are; PUT /v1/pools/{pool} creates it")
+        super().__init__(f"no pool has the name {pool}: `equirank pools list` lists the pools; PUT /v1/pools/{pool} creates it")
 
 
 class ControlLog:

@@ -91,7 +91,7 @@ class Attempts:
         self._suspected = found.begin, found.end
         self._deaths = min(found.deaths + 1, DEATHS)
         log.warning(
-            "a shard died while it folded offsets %d to %d: they are folded one at a time",
+            "a shard died while it folded offsets %d to %d: these records are now folded one at a time",
             found.begin,
             found.end - 1,
             extra={"partition": self._partition},
@@ -129,5 +129,7 @@ class Attempts:
         try:
             self._control.append(attempt)
         except LogError as error:
-            log.warning("no note of what is folded can be written: %s", error, extra={"partition": self._partition})
+            log.warning(
+                "the offsets about to be folded cannot be recorded in the control log: %s", error, extra={"partition": self._partition}
+            )
             self._until = 0

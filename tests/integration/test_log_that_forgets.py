@@ -137,8 +137,8 @@ def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, 
         stopped = told(worker)
         assert stopped is not None
         assert (stopped.position, f"partitions accept-loss {HOME}" in (stopped.stopped or "")) == (20, True)
-        assert f"partition {HOME} stops: its log lost 20 to 30" in run("partitions", "list")
-        assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+        assert f"partition {HOME} stops: its log lost offsets 20 to 30" in run("partitions", "list")
+        assert "continues at 30" in run("partitions", "accept-loss", str(HOME))
         assert "stops" not in run("partitions", "list")
         until(lambda: published(settings) == 300, "the 100 games that the log still holds are folded")
         play(log, 400, 450)
@@ -194,7 +194,7 @@ def test_a_loss_that_stops_recovery_is_accepted_without_a_restart(settings: Sett
         until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
         assert (one := told(worker)) is not None
         assert f"partitions accept-loss {HOME}" in (one.stopped or "")
-        assert f"partition {HOME} stops: its log lost 0 to 3" in run("partitions", "list")
+        assert f"partition {HOME} stops: its log lost offsets 0 to 3" in run("partitions", "list")
         run("partitions", "accept-loss", str(HOME))
         until(lambda: published(settings) == 69, "70 games are left, and one of them is retracted")
         play(log, 100, 150)

@@ -177,7 +177,9 @@ def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
     document, console = dump(filled.url, "/pools/rps")
     assert console == ""
-    assert re.findall(r'title="(contributions: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == ["contributions: pong +0.125, qbert -1"]
+    assert re.findall(r'title="(contributions: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == [
+        "contributions: pong +0.125, qbert -1"
+    ]
 
 
 def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:

@@ -114,7 +114,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, settings: Settings, log: L
     backup.back_up(settings.data, tmp_path / "early")
     fold(settings, log, 100, 200)
     archive(settings)
-    for wrong, words in ((None, "must be set to the archive: the log dropped"), (str(tmp_path / "nowhere"), "that partition . of the log dropped")):
+    for wrong, words in (
+        (None, "must be set to the archive: the log dropped"),
+        (str(tmp_path / "nowhere"), "that partition . of the log dropped"),
+    ):
         with pytest.raises(InputError, match=words):
             backup.back_up(settings.data, tmp_path / "copy", wrong)
         assert not (tmp_path / "copy").exists()

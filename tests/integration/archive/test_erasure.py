@@ -268,6 +268,6 @@ def test_a_name_that_no_agent_has_is_refused_without_a_word(installation: Instal
         run("erase", "--pool", POOL, "--agent", "peble", "--by", "case 7", "--no-wait")
     with pytest.raises(Exception, match="must be given"):
         run("erase", "--pool", POOL, "--agent", "peble")
-    with pytest.raises(Exception, match="no pool is called"):
+    with pytest.raises(Exception, match="no pool has the name"):
         run("erase", "--pool", "other", "--agent", NAME, "--by", "case 7", "--no-wait")
     assert installation.control.refresh().erasures.requests == []

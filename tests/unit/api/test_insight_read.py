@@ -76,7 +76,10 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
 def test_boards_that_the_same_agents_lead_share_a_line() -> None:
     led = {"elo": ["b", "a"], "sco": ["a", "b"], "borda": ["c"]}
     boards = [ThinLeaders(method=name, agents=agents, of=3) for name, agents in led.items()]
-    assert list(_leaders(boards)) == ["weakly connected among the first 3 by elo, sco: b, a", "weakly connected among the first 3 by borda: c"]
+    assert list(_leaders(boards)) == [
+        "weakly connected among the first 3 by elo, sco: b, a",
+        "weakly connected among the first 3 by borda: c",
+    ]
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:
