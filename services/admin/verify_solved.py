@@ -42,7 +42,7 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
         if shown is None and job.method not in store.solved.methods(job.pool):
             return position, None  # it is no longer chosen
         if shown is None:
-            difference = "the store lists it, and has no such board that can be read"
+            difference = "the store lists it, but its board cannot be read"
             continue
         position, difference = shown.position, _difference(shown, files, job)
         if difference is None:
@@ -55,7 +55,7 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
         return None  # nothing was solved yet: the board only says why
     file = next((board for board in files.newest(job) if board.solve == shown.solve), None)
     if file is None:
-        return "no result file holds this solve"
+        return "no result file contains this solve"
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
         return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
     # what a solve says of each agent; intervals may come after it

@@ -23,4 +23,4 @@ def backup(
     what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
     typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")
     if settings.archive is not None and folder_of(settings.archive) is None:
-        typer.echo(f"not copied: the archive {settings.archive}, which the object store has to back up")
+        typer.echo(f"not copied: the archive {settings.archive}; back it up with the tools of the object store")

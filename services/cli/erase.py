@@ -20,7 +20,7 @@ from services.control.records import ControlState
 
 _LOOK_SECONDS: Final = 0.2
 _TOKEN_WIDTH: Final = len("erased-") + 16
-_STILL: Final = "the log and backups may still hold an erased name (docs/operations/erasure.md says until when)"
+_STILL: Final = "the log and backups may still contain an erased name (docs/operations/erasure.md states until when)"
 
 
 def erase(
@@ -88,8 +88,8 @@ def _state(state: ControlState, request: ErasureRequest) -> str:
         return f"erased at {_time(done.time)}{rows}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:
-        return "the engine folds the pool without the name; boards show it until then"
-    return "boards hold the token; the engine replaces the name in what else is kept"
+        return "the engine folds the pool again without the name; boards show the name until then"
+    return "boards show the token; the engine now replaces the name in all other data"
 
 
 def _time(seconds: float) -> str:

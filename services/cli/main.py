@@ -39,9 +39,9 @@ COMMANDS: Final = {
 """Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""
 _HIDDEN: Final = ("demo",)
 _OF_FILES: Final = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it for this user, or name another folder"),
-    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "name another path"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or use another folder; no accepted outcome is lost"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "give this user the permission, or use another folder"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "use another path"),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
 }
 """Error number of the operating system -> what the user can do about the file or folder."""
@@ -137,7 +137,7 @@ def _expected(error: Exception) -> str | None:
     if isinstance(error, typer.TyperException):
         tell = getattr(error, "format_message", error.__str__)  # usage errors name their option there
         message = " ".join(tell().split())
-        return f"{message} (--help tells more)" if message else ""  # empty: a group without a command has shown its help
+        return f"{message} (see --help)" if message else ""  # empty: a group without a command has shown its help
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
     if _OF_SETTINGS in names:
         return _settings(error)

@@ -49,7 +49,7 @@ def title(found: Next) -> str:
     about = f"{found.pool} · {found.target} · position {found.position}"
     if found.not_applicable is not None or found.before is None:
         return f"{about} · not applicable: {found.not_applicable}"
-    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} (drawn evenly {found.uniform:.4g})"
+    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} ({found.uniform:.4g} if drawn evenly)"
     return f"{about} · {found.unit}: {gain}; assumes {found.assumes}"
 
 

@@ -334,7 +334,7 @@ def _heads(settings: Settings, identity: str, console: Console) -> dict[str, Poo
 
 def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
     if head is None:
-        return "nothing to show yet" if wished is None else "new settings wait for its first outcome"
+        return "no outcomes yet" if wished is None else "new settings wait for its first outcome"
     if head.building is not None and head.building.failed is not None:
         return f"generation {head.building.generation} failed: {head.building.failed}"
     if head.building is not None:
@@ -344,8 +344,11 @@ def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
     if head.pending:
         return f"{head.pending} retractions wait"
     if wished is not None and not generations.is_reached(wished, head.position):
-        return f"new settings wait for position {wished.start}, it is at {head.position}"
+        return f"new settings wait for position {wished.start}; the pool is at {head.position}"
     if wished is not None:
         return "new settings wait for the engine"
-    found = ("ids came again with other content, which does not count", head.conflicts), ("retracted ids name no outcome", head.unmatched)
+    found = (
+        ("ids were repeated with other content, which does not count", head.conflicts),
+        ("retracted ids have no outcome", head.unmatched),
+    )
     return "; ".join(["live", *(f"{what}: {count}" for what, count in found if count)])

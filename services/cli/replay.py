@@ -103,8 +103,8 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
         return
     with reached(settings, identity) as store:
         if store is None:
-            console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
+            console.print("the engine is not running: the outcomes are in the log, and it will fold them when it starts", highlight=False)
             return
-        with console.status("waiting until readers see them"):
+        with console.status("waiting until readers see the outcomes"):
             head = await_position(store.live, pool, last.position)
     console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)

@@ -192,13 +192,15 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     if isinstance(result.intervals, Intervals):
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
-        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: use --format json for all")
     if (half_life := result.extra.get("half_life")) is not None:
         console.print(_half_life_line(half_life), highlight=False, markup=False)
     features: Any = result.extra.get("features", [])
     for row in features:
         ends = f"{row['low']:.4g} to {row['high']:.4g}"
-        console.print(f"feature {row['feature']}: {row['coefficient']:.4g} logits a unit, 95 % {ends}", highlight=False, markup=False)
+        console.print(
+            f"feature {row['feature']}: {row['coefficient']:.4g} logits per unit, 95 % interval {ends}", highlight=False, markup=False
+        )
     for why, count in sorted(left_out.items()):
         console.print(f"{count} rows left out: {why}", highlight=False, markup=False)
 
@@ -206,5 +208,5 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
 def _half_life_line(choice: Any) -> str:
     """A line about the chosen half-life and the losses of all candidates."""
     losses = "; ".join(f"{half_life:g}: {loss:.5f}" if half_life else f"none: {loss:.5f}" for half_life, loss in choice["losses"])
-    chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of any age count alike"
-    return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats a game; {losses})"
+    chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of all ages have equal weight"
+    return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats per game; {losses})"

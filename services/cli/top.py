@@ -113,7 +113,7 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
     if methods is None:
         raise no_pool(settings, store.live, pool)
     there = ", ".join([*methods.live, *methods.solved])
-    soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
+    soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
 
 
@@ -121,7 +121,7 @@ def _provisional(found: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
     why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
     if any(row.deviation is not None for row in found.rows):
-        why += f", or a deviation over {limits.deviation:.0%} of a newcomer's"
+        why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
     return f"? provisional: {why}"
 
 
@@ -136,7 +136,7 @@ def _why(found: Difference) -> str:
     before, after = found.before, found.after
     parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
     parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
-    parts.append(f"because of: {', '.join(found.because) or 'nothing, it is the same'}")
+    parts.append(f"because of: {', '.join(found.because) or 'no changes'}")
     parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in found.parameters.items()]
     return " · ".join(parts)
 
@@ -181,7 +181,7 @@ def _title(found: Board, head: PoolHead | None) -> Text:
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:
-        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
+        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest solve failed'}: {found.error}")
     return Text(" · ".join(parts))
 
 

@@ -146,7 +146,7 @@ class Installation:
             pause = BACKOFF[min(self._store_failures, len(BACKOFF) - 1)]
             self._store_failures += 1
             self._store_at = time.monotonic() + pause
-            self._say(f"the store ended and cannot be started, trying again in {pause:g} s: {escape(str(error))}")
+            self._say(f"the store ended and cannot be started; it is retried in {pause:g} s: {escape(str(error))}")
             return
         self._store_failures = 0
         self._say("the store ended and was started again")
@@ -157,7 +157,7 @@ class Installation:
 
     def _end(self) -> None:
         # Begins with a line break, because a terminal has just shown ^C.
-        self._print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
+        self._print("\nEquirank stops: it finishes batches and writes checkpoints. Ctrl-C again stops it at once.", soft_wrap=True)
         self._stop.set()
         if self._redis is not None:
             self._supervisor.stop_programs()

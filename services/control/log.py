@@ -37,7 +37,7 @@ class TooManyPools(Exception):  # noqa: N818
     """The limit of pools of the installation is reached."""
 
     def __init__(self, pool: str, limit: int) -> None:
-        super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")
+        super().__init__(f"pool {pool} would exceed the limit of {limit} pools: raise EQUIRANK_MAX_POOLS")
 
 
 class NoPool(Exception):  # noqa: N818

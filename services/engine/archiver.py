@@ -34,7 +34,7 @@ TASK_SECONDS: Final = 600.0
 """Deadline of a task, which appends at most half a gigabyte of records, or compacts one table. One that hangs is cancelled."""
 _DROP_SECONDS: Final = 5.0
 """How long a task drops archived records; the next one goes on."""
-_TROUBLE: Final = "the archive waits: %s"
+_TROUBLE: Final = "the archive cannot be written, trying again: %s"
 
 
 def append_partition(

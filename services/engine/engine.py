@@ -206,7 +206,7 @@ class Engine:
             eraser.step(time.monotonic(), known, archiver.busy)
             archiver.step(time.monotonic(), self._manifests, known, eraser.busy)
         except (LogError, OSError) as error:
-            self._troubles.warn(log, "solves and the archive wait for the log or the checkpoints: %s", error)
+            self._troubles.warn(log, "the log or the checkpoints do not answer; solves and the archive wait: %s", error)
         self._metrics.solves = solves.health(time.monotonic())
         self._metrics.archive = archiver.health(time.monotonic())
         self._metrics.erasures = eraser.health()
@@ -297,7 +297,7 @@ class Engine:
         try:
             newest = self._guard is not None and self._guard.is_newest()
         except LogError as error:
-            self._troubles.warn(log, "whether another engine took over is not known: %s", error)
+            self._troubles.warn(log, "the check for another engine failed: %s", error)
             return
         ray.kill(shard.actor, no_restart=True)
         self._shards.remove(shard)

@@ -23,7 +23,7 @@ from services.solve.worker.task_pool import TaskPool, TaskType
 
 log = logging.getLogger("equirank.erasure")
 
-_TROUBLE: Final = "an erasure waits: %s"
+_TROUBLE: Final = "an erasure failed, trying again: %s"
 TASK_SECONDS: Final = 3600.0
 """Deadline of a task, which reads a partition's archive and may write all of it again. One that hangs is cancelled. The next one has
 longer, because the archive may be that large."""

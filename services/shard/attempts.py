@@ -31,7 +31,7 @@ class Isolated(Exception):  # noqa: N818 - names the fact
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{DEATHS} shards died while they folded the record at offset {offset}"
         again = f"give shards more memory and run `equirank partitions retry {partition}`"
-        super().__init__(f"{what}; {again}, or go on without it by `equirank partitions skip {partition} --offset {offset}`")
+        super().__init__(f"{what}; {again}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
 
 
 def isolated_at(partition: int, control: ControlState) -> int | None:

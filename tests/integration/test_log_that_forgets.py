@@ -103,7 +103,7 @@ def test_a_retraction_of_what_was_forgotten_fails_and_says_what_to_do(settings: 
     with working(settings, log):
         taken_back = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts=simulated.game(0, 0.0).id)
         log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([taken_back], 1)])
-        until(lambda: "begins at 15, after 0, and no archive holds the records between" in building(settings), "readers are told")
+        until(lambda: "begins at 15, after 0, and no archive has the records between" in building(settings), "readers are told")
         play(log, 200, 300)
         until(lambda: published(settings) == 300, "the pool goes on as it was")
 

@@ -85,8 +85,8 @@ def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path)
     assert [cell.strip() for cell in row.strip("│ ").split("│")] == ["1", "ann", "1600", "50", "1502 to 1698"]
     assert "2? " in output
     flat = " ".join(output.split())
-    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a newcomer's" in flat
-    assert "95% intervals (belief); they assume the method's model of games, as of the pool's time" in flat
+    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a new agent's" in flat
+    assert "95% intervals (belief); assumption: the method's model of games, as of the pool's time" in flat
     rows = json.loads(run(data, "--pool", "club", "--method", "glicko2", "--format", "json"))["rows"]
     assert [(row["deviation"], row["low"]) for row in rows] == [(50.0, 1502.0), (200.0, 1008.0)]
 

@@ -52,12 +52,12 @@ _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 
 LACKING: Final[Mapping[Takes, str]] = {
-    Takes.PAIRS: "needs wins, losses and ties; margins do not say of how many games",
-    Takes.TASK_PAIRS: "needs results on tasks, counted apart (of a pool: `equirank pools settings POOL --per-task`; of a file: "
+    Takes.PAIRS: "needs wins, losses and ties; margins have no number of games",
+    Takes.TASK_PAIRS: "needs results counted per task (of a pool: `equirank pools settings POOL --per-task`; of a file: "
     "`--column task=HEADER`), or scores",
-    Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
+    Takes.PLACES: "needs games, ballots or scores; results of pairs have no places",
     Takes.MARGINS: "needs margins between agents",
-    Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
+    Takes.PROFILE: "needs ballots or scores; games have no orders of voters",
     Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
     "games; of a file of results or battles: `equirank solve FILE --feature COLUMN`)",
 }
@@ -205,7 +205,7 @@ def why_not(method: Method, problem: Problem) -> str | None:
     if method.takes not in _given(problem):
         return LACKING[method.takes]
     if n < method.least_agents:
-        return f"needs at least {method.least_agents} agents, there are {n}"
+        return f"needs at least {method.least_agents} agents, but there are {n}"
     return None
 
 
@@ -329,7 +329,7 @@ _REGISTERED: Final = (
         run=_copeland,
         cost=1,
         tie_tolerance=0.0,
-        parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300), *MARGINS),
+        parameters=(Parameter("tie_tolerance", 0.0, "margins of at most this size are ties", 0.0, 1e300), *MARGINS),
     ),
     *LOTTERIES,
     *GAMES,

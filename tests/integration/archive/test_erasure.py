@@ -185,7 +185,7 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert "and the erasure other noted aa" in str(differs)
     listed = run("erase", "--status")
     assert "erased at" in listed
-    assert "the log and backups may still hold an erased name" in listed
+    assert "the log and backups may still contain an erased name" in listed
     assert token in listed
     assert NAME not in listed
 

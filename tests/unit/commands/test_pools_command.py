@@ -107,8 +107,8 @@ def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
     ("shown", "words"),
     [
         ({}, "live"),
-        ({"unmatched": 3}, "live; retracted ids name no outcome: 3"),
-        ({"conflicts": 2}, "live; ids came again with other content, which does not count: 2"),
+        ({"unmatched": 3}, "live; retracted ids have no outcome: 3"),
+        ({"conflicts": 2}, "live; ids were repeated with other content, which does not count: 2"),
         ({"stopped": "generation 2 could not be folded again"}, "stopped at 9: generation 2 could not"),
     ],
 )
