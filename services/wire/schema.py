@@ -35,7 +35,7 @@ _NOT_SAID: Final = (
     f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without unpaired surrogates",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
     "the decoder also accepts names with invisible characters, because logs can contain them",
-    "an array contains outcomes of a single pool",
+    "an array contains outcomes of one pool",
     f"meta is at most {rules.MAX_META_BYTES} bytes and nests at most {rules.MAX_META_DEPTH} deep",
     f"a record is at most {rules.MAX_RECORD_BYTES} bytes after decompression, and nests at most {rules.MAX_DEPTH} deep",
     "whole numbers are written without fraction or exponent (1, not 1.0)",
