@@ -34,7 +34,7 @@ _POOL_PATTERN: Final = r"^([a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}(
 _NOT_SAID: Final = (
     f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without unpaired surrogates",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
-    "the decoder also accepts names with invisible characters, because logs can contain them",
+    "the decoder also accepts names with characters that are not displayed, because logs can contain them",
     "an array contains outcomes of one pool",
     f"meta is at most {rules.MAX_META_BYTES} bytes and nests at most {rules.MAX_META_DEPTH} deep",
     f"a record is at most {rules.MAX_RECORD_BYTES} bytes after decompression, and nests at most {rules.MAX_DEPTH} deep",
