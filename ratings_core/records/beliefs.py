@@ -31,12 +31,16 @@ class Belief(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Correction factor for the width of intervals: the ratio of true errors to a method's deviations.
+    """Factor by which an interval is wider than the method's deviation says. It corrects the deviation to the true error.
 
-    The factor is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n). r is the deviation after the last outcome divided by
-    that of a new agent, at most 1; 1 - r**2 is the share of the variance removed by games, so a new agent has the factor 1. x is the
-    distance of the mean from that of a new agent in logits, at most 4. n is the deviation of a new agent in logits, at most 1.5. The four
-    coefficients of a method come from simulations (docs/concepts/intervals.md).
+    The factor is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n).
+
+    - r: deviation after the last outcome, divided by a new agent's deviation, at most 1. 1 - r**2 is the share of the variance that games
+      have removed, so a new agent's factor is 1.
+    - x: difference of the mean from a new agent's mean in logits, at most 4.
+    - n: a new agent's deviation in logits, at most 1.5.
+
+    Simulation determined the four numbers of each method (docs/concepts/intervals.md).
     """
 
     base: float = 0.0
@@ -55,12 +59,16 @@ NO_STRETCH: Final = Stretch()
 
 @dataclass(frozen=True, slots=True)
 class BeliefModel:
-    """Settings shared by all beliefs of a method.
+    """Common parameters of a method's beliefs.
 
-    newcomer: deviation of a new agent, in the unit of the ratings, and the upper limit of growth during inactivity; below: number of
-    deviations (after the last outcome) by which the ranking value is below the mean; period_seconds: length of a period in seconds, counted
-    from 1970; the deviations of inactive agents grow at its end; None if they do not grow; start: mean of a new agent; logit: rating
-    points per unit of log odds; stretch: correction factor for the width of intervals.
+    Attributes:
+        newcomer: Deviation of a new agent, in the unit of the ratings. It is also the limit to which an inactive agent's deviation grows.
+        below: Number of deviations (as of the last outcome) by which the rating is below the mean.
+        period_seconds: Length of a rating period, counted from 1970. An inactive agent's deviation grows at the end of each period. None
+            if deviations do not grow.
+        start: Mean of a new agent.
+        logit: Rating difference that changes the log odds by 1.
+        stretch: Factor of the widths of intervals.
     """
 
     newcomer: float

@@ -77,7 +77,9 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         raise InputError("target", str(target), "must not exist yet")
     part = target.with_name(target.name + _PART)
     if part.exists():
-        raise InputError("target", str(part), "must not exist: a backup that was cut off left it (remove it), or one is under way")
+        raise InputError(
+            "target", str(part), "must not exist: another backup is running, or an interrupted one left it; in this case remove it"
+        )
     part.mkdir(parents=True, mode=0o700)
     try:
         found = _copy_state(data, part, checkpoints or (data / _STATE).as_uri())
@@ -118,7 +120,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
         raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")
     part = data / (LOG_FILE + _PART)  # made first, renamed last: while it exists, a restore may be repeated
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
-        raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
+        raise InputError("data", str(data), f"must not contain another installation's data ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
     tables, elsewhere = _archive_to_make(source, archive), _state_to_make(data, checkpoints)
     outcomes = outcomes_of(source / LOG_FILE)
@@ -159,7 +161,7 @@ def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
     """
     if archive is None:
         if dropped := [number for number, (begin, _) in log.heads.items() if begin]:
-            rule = f"must be set: the log dropped outcomes of the partitions {dropped}, which only its archive holds"
+            rule = f"must be set to the archive: the log dropped outcomes of the partitions {dropped}, which only the archive has"
             raise InputError("EQUIRANK_ARCHIVE", None, rule)
         return 0
     extras.load("deltalake", "archive", "backing up the archive")
@@ -183,7 +185,7 @@ def _archive_to_make(source: Path, archive: str | None) -> Path | None:
         return None
     folder = None if archive is None else folder_of(archive)
     if folder is None or (folder.exists() and any(folder.iterdir())):
-        raise InputError("EQUIRANK_ARCHIVE", archive, "must be a folder that is new or empty: the backup holds an archive")
+        raise InputError("EQUIRANK_ARCHIVE", archive, "must be a new or empty folder, because the backup contains an archive")
     return folder
 
 
@@ -200,7 +202,7 @@ def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
         return None
     files = BlobFiles(checkpoints)
     if left := [folder for folder in _OF_STATE if files.tree(folder)]:
-        rule = f"must hold nothing of another installation ({', '.join(left)}): set it to a new folder or prefix, or leave it out"
+        rule = f"must not contain another installation's data ({', '.join(left)}): set it to a new folder or prefix, or remove it"
         raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
     return files
 
@@ -272,7 +274,7 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
 def _check_own(found: Sequence[Manifest], log: LogCopy, checkpoints: str | None) -> None:
     """Raise `InputError` for checkpoints of another log, because shards refuse to start from them."""
     if others := {one.log_identity for one in found} - {log.identity}:
-        rule = f"must hold checkpoints of this log ({log.identity}), not of {', '.join(others)}: set it as the engine has it"
+        rule = f"must contain checkpoints of this log ({log.identity}), not of {', '.join(others)}: use the engine's setting"
         raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
 
 

@@ -55,11 +55,11 @@ def check_not_ahead(url: str, log: LogCopy) -> None:
         table = find_table(url, number)
         if table is None or log_of(table) != log.identity:
             continue
-        _check_erasures(url, table, number, log, "restore it from the same time, or set EQUIRANK_ARCHIVE to an empty folder")
+        _check_erasures(url, table, number, log, "restore an archive of the same time, or set EQUIRANK_ARCHIVE to an empty folder")
         if position_of(table) > end:
             rule = (
-                f"must not reach beyond the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore "
-                "it from the same time, or set EQUIRANK_ARCHIVE to an empty folder"
+                f"must not end after the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore an "
+                "archive of the same time, or set EQUIRANK_ARCHIVE to an empty folder"
             )
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
 
@@ -72,10 +72,10 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
     table = None if newest is None else _fitting(newest, begin, end)
     if table is None:
         if begin:
-            rule = f"must hold what partition {number} of the log dropped, offsets below {begin}: set it to the archive of this log"
+            rule = f"must contain the offsets below {begin} that partition {number} of the log dropped: set it to the archive of this log"
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
         return 0
-    _check_erasures(url, table, number, log, "one went on meanwhile, so back up again")
+    _check_erasures(url, table, number, log, "an erasure ran during the backup; back up again")
     made = Path(table_uri(str(target.absolute()), number))
     for name in _files(Path(table_uri(url, number)), table):
         (made / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -92,7 +92,7 @@ def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, reme
     found, known = (erasures_of(table), elsewhere_of(table)), (own, sum(log.erasures.values()) - own)
     if found[0] > known[0] or found[1] > known[1]:
         counts = f"partition {number} has {sum(found)}, not {sum(known)}"
-        rule = f"must have undergone no erasure that the log does not know, and {counts}: {remedy}"
+        rule = f"must not have erasures that are missing in the log, but {counts}: {remedy}"
         raise InputError("EQUIRANK_ARCHIVE", url, rule)
 
 

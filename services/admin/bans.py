@@ -19,7 +19,7 @@ def changed(standing: Iterable[str], ban: Collection[str], unban: Collection[str
         if name not in bans:
             raise InputError("unban", name, "must name an agent that is banned")
         if name in ban:
-            raise InputError("unban", name, "must not be banned by the same request")
+            raise InputError("unban", name, "must not be in the same request's list of bans")
         del bans[name]
     return list({**bans, **dict.fromkeys(ban)})
 

@@ -93,7 +93,7 @@ def original(log: Log, letter: DeadLetter) -> bytes:
         return found[0]
     texts = events.item_texts(found[0])
     if letter.item >= len(texts):
-        raise InputError("item", letter.item, f"must be below {len(texts)}, as the record at offset {letter.offset} holds so many")
+        raise InputError("item", letter.item, f"must be below {len(texts)}, the number of outcomes in the record at offset {letter.offset}")
     return texts[letter.item]
 
 

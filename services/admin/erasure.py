@@ -125,9 +125,11 @@ def _names(standing: Generation | GenerationRequest, name: str) -> bool:
 def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
     head = None if boards is None else boards.head(pool)
     if boards is None or head is None:
-        raise InputError("agent", name, f"must be an agent of {pool}, and the store does not say who is: start the engine, or --unknown")
+        raise InputError(
+            "agent", name, f"must be an agent of {pool}, but the store has no list of its agents: start the engine, or use --unknown"
+        )
     if not boards.outcomes_of(pool, head.generation, [name])[0]:
-        raise InputError("agent", name, f"must be an agent of {pool}; --unknown erases the name of one that has no outcome")
+        raise InputError("agent", name, f"must be an agent of {pool}; use --unknown to erase a name without outcomes")
 
 
 def _replace_wish(control: ControlLog, standing: Generation | GenerationRequest) -> None:

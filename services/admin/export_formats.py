@@ -21,7 +21,7 @@ _GROUP_ROWS: Final = 1 << 16
 
 
 class Format(StrEnum):
-    """Formats of an export. `jsonl`: outcomes of the wire schema, which `replay` takes."""
+    """Formats of an export. `jsonl` has outcomes of the wire schema; `equirank replay` reads it."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -48,7 +48,7 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
         InputError: Columns were selected for JSON lines. Raised before the first part.
     """
     if form is Format.JSONL and tuple(columns) != COLUMNS:
-        raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
+        raise InputError("column", list(columns), "must be left out for jsonl, whose lines are outcomes of the wire schema")
     return _parts(tables, _WRITERS[form](list(columns)))
 
 

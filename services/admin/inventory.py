@@ -59,7 +59,7 @@ def check(folder: Path) -> Inventory | None:
         raise _damaged(folder, FILE, "its checksum differs")
     lead = msgspec.json.decode(body, type=_Lead)
     if lead.format > _FORMAT:
-        raise InputError("source", str(folder), f"was made by a later release (Equirank {lead.version}): restore it with that one")
+        raise InputError("source", str(folder), f"was made by a later release (Equirank {lead.version}): restore it with that release")
     inventory = msgspec.json.decode(body, type=Inventory)
     for name, held in inventory.files.items():
         _check_file(folder, name, held)
@@ -76,7 +76,7 @@ def _check_file(folder: Path, name: str, held: FileEntry) -> None:
 
 
 def _damaged(folder: Path, name: str, why: str) -> InputError:
-    return InputError("source", str(folder), f"must be whole, and {name} is not: {why}; restore another backup")
+    return InputError("source", str(folder), f"must be complete and intact, but {name} is not: {why}; restore another backup")
 
 
 def _held(path: Path) -> FileEntry:

@@ -53,7 +53,7 @@ def _control(path: Path, records: Sequence[tuple[int, bytes]]) -> ControlState:
         for offset, value in records:
             state.apply(offset, decode(value))
     except msgspec.DecodeError as error:
-        raise InputError("source", str(path), f"has control records of another release ({error}): use the one that wrote it") from error
+        raise InputError("source", str(path), f"has control records of another release ({error}): use the release that wrote it") from error
     return state
 
 

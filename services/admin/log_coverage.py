@@ -96,7 +96,7 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
     number = partition_of(wanted.pool, history.partitions)
     needed = generations.after_wish(control, (0, wanted), 0, 0, 0.0).start
     if needed < (begin := history.begin(number)):
-        rule = f"must be now, or from {begin} on, where the log of {wanted.pool} begins: neither topic nor archive holds what was before"
+        rule = f"must be now, or at least {begin}: the log of {wanted.pool} begins there, and neither topic nor archive has older records"
         raise InputError("start", wanted.start, rule)
 
 
@@ -112,12 +112,14 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     state = control.refresh()
     position = state.partitions.beyond_losses(number, _stands(number, newest, topic, state))
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:
-        raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
+        raise InputError("partition", number, f"must have lost only the beginning of its own log: {wrong}")
     if (unarchived := _unarchived(number, log, state)) is not None:
         position = min(position, unarchived)
     if position >= begin:
-        stands = "needs the log from" if newest is None else "has a checkpoint at"
-        raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
+        needed = "it needs records from offset" if newest is None else "its checkpoint is at offset"
+        raise InputError(
+            "partition", number, f"must have lost records, but has lost none: {needed} {position}, and the log starts at {begin}"
+        )
     accepted = LossAccepted(partition=number, position=position, begin=begin, time=now)
     control.append(accepted)
     return accepted
@@ -135,7 +137,7 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
     except WrongLog as error:
         return str(error)
     end = topic.end(number)
-    return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
+    return None if stands <= end else f"partition {number} of {topic.name} is read from offset {stands}, but the log ends at {end}: {CUT}"
 
 
 def archived_to(number: int, log: Log) -> int | None:

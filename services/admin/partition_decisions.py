@@ -66,7 +66,7 @@ def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
     _check_partition(partition, log.outcomes)
     offset = isolated_at(partition, state)
     if offset is None:
-        raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` says which are")
+        raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` shows isolated partitions")
     control.append(Attempt(partition=partition, epoch=state.partitions.epochs[partition], time=now))
     return offset
 
@@ -87,11 +87,11 @@ def _stopping(partition: int, offset: int, log: Log, control: ControlState, chec
     folded = beginning(partition, topic, control) if newest is None else newest.position
     found = _damaged(partition, offset, offset + 1, topic, control)
     if found is None:
-        rule = "must be in a damaged batch, or where the partition is isolated (`equirank partitions list`): records there can be read"
+        rule = "must be in a damaged batch, or be the record at which the partition is isolated (`equirank partitions list`)"
         raise InputError("offset", offset, rule)
     held = folded if found.end > folded else archived_to(partition, log) or 0
     if found.end <= held:
-        raise InputError("offset", offset, f"must not be archived: new generations read the archive, which holds all below {held}")
+        raise InputError("offset", offset, f"must not be archived: new generations read the archive, which has all offsets below {held}")
     first = _damaged(partition, max(found.base, held), found.end, topic, control) or found
     if not first.begin <= offset < first.end:
         raise InputError("offset", offset, f"must be from {first.begin} to {first.end - 1}, the records of the batch that cannot be read")

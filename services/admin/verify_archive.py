@@ -14,7 +14,7 @@ from services.log.protocol import Log, Topic
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
 
-_NONE: Final = "holds nothing of it: set EQUIRANK_ARCHIVE as the engine has it; a new archive has its first rows within a minute"
+_NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
 
 
 def verify_archive(url: str, log: Log) -> Iterator[Finding]:

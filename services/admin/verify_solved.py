@@ -45,7 +45,7 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
         if shown is None and job.method not in store.solved.methods(job.pool):
             return position, None  # the pool no longer selects this method
         if shown is None:
-            difference = "the store lists it, and has no such board that can be read"
+            difference = "the store lists it, but its board cannot be read"
             continue
         position, difference = shown.position, _difference(shown, files, job)
         if difference is None:
@@ -58,7 +58,7 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
         return None  # no solve succeeded yet: the board holds only the error
     file = next((board for board in files.newest(job) if board.solve == shown.solve), None)
     if file is None:
-        return "no result file holds this solve"
+        return "no result file contains this solve"
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
         return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
     # the solve's values of each agent; intervals may be added later

@@ -41,7 +41,7 @@ from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
 from services.wire.pools import POOL_PATTERN
 
-_ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
+_ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode agents' names in URLs."
 _NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """The framework's telemetry is off: it takes a tenth of the time of a poll, and /metrics has all metrics."""
 _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -91,8 +91,8 @@ async def _known_parameters(request: Request) -> None:
     known = [] if told is None else [one["name"] for one in told.get("parameters", ()) if one["in"] == "query"]
     unknown = next((name for name in request.query_params if name not in known), None)
     if told is not None and unknown is not None:
-        there = f"there are: {', '.join(known)}" if known else "there are none"
-        raise ApiError(422, "no such parameter", f"{unknown!r} is no query parameter of {request.scope['route'].path_format} ({there})")
+        there = f"it has: {', '.join(known)}" if known else "it has none"
+        raise ApiError(422, "no such parameter", f"{unknown!r} is not a query parameter of {request.scope['route'].path_format} ({there})")
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
@@ -137,13 +137,13 @@ def _problem(request: Request, error: Exception) -> ApiError:
             context(request).metrics.counter("equirank_api_store_failures_total").inc()
             return _unavailable("the store cannot answer", str(error), retriable=error.retriable)
         case LogError():
-            detail = f"{error}; send it again with the same ids: should any of it be in the log all the same, it counts once"
+            detail = f"{error}; send the request again with the same ids: outcomes that are already in the log count once"
             return _unavailable("the log cannot take it", detail, retriable=error.retriable)
     raise error
 
 
 def _of_framework(request: Request, error: HTTPException) -> ApiError:
-    detail, headers = "see /openapi.json for what is answered here", dict(error.headers or {})
+    detail, headers = "/openapi.json lists all routes", dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["allow"] = ", ".join(sorted({*headers.pop("Allow", "").split(", "), *_described_methods(request)} - {""}))
     return ApiError(error.status_code, str(error.detail), detail, headers=headers)

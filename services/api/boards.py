@@ -26,16 +26,19 @@ from services.runtime.times import moment
 from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["boards"])
-Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]
-Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Most rows to answer with.")]
+Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
+Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
-    int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve; the one before the newest unless given.")
+    int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve. Default: the solve before the newest one.")
 ]
-Position: TypeAlias = Annotated[int | None, Query(ge=0, description="As of the newest kept position at or before this one.")]
+Position: TypeAlias = Annotated[
+    int | None, Query(ge=0, description="Return the board at the newest kept position that is not after this one.")
+]
 At: TypeAlias = Annotated[
-    str | None, Query(description="The same by time, not both: 2026-11-22T06:00:00Z (UTC where it names no zone), or seconds since 1970.")
+    str | None,
+    Query(description="Return the board at this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970. Not with `position`."),
 ]
-Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
+Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
 
 
 def built(
@@ -76,7 +79,7 @@ def _summary(
 @router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
 @reads
 def get_boards(here: Here, pool: str, count: Summary = 0) -> Response:
-    """Which boards a pool has; with `count`, the first rows of each. Answers 304 to If-None-Match where nothing changed."""
+    """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
     return _built(here, Asked("boards", check_pool_name(pool), rows=count), "boards")
 
 
@@ -84,7 +87,7 @@ def get_boards(here: Here, pool: str, count: Summary = 0) -> Response:
 async def get_board(
     here: Here, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
 ) -> Response:
-    """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
+    """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept."""
     if position is None and at is None:
         asked = Asked("board", check_pool_name(pool), method, start, count)
         return await here.workers.readers.run(partial(_built, here, asked, f"board {method}"))
@@ -95,7 +98,7 @@ async def get_board(
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
 @reads
 def get_around(here: Here, pool: str, method: str, agent: str, count: Count = 11) -> Response:
-    """Rows around an agent. Percent-encode its name, slashes too."""
+    """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
     told = here.settings.provisional
     found = boards.around(here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
     return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
@@ -104,7 +107,7 @@ def get_around(here: Here, pool: str, method: str, agent: str, count: Count = 11
 @router.get("/v1/pools/{pool}/boards/{method}/history", response_model=None, responses=described(History, (404, 422, 503)))
 @reads
 def get_history(here: Here, pool: str, method: str) -> Response:
-    """The kept solves of a method, newest first, each with what it was solved from and how."""
+    """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
     solves = here.store.solved.history(pool, method)
     return reply(History(pool=pool, method=method, solves=solves)) if solves else _nothing(here, pool, f"solved board {method}")
 
@@ -112,7 +115,7 @@ def get_history(here: Here, pool: str, method: str) -> Response:
 @router.get("/v1/pools/{pool}/boards/{method}/diff", response_model=None, responses=described(Difference, (404, 422, 503)))
 @reads
 def get_difference(here: Here, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
-    """What changed from an earlier solve to the newest one, and why."""
+    """Return what changed from an earlier solve to the newest one, and why."""
     found = boards.changes(here.store.solved, pool, method, against, count)
     return reply(found) if found is not None else _nothing(here, pool, f"two kept solves of {method}")
 
@@ -120,7 +123,7 @@ def get_difference(here: Here, pool: str, method: str, against: Against = None, 
 @router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
 @reads
 def get_agent(here: Here, pool: str, agent: str) -> Response:
-    """An agent's row on every board. Percent-encode its name, slashes too."""
+    """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
     found = boards.agent(here.store, pool, agent, provisional=here.settings.provisional)
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
 
@@ -143,5 +146,5 @@ def _get_past(here: Context, pool: str, method: str, when: When, start: int, cou
 
 def _nothing(here: Context, pool: str, what: str) -> Response:
     pool_view(here, pool)
-    soon = "new boards come some seconds after the first outcomes"
-    raise ApiError(404, "not there", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
+    soon = "a new pool's boards appear some seconds after its first outcomes"
+    raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")

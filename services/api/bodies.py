@@ -71,7 +71,7 @@ class Bodies:
                 return
             wanted = max(size, 2 * held)
             if self._held + wanted - held > self._memory:
-                detail = "the requests under way hold as many bytes as this service takes at once: send the request again later"
+                detail = "the bodies of running requests have reached the service's limit: send the request again later"
                 raise ApiError(503, "busy", detail, headers={"Retry-After": "1", "Connection": "close"})
             self._held += wanted - held
             held = wanted
@@ -111,4 +111,4 @@ async def _read(request: Request, limit: int, hold: Callable[[int], None]) -> by
 
 
 def _too_large(limit: int) -> ApiError:
-    return ApiError(413, "too large", f"a request holds at most {limit} bytes: send several")
+    return ApiError(413, "too large", f"a request body is at most {limit} bytes: send several requests")

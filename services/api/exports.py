@@ -24,19 +24,21 @@ from services.wire.pools import check_pool_name
 router = APIRouter(tags=["pools"])
 _TYPES: Final = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv", Format.PARQUET: "application/vnd.apache.parquet"}
 _BINARY: Final = {"schema": {"type": "string", "format": "binary"}}
-_COMPLETE: Final = "Outcomes in the order of the log. After a failure the connection is closed before the last chunk."
+_COMPLETE: Final = "Outcomes in the order of the log. If the export fails, the server closes the connection before the last chunk."
 _ANSWERS: Final[dict[int | str, Any]] = {
     200: {"description": _COMPLETE, "content": dict.fromkeys(_TYPES.values(), _BINARY)},
     **problems((401, 403, 404, 422, 429, 501, 503)),
 }
 
-Begin: TypeAlias = Annotated[int, Query(alias="from", ge=0, le=2**63 - 1, description="First position of the log.")]
-End: TypeAlias = Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1, description="Position to end before.")]
-Since: TypeAlias = Annotated[str | None, Query(description="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")]
-Until: TypeAlias = Annotated[str | None, Query(description="Outcomes before this time.")]
-Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent; may be repeated.")]
-Columns: TypeAlias = Annotated[list[str] | None, Query(description="Columns of CSV and Parquet; may be repeated.")]
-Form: TypeAlias = Annotated[Format, Query(alias="format", description="jsonl: outcomes of the wire schema, for `equirank replay`.")]
+Begin: TypeAlias = Annotated[int, Query(alias="from", ge=0, le=2**63 - 1, description="First log position.")]
+End: TypeAlias = Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1, description="Log position to stop before.")]
+Since: TypeAlias = Annotated[str | None, Query(description="Only outcomes since this time: a date, an ISO time or seconds since 1970.")]
+Until: TypeAlias = Annotated[str | None, Query(description="Only outcomes before this time.")]
+Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent. Repeatable.")]
+Columns: TypeAlias = Annotated[list[str] | None, Query(description="Column of the CSV or Parquet output. Repeatable.")]
+Form: TypeAlias = Annotated[
+    Format, Query(alias="format", description="`jsonl` has outcomes of the wire schema; `equirank replay` reads it.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,9 @@ class _Stream:
 
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
 async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depends()], form: Form = Format.JSONL) -> Response:
-    """Stream a pool's outcomes and retractions as they were sent, from the archive and, beyond it, the log.
+    """Stream a pool's outcomes and retractions as they were sent. They come from the archive, and newer ones from the log.
 
-    Needs a key where keys are set: boards are public there, what was sent is not.
+    If the installation has keys, a key is required: boards are public, but outcomes are not.
     """
     here.access.check_key(request)
     wanted = asked.wanted()

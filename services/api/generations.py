@@ -25,7 +25,7 @@ _REF: Final = {"$ref": "#/components/schemas/GenerationAsked"}
 
 @router.get("/v1/pools/{pool}/generations", response_model=None, responses=described(Generations, (404, 422, 503)))
 async def get_generations(here: Here, pool: str) -> Response:
-    """The generation that readers see, the newest one, and what waits to become one."""
+    """Show the generation that readers see, the newest generation, and the waiting request."""
     return await here.workers.log.run(partial(_generations, here, pool))
 
 
@@ -41,12 +41,13 @@ def _generations(here: Context, pool: str) -> Response:
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_REF),
-    responses=described(GenerationWish, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
+    responses=described(GenerationWish, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "The request is durable in the log."),
 )
 async def post_generation(request: Request, here: Here, pool: str) -> Response:
-    """Ask for other settings, aliases, bans or initial ratings: the pool is folded again from the log, then boards switch to it at once.
+    """Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
 
-    An empty object folds it again as it is, which resumes a stopped pool; first retract the outcomes that it cannot fold.
+    An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
+    stops.
     """
     here.access.check_key(request, admin=True)
     async with here.bodies.read(request, MAX_RECORD_BYTES) as body:
@@ -57,7 +58,11 @@ def _want(here: Context, pool: str, body: bytes) -> Response:
     try:
         asked = msgspec.json.decode(body, type=GenerationAsked)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ApiError(422, "not a generation", f"{error}: send what shall change of fold, initial, aliases, bans and start") from error
+        raise ApiError(
+            422,
+            "not a generation",
+            f"{error}: send a JSON object with the fields to change, such as fold, initial, aliases, bans and start",
+        ) from error
     wish = here.directory.want(pool, lambda standing: _wished(here, standing, asked))
     return reply(GenerationWish(pool=pool, wish=wish), 202)
 
@@ -67,11 +72,11 @@ def _wished(here: Context, standing: Generation | GenerationRequest, asked: Gene
     wanted = asked.bans
     if asked.ban or asked.unban:
         if wanted is not None:
-            raise InputError("bans", len(wanted), "must not come with ban or unban: send the whole list, or changes of it")
+            raise InputError("bans", len(wanted), "must not be sent with ban or unban: send either the complete list or changes of it")
         wanted = bans.changed(standing.bans, asked.ban, asked.unban)
     found = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
     if found:
-        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}: nothing was changed; send `confirm: true` if that is meant")
+        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}. Nothing was changed. Send `confirm: true` if this is intended")
     return generations.wish(
         standing, time=here.clock(), fold=asked.fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
     )

@@ -24,22 +24,25 @@ router = APIRouter(tags=["health"])
 
 @router.get("/livez", response_class=PlainTextResponse)
 async def livez() -> str:
-    """The process answers."""
+    """The process is alive."""
     return "ok\n"
 
 
 @router.get("/readyz", response_class=PlainTextResponse, responses=problems((503,)))
 async def readyz(here: Here) -> Response:
-    """The store answers, so boards can be served; 503 where it does not. It says nothing about how old they are: /freshz does."""
+    """Boards can be served, because the store answers; otherwise 503.
+
+    Boards can be old: /freshz reports whether outcomes are being folded.
+    """
     await here.workers.probes.run(here.store.ping)
     return PlainTextResponse("ok\n")
 
 
 @router.get("/freshz", response_model=None, responses={**described(Freshness, (422,)), 503: described(Freshness)[200]})
 async def freshz(here: Here, pool: Annotated[str | None, Query()] = None) -> Response:
-    """Whether folding goes on: 200 where every partition is folded, 503 where one is not; with `pool` only that pool's partition.
+    """Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
 
-    For alerts, and for writers that want to wait. Boards are served either way: orchestrators should probe /readyz.
+    Use it for alerts, and in writers that should wait. Boards are served in both cases, so orchestrators should probe /readyz.
     """
     wanted = range(here.partitions) if pool is None else [partition_of(check_pool_name(pool), here.partitions)]
     freshness = await _freshness(here, wanted)

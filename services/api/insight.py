@@ -16,32 +16,36 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.next_matches import TARGETS, Next, NoCheckpoint, plan
 
 router = APIRouter(tags=["insight"])
-Target: TypeAlias = Annotated[
-    str, Query(max_length=300, description=f"What is to become less uncertain: {TARGETS.removeprefix('must be ')}.")
-]
-Games: TypeAlias = Annotated[int, Query(ge=1, le=1_000_000, description="Games or measurements to plan: the rates are best for so many.")]
-Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Pairs or cells listed at most, the likeliest.")]
-Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of them drawn evenly from all pairs or cells.")]
+Target: TypeAlias = Annotated[str, Query(max_length=300, description=f"Whose uncertainty to reduce: {TARGETS.removeprefix('must be ')}.")]
+Games: TypeAlias = Annotated[int, Query(ge=1, le=1_000_000, description="Number of games or measurements to plan.")]
+Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Largest number of pairs or cells to list.")]
+Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of the games or measurements that is drawn evenly.")]
 
 
 @router.get("/v1/pools/{pool}/insight", response_model=None, responses=described(Insight, (404, 422, 503)))
 @reads
 def get_insight(here: Here, pool: str) -> Response:
-    """Cycles, clones, links between agents, disagreements and forecasts; recomputed with the solves. Answers 304 to If-None-Match."""
+    """Report cycles, clones, links between agents, disagreements and forecasts.
+
+    They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed.
+    """
     pool_view(here, pool)
     return reply(insight(here.store.solved, pool, now=here.clock()))
 
 
 @router.get("/v1/pools/{pool}/next", response_model=None, responses=described(Next, (404, 422, 503)))
 async def get_next(here: Here, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1) -> Response:
-    """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
+    """Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
+
+    Games or measurements drawn at these rates reduce the target's uncertainty fastest.
+    """
     return await here.workers.checkpoints.run(partial(_planned, here, pool, target, games, count, floor))
 
 
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float) -> Response:
     head = pool_view(here, pool).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
     try:
         return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))
     except NoCheckpoint as error:

@@ -29,8 +29,13 @@ _FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them;
-    note: what happens with retractions, if there are any.
+    """Outcomes that were written to the log.
+
+    Attributes:
+        accepted: Number of outcomes and retractions.
+        ids: Their ids in the order of the request, as sent or as generated.
+        positions: Pool -> position. A board counts the outcomes when its `position` is at least this value.
+        note: When retractions take effect; absent without retractions.
     """
 
     accepted: int
@@ -81,9 +86,9 @@ class Intake:
         return Accepted(accepted=len(ids), ids=ids, positions={games.pool: position})
 
     def _of_retractions(self) -> str:
-        soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the first retraction"
-        later = "or later, if the last one took long"
-        unknown = "an id that no outcome of the pool has changes nothing until one comes with it"
+        soon = f"a new generation without the retracted outcomes starts {self._settings.retraction_seconds:g} s after the first retraction"
+        later = "or later, if the previous one took long"
+        unknown = "an unknown id takes effect when an outcome with this id arrives"
         return f"{soon}, {later}; {unknown}; the pool's head counts such ids as `unmatched`"
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:

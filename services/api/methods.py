@@ -20,7 +20,7 @@ _MAX_BODY: Final = 64 * 1024
 
 @router.get("/v1/pools/{pool}/methods", response_model=None, responses=described(MethodChoices, (404, 422, 503)))
 async def get_methods(here: Here, pool: str) -> Response:
-    """Every method there is: whether the pool is solved by it, with which parameters, and why not where it does not apply."""
+    """List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""
     return await here.workers.log.run(partial(_choices, here, pool))
 
 
@@ -31,7 +31,7 @@ async def get_methods(here: Here, pool: str) -> Response:
     responses=described(MethodChoices, (400, 401, 403, 404, 408, 413, 415, 422, 429, 503)),
 )
 async def put_methods(request: Request, here: Here, pool: str) -> Response:
-    """Solve the pool by these methods and no others, from the next round on."""
+    """Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
     here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         return await here.workers.log.run(partial(_choose, here, pool, body))

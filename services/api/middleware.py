@@ -115,7 +115,7 @@ class _Answer:
         await self._send(message)
 
 
-_FAILED: Final = ApiError(500, "internal error", "this is a fault of the service: its log has more under the request id")
+_FAILED: Final = ApiError(500, "internal error", "the service failed: search its log for the request id")
 
 
 def _request_id(headers: Headers) -> str:

@@ -19,7 +19,7 @@ _BODY, COMPONENTS = schema.request("Wire-")
 _STREAM: Final = {
     "type": "string",
     "format": "binary",
-    "description": "Wire schema v1c: an Arrow IPC stream without compressed buffers, one outcome a row (docs/guides/bulk.md).",
+    "description": "Wire schema v1c: an Arrow IPC stream with uncompressed buffers and one outcome per row (docs/guides/bulk.md).",
 }
 
 
@@ -28,12 +28,12 @@ _STREAM: Final = {
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_BODY, {STREAM: _STREAM}),
-    responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "All are durable in the log."),
+    responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "All outcomes are durable in the log."),
 )
 async def post_outcomes(request: Request, here: Here) -> Response:
-    """Write one outcome, or an array or a stream of outcomes: all of them or none.
+    """Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
 
-    Send ids of your own to make a retry harmless: an id counts once.
+    Send your own ids to make retries safe: an id counts once.
     """
     here.access.check_key(request)
     async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:

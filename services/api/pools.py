@@ -32,7 +32,7 @@ async def get_pools(
     start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """All pools by name, whether or not they have outcomes yet."""
+    """List all pools in the order of their names, including pools without outcomes."""
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
     names = sorted({*heads, *created})
@@ -45,7 +45,7 @@ async def get_pools(
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
 async def get_pool(here: Here, pool: str) -> Response:
-    """One pool, what its newest publication says, and whether its folding goes on."""
+    """Show a pool with its newest summary, and whether its partition is being folded."""
     check_pool_name(pool)
     try:
         return reply(await here.workers.readers.run(partial(_pool, here, pool)))
@@ -80,7 +80,7 @@ def _last_known(here: Context, pool: str) -> PoolView | None:
     responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 429, 503)), 201: described(PoolView)[200]},
 )
 async def put_pool(request: Request, here: Here, pool: str) -> Response:
-    """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
+    """Create a pool. Repeating the same request changes nothing. Another kind, label or fold for an existing pool is refused."""
     here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         wanted = _wanted(here, pool, body)
@@ -108,9 +108,9 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
         asked = msgspec.json.decode(body, type=PoolWanted)
         kind = Kind(asked.kind)
     except (msgspec.DecodeError, ValueError) as error:
-        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and fold and label where wanted") from error
+        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and optionally fold and label") from error
     if len(asked.label) > MOST_LABEL:
-        raise ApiError(422, "label too long", f"a label holds at most {MOST_LABEL} characters")
+        raise ApiError(422, "label too long", f"a label has at most {MOST_LABEL} characters")
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
@@ -123,5 +123,5 @@ def _create(here: Context, wanted: PoolCreated) -> Response:
     standing = here.directory.create(wanted, here.settings.max_pools)
     known = known or standing != wanted  # a concurrent request may have created it
     if standing.label != wanted.label:
-        raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
+        raise ApiError(409, "pool exists", f"pool {wanted.pool} exists with the label {standing.label!r}")
     return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)

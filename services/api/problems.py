@@ -12,7 +12,14 @@ PROBLEM_TYPE = "application/problem+json"
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One refused outcome. item: its index in the request, -1 for the request as a whole; path: the field; rule: what is accepted."""
+    """A refused outcome.
+
+    Attributes:
+        item: Index of the outcome in the request; -1 for the request itself.
+        path: Path of the field that breaks a rule.
+        rule: The rule.
+        reason: Class of the rule, as in dead letters.
+    """
 
     item: int
     path: str
@@ -21,7 +28,15 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """title: what went wrong; detail: what to do; request_id: to find it in the logs; refusals: where outcomes were refused."""
+    """Why a request failed.
+
+    Attributes:
+        status: HTTP status.
+        title: What went wrong.
+        detail: The cause, and what to do.
+        request_id: Identifies the request in the server's log.
+        refusals: The refused outcomes, if outcomes were refused.
+    """
 
     status: int
     title: str
@@ -49,10 +64,10 @@ class ApiError(Exception):
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:
     """Raise `ApiError` 422 for a request whose outcomes break rules. To be called before any outcome is written."""
     items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
-    detail = f"{len(items)} refused, nothing was written: mend them and send the request again"
+    detail = f"{len(items)} refused, nothing was written: correct them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
 
 
 def no_pool(pool: str) -> ApiError:
     """Return the 404 error for an unknown pool."""
-    return ApiError(404, "no such pool", f"no pool is called {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")
+    return ApiError(404, "no such pool", f"no pool has the name {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")

@@ -1,7 +1,9 @@
 """The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
+import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -24,6 +26,8 @@ from services.solve.registry.choice import MethodChoice
 from services.wire import schema
 from services.wire.pools import Kind
 
+_ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+"""An attribute in a docstring: its name, and its text of one or more lines."""
 _REF: Final = "#/components/schemas/{name}"
 
 
@@ -36,8 +40,15 @@ KnownName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.know
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool. head: what its newest publication says; none before the first outcome was folded; folding: whether folding of its partition
-    goes on, of a single pool that was asked for; stale_seconds: as in `Boards`, of such a pool.
+    """One pool.
+
+    Attributes:
+        pool: Name of the pool.
+        kind: `games` or `scores`.
+        label: Text shown beside the name.
+        head: Newest summary of the pool; None before the first outcome was folded.
+        folding: Whether the pool's partition is being folded. Only present in the answer for a single pool.
+        stale_seconds: As in `Boards`. Only present in the answer for a single pool.
     """
 
     pool: str
@@ -49,7 +60,14 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True):
-    """Pools by name. total: of all pages; stale_seconds: as in `Boards`; trouble: present while folding does not go on: why, in words."""
+    """Pools in the order of their names.
+
+    Attributes:
+        total: Number of all pools, on all pages.
+        pools: The requested pools.
+        stale_seconds: As in `Boards`.
+        trouble: Present only while folding is interrupted: the reason in words.
+    """
 
     total: int
     pools: list[PoolView]
@@ -58,7 +76,13 @@ class PoolList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A pool to create. kind: games or scores, forever; fold: what it keeps, the installation's defaults unless given."""
+    """A pool to create.
+
+    Attributes:
+        kind: `games` or `scores`. It cannot be changed later.
+        fold: Settings of the first generation. Without it, the installation's defaults.
+        label: Text shown beside the name.
+    """
 
     kind: Annotated[str, msgspec.Meta(extra_json_schema={"enum": [str(kind) for kind in Kind]})]
     fold: FoldSettings | None = None
@@ -66,25 +90,31 @@ class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """By which methods a pool is to be solved, each with the parameters that differ from their defaults."""
+    """The methods that a pool is to be solved by. methods: Name -> parameters that differ from the defaults."""
 
     methods: dict[str, dict[str, float | str | bool]]
 
 
 class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):
-    """Every method there is, and what it is to this pool."""
+    """All solved methods, and whether the pool is solved by them."""
 
     pool: str
     methods: list[MethodChoice]
 
 
 class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool again.
+    """A change of how a pool is folded. A field that is left out keeps its present value, so an empty object folds the pool again.
 
-    fold: all of its settings; initial: method -> agent -> rating to begin with; aliases: name in outcomes -> the agent it counts for; bans:
-    all agents whose games do not count; ban, unban: agents to add to those, or to remove from them, instead; confirm: allows what is
-    refused otherwise: a list `bans` that ends a ban, and a ban of a name that no agent has; start: `same` as now, `now` (a season), or a
-    position; one that is still to come is waited for.
+    Attributes:
+        fold: All settings of the new generation.
+        initial: Method -> agent -> initial rating.
+        aliases: Name in outcomes -> the agent that it counts for.
+        bans: The complete list of agents whose games do not count.
+        start: Start of the new generation: `same` for the present start, `now` for a new season, or a log position. If the position is
+            not reached yet, the change waits.
+        ban: Agents to add to the present list of bans. Not allowed together with `bans`.
+        unban: Agents to remove from this list. Not allowed together with `bans`.
+        confirm: Allows changes that are otherwise refused: a list `bans` without a present ban, and a ban of an unknown agent.
     """
 
     fold: FoldSettings | None = None
@@ -98,14 +128,24 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class GenerationWish(msgspec.Struct, frozen=True, kw_only=True):
-    """wish: where the control log has it. It is fulfilled when `serving.wanted` of the pool's generations is no less."""
+    """An accepted request for a generation. wish: Its offset in the control log.
+
+    The request is fulfilled when `serving.wanted` of the pool's generations is at least `wish`.
+    """
 
     pool: str
     wish: int
 
 
 class Generations(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pool is folded. serving: what readers see; newest: the one under construction where that is another; waiting: a wish."""
+    """The generations of a pool.
+
+    Attributes:
+        pool: Name of the pool.
+        serving: The generation that readers see.
+        newest: The newest generation. If it is not the serving one, it is under construction.
+        waiting: The newest request, while no generation fulfills it.
+    """
 
     pool: str
     serving: Generation | None
@@ -114,9 +154,13 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool, its boards' names, and the first rows of each where they were asked for.
+    """A pool, the names of its boards, and the first rows of each board if requested.
 
-    stale_seconds: present while the store does not answer, or lost its data: this is what was known so long ago.
+    Attributes:
+        pool: The pool.
+        methods: Names of the boards.
+        boards: The first rows of each board; empty without `count`.
+        stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
     pool: PoolView
@@ -138,7 +182,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentView(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent. boards: method -> its row there."""
+    """One agent. boards: Method -> the agent's row on its board."""
 
     pool: str
     agent: str
@@ -151,18 +195,18 @@ _TYPES: Final = (
 )
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
-    401: "No key was sent.",
+    401: "The request has no key.",
     408: "The body was not complete in time.",
-    403: "The key does not allow this, or a foreign page asked.",
-    404: "There is no such pool, board or agent.",
-    409: "The pool stands with another kind, label or settings; or there are too many.",
-    410: "Nothing that is kept reaches so far back.",
+    403: "The key does not allow this request, or the request came from a page of another site.",
+    404: "The pool, board or agent does not exist.",
+    409: "The request conflicts with existing data, such as a pool with another kind, label or settings; or a limit is reached.",
+    410: "The requested position or time is before all kept states.",
     413: "The body is too large.",
-    415: "The body is not of a type that the route takes.",
-    422: "A rule is broken; nothing was written.",
-    429: "Too many requests of this key, or too many wrong keys from this address; wait as Retry-After says.",
-    501: "A package that this needs is not installed on the server.",
-    503: "Log or store do not answer for now; try again.",
+    415: "The route does not accept this media type.",
+    422: "The request breaks a rule. Nothing was written.",
+    429: "Too many requests with this key, or too many wrong keys from this address. Wait as `Retry-After` says.",
+    501: "The server lacks a package that this request needs.",
+    503: "The log or the store does not answer. Try again.",
 }
 
 
@@ -204,13 +248,24 @@ def body_of(schema: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] =
 def components() -> dict[str, Any]:
     """Return the schemas that `described` references, by name."""
     _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF, schema_hook=_anything)
+    for one in schemas.values():
+        _describe(one)
     return dict(schemas)
+
+
+def _describe(schema: dict[str, Any]) -> None:
+    """Move the text of each attribute from the docstring of a model to its property."""
+    text, _, attributes = cleandoc(schema.get("description", "")).partition("\n\nAttributes:\n")
+    if text:
+        schema["description"] = text
+    for name, meaning in _ATTRIBUTE.findall(attributes):
+        schema["properties"][name]["description"] = " ".join(meaning.split())
 
 
 def _anything(kind: type) -> dict[str, Any]:
     """Return the schema of `object`: additional results of a method may be any JSON."""
     if kind is object:
-        return {"description": "any JSON"}
+        return {"description": "Any JSON value."}
     raise NotImplementedError(kind)
 
 

@@ -38,14 +38,14 @@ class Access:
         if len(hosts) != 1 or (name := _host_name(hosts[0])) is None:
             raise ApiError(400, "bad Host header", "send exactly one Host header, name or name:port")
         if name not in self._hosts:
-            raise ApiError(421, "not this host", f"requests for {name} are not answered here: add it to EQUIRANK_ALLOWED_HOSTS")
+            raise ApiError(421, "not this host", f"the service does not answer requests for host {name}: add it to EQUIRANK_ALLOWED_HOSTS")
 
     def check_origin(self, headers: Headers, method: str) -> None:
         """Check that a request that writes comes from a program or from a page of this origin."""
         if method in SAFE_METHODS:
             return
         if headers.get("sec-fetch-site") == "cross-site":
-            raise ApiError(403, "foreign page", "writes are taken from programs and from pages of this address only")
+            raise ApiError(403, "foreign page", "writes are accepted only from programs and from pages of this address")
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
@@ -66,12 +66,12 @@ class Access:
         key = self._keys.find(given.strip())
         if key is None:
             if (seconds := self._failures.wait(address)) > 0:
-                raise _slow_down("too many keys from this address were refused", seconds)
+                raise _slow_down("too many wrong keys from this address", seconds)
             self._failures.take(address)
-            raise ApiError(403, "key does not allow this", "no such key is known here")
+            raise ApiError(403, "key does not allow this", "the key is unknown: send one of the installation's keys")
         request.state.key = key.name
         if admin and not key.admin:
-            raise ApiError(403, "key does not allow this", "this needs an admin key")
+            raise ApiError(403, "key does not allow this", "this request needs an admin key")
         self._pace(request, key.name)
 
     def _pace(self, request: Request, name: str) -> None:
@@ -79,7 +79,7 @@ class Access:
         if self._requests is None or getattr(request.state, "paced", False):
             return
         if (seconds := self._requests.wait(name)) > 0:
-            raise _slow_down("this key, or this address where no keys are set, sent too many requests", seconds)
+            raise _slow_down("too many requests with this key, or from this address if no keys are set", seconds)
         self._requests.take(name)
         request.state.paced = True
 

@@ -14,8 +14,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThinAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent weakly connected to the others. games: its own; opponents: how many it met; effective_games: what its links are worth in
-    games straight against the bulk of the pool, None in pools too large to tell.
+    """An agent weakly connected to the other agents.
+
+    Attributes:
+        agent: Name of the agent.
+        games: Number of its games, by weight.
+        opponents: Number of different opponents.
+        effective_games: Number of direct games against the main part of the pool that would connect the agent equally well. None if the
+            pool is too large to compute it.
     """
 
     agent: str
@@ -25,7 +31,13 @@ class ThinAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True):
-    """A board that is led by agents weakly connected to the others. agents: those among its first `of` rows, best first."""
+    """A board with weakly connected agents among its first rows.
+
+    Attributes:
+        method: Name of the board's method.
+        agents: The weakly connected agents, best first.
+        of: Number of first rows that were checked.
+    """
 
     method: str
     agents: list[str]
@@ -33,10 +45,20 @@ class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Connectivity(Part, frozen=True, kw_only=True):
-    """The comparison graph: who met whom. components: groups that never met each other; largest: agents of the largest; apart: agents
-    outside it (apart_total in all); rateable: whether wins lead both ways between everybody, so that strengths are finite; pairs that met,
-    of all possible ones `density`; thin: weakly connected agents, weakest first (thin_total in all, by `threshold` games); leaders: boards
-    whose first rows hold some of them.
+    """The comparison graph: which agents played each other, and which agents are weakly connected.
+
+    Attributes:
+        components: Number of groups of agents without any game between the groups.
+        largest: Number of agents in the largest group.
+        apart: Agents outside the largest group; the first few.
+        apart_total: Number of all agents outside the largest group.
+        rateable: Whether chains of wins link every two agents in both directions. Otherwise some strengths are infinite.
+        pairs: Number of pairs of agents that played each other.
+        density: Number of these pairs, divided by the number of all possible pairs.
+        thin: Weakly connected agents, weakest connection first; the first few.
+        thin_total: Number of all weakly connected agents.
+        threshold: Number of effective games below which an agent is weakly connected; of games if effective games are not computed.
+        leaders: Boards with weakly connected agents among their first rows.
     """
 
     components: int = 0
@@ -53,21 +75,28 @@ class Connectivity(Part, frozen=True, kw_only=True):
 
 
 class Cyclicity(Part, frozen=True, kw_only=True):
-    """share: of what outcomes say that no ratings can, 0 to 1, freed of noise; assumes: what freeing it of noise takes for granted."""
+    """The cyclic part of the results, which no ratings can explain.
+
+    Attributes:
+        share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
+        assumes: Assumption of the noise estimate.
+    """
 
     share: float | None = None
     assumes: str = ""
 
 
 class Order(Part, frozen=True, kw_only=True):
-    """How closely pairs follow one order of strength (docs/concepts/posterior-margins.md).
+    """How closely the results of pairs follow one order of strength (docs/concepts/posterior-margins.md).
 
-    kappa: Games that the order's prediction of a pair is worth; small in a cyclic pool, None (infinite) if no deviation shows.
-    low: Lower end of its 95 % likelihood interval.
-    high: Upper end, None if the data do not exclude an order.
-    evidence: Nats by which kappa explains the results better than an order does.
-    p_value: Probability of at least this evidence in a pool without deviations.
-    pairs: Pairs of several games, which are the only ones that say anything about kappa.
+    Attributes:
+        kappa: Number of games that the order's prediction of a pair is worth. It is small in a cyclic pool. None (infinite) if the
+            results show no deviation from an order.
+        low: Lower end of the 95 % likelihood interval of kappa.
+        high: Upper end of this interval; None (infinite) if an exact order is compatible with the data.
+        evidence: Log likelihood of this kappa less the log likelihood of an exact order, in nats.
+        p_value: Probability of at least this evidence in a pool with an exact order.
+        pairs: Number of pairs with more than one game. Only these give information about kappa.
     """
 
     kappa: float | None = None
@@ -79,7 +108,13 @@ class Order(Part, frozen=True, kw_only=True):
 
 
 class Cycle(msgspec.Struct, frozen=True, kw_only=True):
-    """agents: each beats the next and the last the first, by these margins; weakest: the least of them."""
+    """A majority cycle: each agent beats the next one, and the last agent beats the first.
+
+    Attributes:
+        agents: The agents in the order of the cycle.
+        margins: Margin of each of these wins.
+        weakest: Smallest of the margins.
+    """
 
     agents: list[str]
     margins: list[float]
@@ -87,21 +122,35 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cycles(Part, frozen=True, kw_only=True):
-    """The strongest majority cycles without a common agent, strongest first; none where majorities form no cycle."""
+    """The strongest majority cycles, strongest first. No two of them share an agent. Empty if the majorities form no cycle."""
 
     cycles: list[Cycle] = []
 
 
 class NearPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two agents and the largest difference of their mean results (from -1 to 1) against anybody."""
+    """Two similar agents.
+
+    Attributes:
+        agents: The two names.
+        distance: Largest difference between their mean results against the same opponent. Mean results are from -1 to 1.
+    """
 
     agents: tuple[str, str]
     distance: float
 
 
 class Clones(Part, frozen=True, kw_only=True):
-    """exact: groups with equal margins against everybody; tasks: groups with equal scores of everybody; near: pairs within `radius`;
-    near_not_applicable: why they were not looked for.
+    """Copies and near copies of agents and tasks.
+
+    Attributes:
+        exact: Groups of agents with equal margins against every agent; the first few.
+        exact_total: Number of all such groups.
+        tasks: Groups of tasks on which every agent has equal scores; the first few.
+        tasks_total: Number of all such groups.
+        near: Pairs of agents at a distance of at most `radius`; the first few.
+        near_total: Number of all such pairs.
+        near_not_applicable: Why near copies were not searched; None if they were.
+        radius: Largest distance of a near copy.
     """
 
     exact: list[list[str]] = []
@@ -115,11 +164,12 @@ class Clones(Part, frozen=True, kw_only=True):
 
 
 class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent whose name looks like another one's.
+    """An agent whose name looks like the name of another agent.
 
-    agent: Its name.
-    activity: Games played, or tasks measured.
-    characters: The characters of its name outside of ASCII, each as `U+0430 CYRILLIC SMALL LETTER A`.
+    Attributes:
+        agent: Name of the agent.
+        activity: Number of games played, or of tasks measured.
+        characters: The characters of the name outside ASCII, each as `U+0430 CYRILLIC SMALL LETTER A`.
     """
 
     agent: str
@@ -128,10 +178,11 @@ class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LookAlikes(Part, frozen=True, kw_only=True):
-    """Groups of agents whose names look alike though they are written with other characters, most active agent first (UTS 39).
+    """Groups of agents whose names look alike but contain different characters (UTS 39).
 
-    groups: The first groups.
-    groups_total: Number of all groups.
+    Attributes:
+        groups: The groups, each with its most active agent first; the first few.
+        groups_total: Number of all groups.
     """
 
     groups: list[list[LookAlike]] = []
@@ -139,9 +190,17 @@ class LookAlikes(Part, frozen=True, kw_only=True):
 
 
 class Top(Part, frozen=True, kw_only=True):
-    """The least votes whose removal lets `rival` draw level with, or pass, who loses to nobody (`agents`; several, or none, where
-    majorities tie or go round). low, high: bounds of their number, high None if unknown; unit: what a vote is; votes:
-    which, where known.
+    """How stable the top is: the smallest number of votes whose removal lets a rival reach or pass the top agent.
+
+    Attributes:
+        agents: Agents that win against somebody and lose to nobody, by majority. There are several if majorities tie, and none if the
+            majorities at the top form a cycle; the first few.
+        agents_total: Number of all such agents.
+        rival: The agent that needs the fewest removals.
+        low: Lower bound of the number of removals.
+        high: Upper bound of this number; None if unknown.
+        unit: What a vote is: `outcomes` or `tasks`.
+        votes: Names of the votes to remove, if known; the first few.
     """
 
     agents: list[str] = []
@@ -154,7 +213,13 @@ class Top(Part, frozen=True, kw_only=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """A board that takes part. position: up to where it counts outcomes; rated: agents it rates."""
+    """A board that is compared with other boards.
+
+    Attributes:
+        method: Name of the board's method.
+        position: Log offset up to which the board counts outcomes.
+        rated: Number of agents that the board rates.
+    """
 
     method: str
     position: int
@@ -162,8 +227,15 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that `high` puts at place high_place and `low` at low_place, among the agents compared; ties are broken so that the two
-    come as near as they can, to `places` apart.
+    """An agent that two methods place differently. Places are counted among the compared agents.
+
+    Attributes:
+        agent: Name of the agent.
+        high: Method that places the agent best.
+        high_place: Place by method `high`, as near to `low_place` as its ties allow.
+        low: Method that places the agent worst.
+        low_place: Place by method `low`, as near to `high_place` as its ties allow.
+        places: Difference of the two places.
     """
 
     agent: str
@@ -175,15 +247,26 @@ class Disputed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
-    """Share of pairs of agents that two methods order differently, one tied by one of them counting half."""
+    """The distance between the rankings of two methods.
+
+    Attributes:
+        methods: The two methods.
+        kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
+    """
 
     methods: tuple[str, str]
     kendall: float
 
 
 class Disagreement(Part, frozen=True, kw_only=True):
-    """methods: boards compared, on the `agents` that all of them rate; left_out: boards that rate too few; disputed: agents whose places
-    differ most; distances: pairs of methods, furthest first.
+    """Differences between the boards of the methods.
+
+    Attributes:
+        methods: The compared boards.
+        left_out: Methods whose boards rate too few agents to be compared.
+        agents: Number of agents that all compared boards rate.
+        disputed: Agents whose places differ most, largest difference first.
+        distances: Distances between the rankings of two methods, largest first.
     """
 
     methods: list[Compared] = []
@@ -194,8 +277,14 @@ class Disagreement(Part, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """How well an online method predicted each pair of sides before it counted it: means over all of the generation. kendall: share of
-    untied pairs predicted the wrong way round.
+    """Prediction accuracy of an online method: means over all pairs of sides. Each pair is predicted before it is counted.
+
+    Attributes:
+        method: Name of the method.
+        pairs: Number of predicted pairs, by weight.
+        log_loss: Mean log loss.
+        brier: Mean Brier score.
+        kendall: Share of untied pairs that were predicted in the wrong order.
     """
 
     method: str
@@ -206,13 +295,18 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Prequential(Part, frozen=True, kw_only=True):
-    """The online methods' forecasts, least log loss first."""
+    """Prediction accuracy of the online methods, smallest log loss first."""
 
     forecasts: list[Forecast] = []
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """All parts. agents: taken; left_out: least active ones that were not, in a very large pool."""
+    """All parts of the insight.
+
+    Attributes:
+        agents: Number of agents in the analysis.
+        left_out: Number of agents left out of the analysis. A very large pool is limited to its most active agents.
+    """
 
     agents: int
     left_out: int

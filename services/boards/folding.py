@@ -57,12 +57,21 @@ class Heard(NamedTuple):
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether folding goes on, of one partition or of all.
+    """Whether outcomes are being folded, for one partition or for all.
 
-    partitions: how many were looked at; shards: processes that report at least one of them in time; lag_records, lag_seconds: records
-    not yet folded, and how long the first of them has waited at most; idle_seconds: seconds since folding of the least recent partition
-    was last known to go on (null: never reported); limit_seconds: `EQUIRANK_FRESH_SECONDS`; silent, stopped, lagging: numbers of the
-    partitions that are not fresh, each in one list; says: the same in words.
+    Attributes:
+        status: The worst status of the partitions. `fresh`: every partition is folded in time. `lagging`: records wait too long.
+            `stopped`: a partition stopped at a record. `silent`: a partition has no recent report. `unknown`: the store does not answer.
+        partitions: Number of partitions checked.
+        shards: Number of processes that report at least one of them in time.
+        lag_records: Number of records that are not yet folded.
+        lag_seconds: Upper bound of the time that the first of these records has waited, in seconds.
+        idle_seconds: Seconds since the least recently active partition was known to be folded; None if a partition was never reported.
+        limit_seconds: The setting `EQUIRANK_FRESH_SECONDS`.
+        silent: Partitions without a recent report.
+        stopped: Partitions that stopped at a record.
+        lagging: Partitions whose records wait too long.
+        says: The status in words.
     """
 
     status: Status
@@ -115,7 +124,7 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
 def unknown(partitions: Iterable[int], limit: float) -> Freshness:
     """The freshness while the store cannot be read: status `unknown`."""
     nothing = freshness(partitions, {}, limit)
-    words = "Whether folding goes on is unknown: the store does not answer."
+    words = "The state of folding is unknown: the store does not answer."
     return msgspec.structs.replace(nothing, status="unknown", silent=[], says=words)
 
 
@@ -126,10 +135,10 @@ def _words(freshness: Freshness) -> str:
         case "stopped":
             return f"Folding of {_numbers(freshness.stopped)} stopped at a record that cannot be folded."
         case "silent" if freshness.idle_seconds is None:
-            return f"No shard has reported {_numbers(freshness.silent)} yet: does the engine run?"
+            return f"No shard has reported {_numbers(freshness.silent)} yet: check that the engine runs."
         case "silent":
             return f"Folding has not moved for {duration(freshness.idle_seconds)}: no shard reports {_numbers(freshness.silent)}."
-    return "Folding goes on."
+    return "Outcomes are being folded."
 
 
 def _numbers(partitions: list[int]) -> str:

@@ -20,7 +20,7 @@ Value = float | str | bool
 
 
 class Past(Basis, frozen=True, kw_only=True):
-    """One kept solve. Fields as of its result; total: agents on its board."""
+    """One kept solve. total: Number of agents on its board."""
 
     certificate: CertificateRow
     status: str
@@ -46,7 +46,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Cause(StrEnum):
-    """Why two solves of one method may differ."""
+    """Why two solves of a method may differ."""
 
     OUTCOMES = "outcomes"
     """The counted outcomes differ."""
@@ -60,7 +60,15 @@ class Cause(StrEnum):
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent of both boards. rank_before: none where it was below the rows kept of the earlier solve."""
+    """An agent that both boards rate, with a different rank or rating.
+
+    Attributes:
+        agent: Name of the agent.
+        rank: Rank in the later solve.
+        rating: Rating in the later solve.
+        rank_before: Rank in the earlier solve; None if the agent is below the rows that were kept of it.
+        rating_before: Rating in the earlier solve.
+    """
 
     agent: str
     rank: int
@@ -70,11 +78,23 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed from one solve to a later one, and why.
+    """What changed from one solve to a later one, and why. Each list holds the first few agents; its count includes all of them.
 
-    because: all causes there are, none where nothing differs; outcomes: how many more were counted; parameters: name -> what it was and
-    is now, none where left to its default; joined, left: agents that only one board rates; moved: those of both whose rank or rating
-    differs, largest moves first; each list holds the first few of as many as its count says. compared: best rows of each that were.
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        before: The earlier solve.
+        after: The later solve.
+        because: Causes of the difference; empty if the two solves have the same data, parameters and version.
+        outcomes: Number of outcomes in the later solve less the number in the earlier one.
+        parameters: Name -> earlier and later value of each changed parameter. None stands for the default.
+        joined_count: Number of agents in `joined`, including those not listed.
+        left_count: Number of agents in `left`, including those not listed.
+        moved_count: Number of agents in `moved`, including those not listed.
+        joined: Agents that only the later solve rates.
+        left: Agents that only the earlier solve rates.
+        moved: Agents whose rank or rating changed, largest change first.
+        compared: Number of best rows of each solve that were compared.
     """
 
     pool: str

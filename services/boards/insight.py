@@ -8,11 +8,18 @@ from services.boards.store.solved import SolvedBoards
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True):
-    """Insight into a pool. findings: None before the first successful computation; then all other fields except `error` are None, too.
+    """The insight into a pool. Before the first successful computation, only `pool` and `error` have values.
 
-    generation, position, outcomes: what was counted; age_seconds: since then; seconds: that it took; error: why the newest try
-    failed, where an older result, or none, is shown; stale_seconds: present while the store does not answer: this is what was known
-    so long ago.
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted.
+        outcomes: Number of outcomes counted.
+        age_seconds: Seconds since the computation.
+        seconds: Duration of the computation.
+        error: Why the newest computation failed. `findings` is then an earlier result or None.
+        findings: The parts of the insight.
+        stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
     """
 
     pool: str

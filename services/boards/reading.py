@@ -21,12 +21,26 @@ TRIES: Final = 5
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
 
-    source: `live` (per-agent values no older than `position`), `solved` (exactly the result at `position`) or `past` (as it was at
-    `position`, an earlier one); total: agents on the
-    whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
-    solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds;
-    intervals: what those of rows are; stale_seconds: present while the store does not
-    answer, or lost its data: this is what was known so long ago.
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board
+            at an earlier position.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted. A higher position is newer.
+        total: Number of agents on the complete board.
+        age_seconds: Seconds since the board was published or solved.
+        rows: The requested rows.
+        outcomes: Number of outcomes that the solve counted.
+        certificate: Proof of a solved result's quality.
+        status: How the solve ended.
+        seconds: Duration of the solve.
+        error: Why the newest solve failed. The board is then the result of an earlier solve.
+        version: Version of Equirank that solved.
+        tasks: Ratings of the tasks, if the method rates tasks.
+        extra: Further results of the method.
+        intervals: Description of the intervals in the rows.
+        stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
     pool: str
@@ -50,7 +64,12 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
-    """The boards that a pool has, by name."""
+    """Names of the pool's boards.
+
+    Attributes:
+        live: Methods with a live board.
+        solved: Methods with a solved board.
+    """
 
     live: list[str]
     solved: list[str]

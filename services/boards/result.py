@@ -9,18 +9,32 @@ VERSION: Final = version("equirank")
 
 
 class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What proves a result, and how well (0 is perfect); no value where the solve failed."""
+    """A proof of a result's quality.
+
+    Attributes:
+        kind: What is measured, such as `exploitability` or `kkt_residual`.
+        value: The measured value; 0 is perfect. None if the solve failed.
+    """
 
     kind: str
     value: float | None
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high, rank_low, rank_high: intervals of rating and rank,
-    where they were computed; deviation: of what an online method believes of the agent, where it holds one; rank_before: on the
-    solved board before this one, where the agent was on it; provisional: whether the agent took part in few outcomes yet or its
-    deviation is wide (live boards), or its interval of ranks is (solved ones). Deviations with their intervals, and who is provisional,
-    are found out when a board is read.
+    """One row of a board.
+
+    Attributes:
+        agent: Name of the agent.
+        rating: Rating of the agent; None if the method cannot rate it.
+        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        low: Lower end of the rating's interval, if one was computed.
+        high: Upper end of this interval.
+        deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
+        rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        rank_low: Best rank in the rank's interval, if one was computed.
+        rank_high: Worst rank in this interval.
+        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: the
+            interval of its rank is wide.
     """
 
     agent: str
@@ -36,14 +50,21 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the intervals of a board's rows are.
+    """Description of the intervals in the rows of a board.
 
-    kind: ``posterior`` (draws of the true margins),
-    ``cells`` (counts of pairs or places redrawn), ``clustered`` (whole outcomes redrawn), ``tasks`` or ``ballots`` (redrawn),
-    ``fisher`` or ``sandwich`` (normal, of standard errors), ``belief`` (an online method's own, normal), or ``none``; of: what they are
-    intervals of, where not of the rating that ranks; assumes: what has to hold for them, why_not: why there are none;
-    level: they are central ones of; replicates: refits they are of, failed: refits without an answer; settled: whether more would
-    leave the ranks of the best as they are, else time ran out; position: log offset of the outcomes that were redrawn.
+    Attributes:
+        kind: How the intervals were computed. ``posterior``: draws of the true margins. ``cells``: resampled counts of pairs or places.
+            ``clustered``: resampled outcomes. ``tasks``, ``ballots``: resampled tasks or ballots. ``fisher``, ``sandwich``: normal
+            intervals from standard errors. ``belief``: normal intervals from an online method's beliefs. ``none``: no intervals.
+        of: Quantity with the interval, if it is not the rating; otherwise empty.
+        assumes: Assumption under which the intervals are valid.
+        why_not: Why there are no intervals; None if there are intervals.
+        level: Probability of the intervals. They are central intervals.
+        replicates: Number of refits to resampled data.
+        failed: Number of refits without a result.
+        settled: Whether the best agents' rank intervals stopped changing. If not, refits ended at a limit of time or number.
+        seconds: Duration of the refits.
+        position: Log offset of the outcomes that were resampled.
     """
 
     kind: str
@@ -59,7 +80,7 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One rated task."""
+    """The rating of one task."""
 
     task: str
     rating: float | None

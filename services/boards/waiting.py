@@ -27,10 +27,11 @@ def await_position(
         if head is not None and head.position >= position:
             return head
         if head is not None and head.stopped is not None:
-            raise InputError("pool", pool, f"must not be stopped; it is, at position {head.position}: {head.stopped}")
+            raise InputError("pool", pool, f"must not be stopped, but it is stopped at position {head.position}: {head.stopped}")
         if head is not None and head.position > seen:
             seen, moved = head.position, clock()
         if clock() - moved > stuck_seconds:
-            msg = f"pool {pool} stands at position {max(seen, 0)} for {stuck_seconds:g} s and should reach {position}: does the engine run?"
+            at = max(seen, 0)
+            msg = f"pool {pool} has been at position {at} for {stuck_seconds:g} s, below {position}: check that the engine runs"
             raise TimeoutError(msg)
         time.sleep(_LOOK_SECONDS)

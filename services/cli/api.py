@@ -15,9 +15,9 @@ _PATIENCE_SECONDS: Final = 1.0
 
 
 def api() -> None:
-    """Serve the API and the page until told to stop; requests that are under way are finished.
+    """Serve the API and the web pages until TERM or Ctrl-C. Running requests are finished first.
 
-    All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/reference/settings.md.
+    Settings come from EQUIRANK_* variables, or from the TOML file named by EQUIRANK_CONFIG: docs/reference/settings.md.
     """
     settings = begin()
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")

@@ -12,15 +12,15 @@ from services.cli.installation import settings_of
 
 
 def backup(
-    target: Annotated[Path, typer.Argument(help="Folder to make; it must not exist yet.")],
+    target: Annotated[Path, typer.Argument(help="New folder for the backup. It must not exist.")],
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Copy log, local archive, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
+    """Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running."""
     settings = settings_of(data)
     if not settings.embedded:
-        raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
+        raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: back up a Kafka log with the tools of Kafka")
     done = backups.back_up(settings.data, target, settings.archive, settings.checkpoints)
     what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
     typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")
     if settings.archive is not None and folder_of(settings.archive) is None:
-        typer.echo(f"not copied: the archive {settings.archive}, which the object store has to back up")
+        typer.echo(f"not copied: the archive {settings.archive}; back it up with the tools of the object store")

@@ -21,5 +21,5 @@ def begin(**given: Any) -> Settings:
     settings = Settings(**given)
     configure(settings.log_level)
     for name in no_settings(os.environ):
-        logging.getLogger("equirank").warning("%s is no setting, and is not read: docs/reference/settings.md has their names", name)
+        logging.getLogger("equirank").warning("%s is not a setting and is ignored; docs/reference/settings.md lists all settings", name)
     return settings

@@ -91,8 +91,8 @@ def interval_line(told: Intervals) -> str:
         return f"no intervals: {told.why_not}"
     of = f" of {told.of}" if told.of else ""
     replicates = f" of {told.replicates} replicates" if told.replicates else ""
-    missing = f", {told.failed} had no answer" if told.failed else ""
-    return f"{told.level:.0%} intervals{of} ({told.kind}){replicates}{missing}; they assume {told.assumes}"
+    missing = f", {told.failed} without a result" if told.failed else ""
+    return f"{told.level:.0%} intervals{of} ({told.kind}){replicates}{missing}; assumption: {told.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

@@ -18,11 +18,11 @@ from services.cli.installation import settings_of
 from services.cli.logs import opened
 from services.wire.events import Reason
 
-dead_letters = typer.Typer(help="Dead letters: outcomes and records that could not be folded.", no_args_is_help=True, add_completion=False)
+dead_letters = typer.Typer(help="List refused outcomes and records, and send them again.", no_args_is_help=True, add_completion=False)
 
 _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
-_WithReason = Annotated[Reason | None, typer.Option(help="Those with this reason only.")]
-_OfPool = Annotated[str | None, typer.Option(help="Those of this pool only; what broke before its pool could be read is of none.")]
+_WithReason = Annotated[Reason | None, typer.Option(help="Only dead letters with this reason.")]
+_OfPool = Annotated[str | None, typer.Option(help="Only dead letters of this pool. Records whose pool could not be read have no pool.")]
 _SHOWN: Final = 60
 _SENT: Final = (Outcome.SENT, Outcome.REPEATED)
 
@@ -31,10 +31,10 @@ _SENT: Final = (Outcome.SENT, Outcome.REPEATED)
 def list_(
     reason: _WithReason = None,
     pool: _OfPool = None,
-    count: Annotated[int, typer.Option(min=1, help="Most lines: the newest.")] = 50,
+    count: Annotated[int, typer.Option(min=1, help="Largest number of dead letters to list; the newest ones.")] = 50,
     data: _Data = None,
 ) -> None:
-    """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
+    """Count dead letters by reason, and list the newest ones. A key is generation, partition, offset and item of the refused outcome."""
     with opened(settings_of(data)) as (log, _):
         found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         sent = letters.sent_before(log.control)
@@ -47,17 +47,17 @@ def list_(
         console.print(table)
     counts = Counter(letter.reason for letter in found)
     summary = _counted(len(found)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
-    listed = f"; the newest {count} are listed, --count takes more" if len(found) > count else ""
+    listed = f"; the newest {count} are listed; use --count for more" if len(found) > count else ""
     console.print(f"{summary}{listed}", highlight=False)
 
 
 @dead_letters.command("show")
 def show(
-    key: Annotated[str, typer.Argument(help="The letter's key, as `list` shows it.")],
-    whole: Annotated[bool, typer.Option("--whole", help="Print what was refused to its end, from the outcome log.")] = False,
+    key: Annotated[str, typer.Argument(help="Key of the dead letter, as shown by `list`.")],
+    whole: Annotated[bool, typer.Option("--whole", help="Print the complete refused text, from the outcome log.")] = False,
     data: _Data = None,
 ) -> None:
-    """Show one dead letter: the broken rule, and the text that broke it."""
+    """Show a dead letter: the broken rule and the refused text."""
     with opened(settings_of(data)) as (log, _):
         letter = next((one for one in letters.read(log.dead_letters) if one.key == key), None)
         if letter is None:
@@ -73,10 +73,13 @@ def show(
 def replay(
     reason: _WithReason = None,
     pool: _OfPool = None,
-    again: Annotated[bool, typer.Option("--again", help="Send also what an earlier run sent.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also send dead letters that an earlier run sent.")] = False,
     data: _Data = None,
 ) -> None:
-    """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
+    """Send dead letters to the log again, each once, if they are valid now.
+
+    Invalid ones are listed, and the exit status is then 1.
+    """
     with opened(settings_of(data)) as (log, control):
         found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         done = list(letters.send_again(log, control.refresh(), found, time.time(), all_=again))
@@ -92,7 +95,7 @@ def replay(
 
 def _tell_damage(error: InputError) -> None:
     """Report a record that is not a dead letter, on stderr, so that it does not mix with output for programs."""
-    typer.echo(f"passed over: {error}", err=True)
+    typer.echo(f"skipped: {error}", err=True)
 
 
 def _counted(letters: int) -> str:

@@ -16,7 +16,7 @@ from services.runtime.signals import on_signals
 
 
 def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> None:
-    """Feed the pools of a scenario until there is nothing more to send, or told to stop."""
+    """Feed the pools of a scenario until all outcomes are sent, or until TERM or Ctrl-C."""
     settings = begin()
     stop = threading.Event()
     on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda _: None)

@@ -39,10 +39,10 @@ _PREFIX: Final = "equirank-ray-"
 
 
 def engine() -> None:
-    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.
+    """Run shards and solves until TERM or Ctrl-C. A second signal ends the engine at once.
 
-    Settings come from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/reference/settings.md.
-    What to start beside it: docs/operations/servers.md.
+    Settings come from EQUIRANK_* variables, or from the TOML file named by EQUIRANK_CONFIG: docs/reference/settings.md.
+    The other programs of an installation: docs/operations/servers.md.
     """
     settings = begin()
     if settings.embedded:
@@ -68,7 +68,7 @@ def _end_before_start(folder: Path | None) -> NoReturn:
 
     A thread calls this function. It does not raise `SystemExit`, because Python drops an exception that is raised in a callback.
     """
-    log.info("was told to stop before it ran")
+    log.info("stopped by a signal before the engine ran")
     _remove(folder)
     os._exit(0)
 
@@ -89,7 +89,7 @@ def _run(settings: Settings, folder: Path | None) -> None:
     from services.engine.guard import RayLost  # noqa: PLC0415
     from services.engine.metrics import EngineMetrics  # noqa: PLC0415
 
-    log.info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
+    log.info("the engine starts %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
     stop = threading.Event()
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
@@ -121,7 +121,7 @@ def _leave(settings: Settings, problem: Exception) -> None:
 
 def _join_again(problem: Exception) -> NoReturn:
     """Restart this program in the same process, because Ray's client cannot be reset after its cluster is lost."""
-    log.error("joins the Ray cluster again: %s", problem)
+    log.error("the engine joins the Ray cluster again: %s", problem)
     os.environ[_JOINED] = "yes"
     os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - starts the same program
 

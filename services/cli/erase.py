@@ -20,22 +20,24 @@ from services.control.records import ControlState
 
 _LOOK_SECONDS: Final = 0.2
 _TOKEN_WIDTH: Final = len("erased-") + 16
-_STILL: Final = "the log and backups may still hold an erased name (docs/operations/erasure.md says until when)"
+_STILL: Final = "the log and backups may still contain an erased name (docs/operations/erasure.md states until when)"
 
 
 def erase(
     pool: Annotated[str | None, typer.Option(help="Pool of the agent.")] = None,
     agent: Annotated[str | None, typer.Option(help="Name to erase.")] = None,
-    by: Annotated[str | None, typer.Option(help="Who asks for it, or a case number. Kept in the control log for ever.")] = None,
-    unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name also if the pool has no outcome of this agent.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="List the erasures, of one pool with --pool; erase nothing.")] = False,
-    wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere but in the log.")] = True,
+    by: Annotated[
+        str | None, typer.Option(help="Who requested the erasure, or a case number. The control log keeps it permanently.")
+    ] = None,
+    unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name even if the pool has no outcome with this agent.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Only list erasures; with --pool, those of the pool.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere except in the log.")] = True,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
     """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.
 
-    The engine does it in the background, goes on after a restart, and notes it in the control log. Ratings stay the same. Outcomes that
-    hold the name later count for the token. See docs/operations/erasure.md for what the topic and backups still hold.
+    The engine does this in the background, also after a restart, and records it in the control log. Ratings stay the same. Later outcomes
+    with the name count for the token. docs/operations/erasure.md states what the log and backups still contain.
     """
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
@@ -86,8 +88,8 @@ def _state(state: ControlState, request: ErasureRequest) -> str:
         return f"erased at {_time(done.time)}{rows}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:
-        return "the engine folds the pool without the name; boards show it until then"
-    return "boards hold the token; the engine replaces the name in what else is kept"
+        return "the engine folds the pool again without the name; boards show the name until then"
+    return "boards show the token; the engine now replaces the name in all other data"
 
 
 def _time(seconds: float) -> str:

@@ -18,17 +18,19 @@ from services.log.partition import partition_of
 
 
 def export(
-    output: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv, or .jsonl (outcomes of the wire schema, for `replay`).")],
+    output: Annotated[
+        Path, typer.Argument(help="File to write: .parquet, .csv, or .jsonl (outcomes of the wire schema, for `equirank replay`).")
+    ],
     pool: Annotated[str, typer.Option(help="Pool whose outcomes and retractions are exported.")],
-    begin: Annotated[int, typer.Option("--from", min=0, help="First position of the log.")] = 0,
-    end: Annotated[int | None, typer.Option("--to", min=0, help="Position to end before.")] = None,
-    since: Annotated[str | None, typer.Option(help="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")] = None,
-    until: Annotated[str | None, typer.Option(help="Outcomes before this time.")] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent; may be repeated.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help=f"Columns, of {', '.join(COLUMNS)}; may be repeated.")] = None,
+    begin: Annotated[int, typer.Option("--from", min=0, help="First log position.")] = 0,
+    end: Annotated[int | None, typer.Option("--to", min=0, help="Log position to stop before.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only outcomes since this time: a date, an ISO time or seconds since 1970.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only outcomes before this time.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent. Repeatable.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help=f"Column of CSV or Parquet: {', '.join(COLUMNS)}. Repeatable.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic."""
+    """Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log."""
     form = format_of(output)
     wanted = Wanted(pool_range(pool, (begin, end), since, until, "--"), tuple(agent or ()), tuple(column or COLUMNS))
     settings = settings_of(data)

@@ -40,7 +40,7 @@ PartT = TypeVar("PartT", bound=Part)
 
 
 def insight(
-    pool: Annotated[str, typer.Option(help="The pool.")],
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -65,13 +65,13 @@ def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
 
 def none_yet(found: Insight) -> str:
     """A line with the reason why there are no findings."""
-    return f"{found.pool} · no insight yet: {found.error or 'it comes some seconds after the first outcomes'}"
+    return f"{found.pool} · no insight yet: {found.error or 'it is computed some seconds after the first outcomes'}"
 
 
 def table(found: Insight) -> Table:
     """A table with all parts of the report, one row for each part."""
     about = "none" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
-    title = f"{found.pool} · {about}" + (f" · newest try failed: {found.error}" if found.error else "")
+    title = f"{found.pool} · {about}" + (f" · newest computation failed: {found.error}" if found.error else "")
     rows = Table("about", "finding", title=Text(title), title_justify="left")
     for about, line in _lines(found.findings) if found.findings is not None else ():
         rows.add_row(about, Text(line))
@@ -96,12 +96,12 @@ def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:
 
 def _connectivity(part: Connectivity) -> Iterator[str]:
     pairs = "1 pair" if part.pairs == 1 else f"{part.pairs:,} pairs"
-    yield f"{pairs} met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
+    yield f"{pairs} with games ({part.density:.1%} of all pairs)" + ("; all agents are linked" if part.components == 1 else "")
     if part.components > 1:
-        yield f"{part.components} groups that never met; outside the largest: {_some(part.apart, part.apart_total)}"
+        yield f"{part.components} groups without games between them; outside the largest: {_some(part.apart, part.apart_total)}"
     if part.thin_total:
         least = [f"{one.agent} ({_number(one.games, 'game')} against {one.opponents})" for one in part.thin[:_SHOWN]]
-        yield f"hardly linked (worth fewer than {part.threshold:.3g} games): {_some(least, part.thin_total)}"
+        yield f"weakly connected (fewer than {part.threshold:.3g} effective games): {_some(least, part.thin_total)}"
     yield from _leaders(part.leaders)
 
 
@@ -112,49 +112,52 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
         groups[board.of, frozenset(board.agents)].append(board)
     for first, *others in groups.values():
         by = ", ".join([first.method, *(board.method for board in others)])
-        yield f"of them among the first {first.of} by {by}: {', '.join(first.agents)}"
+        yield f"weakly connected among the first {first.of} by {by}: {', '.join(first.agents)}"
 
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
-    yield f"{part.share or 0.0:.1%} of what outcomes say goes round in cycles, noise taken off (assumes {part.assumes})"
+    yield f"{part.share or 0.0:.1%} of the results are cyclic, after noise is removed (assumes {part.assumes})"
 
 
 def _order(part: Order) -> Iterator[str]:
     high = "infinite" if part.high is None else f"{part.high:.3g}"
-    interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs of several games"
+    interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs with several games"
     if part.kappa is None:
         yield f"one order of strength explains the results (kappa infinite, {interval})"
         return
-    yield f"results of pairs deviate from any order: the order's prediction is worth kappa = {part.kappa:.3g} games ({interval})"
+    yield f"results of pairs deviate from an order; the order's prediction is worth kappa = {part.kappa:.3g} games ({interval})"
     yield f"evidence for deviations {part.evidence:.3g} nats, p = {part.p_value:.2g}"
 
 
 def _cycles(part: Cycles) -> Iterator[str]:
     if not part.cycles:
-        yield "none: majorities form no cycle"
+        yield "none: the majorities form no cycle"
     for one in part.cycles:
         beats = " > ".join([*one.agents, one.agents[0]])
         yield f"{beats} (by {', '.join(f'{margin:g}' for margin in one.margins)})"
 
 
 def _clones(part: Clones) -> Iterator[str]:
-    for what, groups, total in (("agents alike", part.exact, part.exact_total), ("tasks alike", part.tasks, part.tasks_total)):
+    for what, groups, total in (("equal agents", part.exact, part.exact_total), ("equal tasks", part.tasks, part.tasks_total)):
         for group in groups[:_SHOWN]:
             yield f"{what}: {_some(group, len(group))}"
         if total > _SHOWN:
             yield f"and {total - _SHOWN} more groups of {what}"
     for pair in part.near[:_SHOWN]:
-        yield f"nearly alike: {' and '.join(pair.agents)} (mean results differ by {pair.distance:.3g} at most)"
+        yield f"near copies: {' and '.join(pair.agents)} (mean results differ by at most {pair.distance:.3g})"
     if part.near_not_applicable:
-        yield f"near clones were {part.near_not_applicable}"
+        yield f"near copies: {part.near_not_applicable}"
     elif not (part.exact or part.tasks or part.near):
-        yield "none" if not part.radius else f"none: no two agents have mean results within {part.radius:g} against everybody"
+        if part.radius:
+            yield f"none: no near copies within {part.radius:g}; weakly connected agents are not compared"
+        else:
+            yield "none"
 
 
 def _look_alikes(part: LookAlikes) -> Iterator[str]:
     for group in part.groups[:_SHOWN]:
         yield "names look alike: " + "; ".join(
-            f"{one.agent} ({one.activity:g} played, {', '.join(one.characters) or 'plain ASCII'})" for one in group[:_SHOWN]
+            f"{one.agent} (activity {one.activity:g}, {', '.join(one.characters) or 'plain ASCII'})" for one in group[:_SHOWN]
         )
     if part.groups_total > _SHOWN:
         yield f"and {part.groups_total - _SHOWN} more groups"
@@ -165,8 +168,8 @@ def _look_alikes(part: LookAlikes) -> Iterator[str]:
 def _top(part: Top) -> Iterator[str]:
     number = f"{part.low}" if part.low == part.high else f"{part.low} to {part.high}" if part.high is not None else f"at least {part.low}"
     unit = part.unit if part.low != 1 or part.high != 1 else part.unit.removesuffix("s")
-    top = _some(part.agents, part.agents_total) if part.agents else "everybody loses to somebody"
-    yield f"{top}; without {number} {unit} {part.rival} would be level or ahead"
+    top = _some(part.agents, part.agents_total) if part.agents else "every agent loses to another one"
+    yield f"{top}; without {number} {unit}, {part.rival} would be level or ahead"
     if part.votes:
         yield f"{part.unit}: {', '.join(part.votes)}"
 
@@ -175,15 +178,15 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
     for one in part.disputed[:_SHOWN]:
         yield f"{one.agent}: place {one.high_place} by {one.high}, {one.low_place} by {one.low}"
     if not part.disputed:
-        yield f"none: all boards can be one order of the {part.agents} agents"
+        yield f"none: one order of the {part.agents} agents fits all boards"
     for pair in part.distances[:1]:
-        yield f"furthest apart: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs)"
+        yield f"largest distance: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs)"
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:
     for one in part.forecasts:
         means = [f"{name} {value:.4f}" for name, value in (("log loss", one.log_loss), ("Brier", one.brier)) if value is not None]
-        wrong = [] if one.kendall is None else [f"{one.kendall:.1%} of wins foreseen wrongly"]
+        wrong = [] if one.kendall is None else [f"{one.kendall:.1%} of wins predicted wrongly"]
         yield f"{one.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
 
 

@@ -48,6 +48,8 @@ def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
         there = False
     if there:
         return InputError(
-            "--pool", pool, f"must have outcomes: this pool is there, and none was folded yet; try again in some seconds (others: {known})"
+            "--pool",
+            pool,
+            f"must have outcomes: this pool exists, but none was folded yet; try again in some seconds (other pools: {known})",
         )
     return InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")

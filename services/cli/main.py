@@ -15,31 +15,33 @@ import typer
 from services.runtime.private_files import make_files_private
 
 COMMANDS: Final = {
-    "up": "Start log, store, engine, API and pages on this machine, and keep them running until Ctrl-C.",
-    "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
-    "api": "Serve the API and the page until told to stop; requests that are under way are finished.",
-    "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",
-    "solve": "Rate the agents of a file, or of a pool's outcomes, by one method, with the certificate that proves how good the answer is.",
+    "up": "Start log, store, engine, API and web pages on this machine. They run until Ctrl-C.",
+    "engine": "Run shards and solves until TERM or Ctrl-C. A second signal ends the engine at once.",
+    "api": "Serve the API and the web pages until TERM or Ctrl-C. Running requests are finished first.",
+    "replay": "Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.",
+    "solve": "Rate the agents of a file or of a pool with one method. A certificate proves the quality of the result.",
     "top": "Print the best agents of a board.",
     "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",
-    "next": "Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest.",
-    "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
-    "verify": "Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.",
-    "export": "Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic.",
+    "next": "Recommend which games or measurements to run next to reduce the uncertainty of a target fastest.",
+    "methods": "List all solved methods and the pool's choice; change the choice with --add and --drop. "
+    "Online methods: `equirank pools settings`.",
+    "verify": "Check the installation: checkpoints and live boards against the log, solved boards against files, "
+    "the archive against its hash.",
+    "export": "Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log.",
     "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.",
-    "backup": "Copy log, local archive, newest checkpoints and results into a new folder, while `equirank up` runs or not.",
-    "restore": "Make a data folder from a backup, and its archive in EQUIRANK_ARCHIVE; `equirank up` goes on from there.",
-    "pools": "Pools: what there is, and how outcomes are folded.",
-    "partitions": "Partitions: what log and checkpoints hold of each.",
-    "dead-letters": "Dead letters: outcomes and records that could not be folded.",
-    "precompile": "Compile the kernels once after an installation, so that no first outcome waits for the compiler.",
+    "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",
+    "restore": "Create a data folder from a backup, and its archive in EQUIRANK_ARCHIVE. Then start `equirank up`.",
+    "pools": "List pools, and show or change how they are folded.",
+    "partitions": "List the state of partitions, and decide how stopped partitions continue.",
+    "dead-letters": "List refused outcomes and records, and send them again.",
+    "precompile": "Compile the kernels after an installation, so that the first outcomes do not wait for the compiler.",
 }
 """Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""
 _HIDDEN: Final = ("demo",)
 _OF_FILES: Final = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it for this user, or name another folder"),
-    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "name another path"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or use another folder; no accepted outcome is lost"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "give this user the permission, or use another folder"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), "use another path"),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
 }
 """Error number of the operating system -> what the user can do about the file or folder."""
@@ -135,7 +137,7 @@ def _expected(error: Exception) -> str | None:
     if isinstance(error, typer.TyperException):
         tell = getattr(error, "format_message", error.__str__)  # usage errors name their option there
         message = " ".join(tell().split())
-        return f"{message} (--help tells more)" if message else ""  # empty: a group without a command has shown its help
+        return f"{message} (see --help)" if message else ""  # empty: a group without a command has shown its help
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
     if _OF_SETTINGS in names:
         return _settings(error)

@@ -26,14 +26,14 @@ _PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')
 
 
 def methods(
-    pool: Annotated[str, typer.Option(help="The pool.")],
-    add: Annotated[list[str] | None, typer.Option(help="Solve by this, too: NAME or NAME:parameter=value,... May be repeated.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Solve by this no longer. May be repeated.")] = None,
-    default: Annotated[bool, typer.Option("--default", help="First go back to what pools of this kind start with.")] = False,
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
+    add: Annotated[list[str] | None, typer.Option(help="Add a method: NAME or NAME:parameter=value,... Repeatable.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Remove a method. Repeatable.")] = None,
+    default: Annotated[bool, typer.Option("--default", help="First reset the choice to the defaults for the pool's kind.")] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
+    """List all solved methods and the pool's choice; change the choice with --add and --drop. Online methods: `equirank pools settings`."""
     with opened(settings_of(data)) as (_, control):
         state = control.refresh()
         if check_pool_name(pool) not in state.pools:

@@ -18,15 +18,17 @@ from services.solve.next_matches import Next, plan
 
 
 def next(  # noqa: A001 - the command's name
-    pool: Annotated[str, typer.Option(help="The pool.")],
-    target: Annotated[str, typer.Option(help="top:K, agent:NAME or all, of games; deviation:NAME, of scores.")] = "all",
-    games: Annotated[int, typer.Option(min=1, max=1_000_000, help="Games or measurements to plan: the rates are best for so many.")] = 10,
-    count: Annotated[int, typer.Option(min=1, max=1000, help="Pairs or cells listed at most, the likeliest.")] = 10,
-    floor: Annotated[float, typer.Option(min=0, max=1, help="Share of them drawn evenly from all pairs or cells.")] = 0.1,
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
+    target: Annotated[
+        str, typer.Option(help="Whose uncertainty to reduce: top:K, agent:NAME or all for games, deviation:NAME for scores.")
+    ] = "all",
+    games: Annotated[int, typer.Option(min=1, max=1_000_000, help="Number of games or measurements to plan.")] = 10,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of pairs or cells to list.")] = 10,
+    floor: Annotated[float, typer.Option(min=0, max=1, help="Share of the games or measurements that is drawn evenly.")] = 0.1,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest."""
+    """Recommend which games or measurements to run next to reduce the uncertainty of a target fastest."""
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         head = store.live.head(pool)
@@ -47,7 +49,7 @@ def title(found: Next) -> str:
     about = f"{found.pool} · {found.target} · position {found.position}"
     if found.not_applicable is not None or found.before is None:
         return f"{about} · not applicable: {found.not_applicable}"
-    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} (drawn evenly {found.uniform:.4g})"
+    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} ({found.uniform:.4g} if drawn evenly)"
     return f"{about} · {found.unit}: {gain}; assumes {found.assumes}"
 
 

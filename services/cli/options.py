@@ -20,11 +20,11 @@ BadRows: TypeAlias = Literal["refuse", "skip"]
 Columns: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Column of a results table, as name=header; names are {', '.join(_COLUMNS)} (time= for none); may be repeated. "
-        "task=header names the tasks of results or battles."
+        help=f"Column of a results table, as name=header. Names: {', '.join(_COLUMNS)} (time= for no time). Repeatable. "
+        "task=header is the column with the tasks of results or battles."
     ),
 ]
-Delimiter: TypeAlias = Annotated[str, typer.Option(help="What parts the cells of a table.")]
+Delimiter: TypeAlias = Annotated[str, typer.Option(help="Separator of a table's cells.")]
 
 
 def file_options(
@@ -47,7 +47,7 @@ def file_options(
     """
     task, given = _task(columns or ())
     if given and kind not in (None, FileKind.RESULTS):
-        raise InputError("column", given[0], f"must be left out for {kind}: only results have columns to name, besides task")
+        raise InputError("column", given[0], f"must be left out for {kind}: only task=header is allowed; other columns are for results")
     named = _columns(given) if given else None
     return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time, replace(rules, task=task))
 

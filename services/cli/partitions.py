@@ -21,14 +21,16 @@ from services.control.log import ControlLog
 from services.log.protocol import Log
 from services.shard.attempts import Isolated, isolated_at
 
-partitions = typer.Typer(help="Partitions: what log and checkpoints hold of each.", no_args_is_help=True, add_completion=False)
+partitions = typer.Typer(
+    help="List the state of partitions, and decide how stopped partitions continue.", no_args_is_help=True, add_completion=False
+)
 
 _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What topic and archive hold, how far the topic is archived, and the newest checkpoint; and why partitions or archives stop."""
+    """List the records in log and archive, the newest checkpoint, and the reason if a partition or its archive is stopped."""
     table = Table("partition", "status", "log holds", "archived to", "checkpoint")
     stopped = list[str]()
     with _opened(data) as (log, control, checkpoints):
@@ -62,60 +64,64 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
 def _why(one: log_coverage.LogCoverage) -> list[str]:
     """The reasons why a partition or its archive stops; empty if neither stops."""
     if one.offline is not None:
-        return [f"partition {one.partition} does not answer: {one.offline}; it is tried again until it does"]
+        return [f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers"]
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]
     accept = f"`equirank partitions accept-loss {one.partition}`"
     reasons = []
     if one.unreadable is not None:
-        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is tried again every minute")
+        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is retried every minute")
     elif one.lost is not None:
-        what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint is as new"
-        reasons.append(f"{what}: restore one that is, or {accept}")
+        what = f"partition {one.partition} stops: its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
+        reasons.append(f"{what}: restore a newer checkpoint, or run {accept}")
     if one.unarchived is not None:
-        what = f"the archive of partition {one.partition} stops at {one.unarchived}: its topic forgot the records that follow there"
-        reasons.append(f"{what}; {accept} lets it go on where the topic begins, and folds from earlier offsets are then refused")
+        what = f"the archive of partition {one.partition} stops at offset {one.unarchived}: its topic has dropped the next records"
+        reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
     return reasons
 
 
 @partitions.command("accept-loss")
 def accept_loss(
-    partition: Annotated[int, typer.Argument(min=0, help="One that stopped, as its log begins after its checkpoints.")],
+    partition: Annotated[int, typer.Argument(min=0, help="A partition that stopped because its log begins after its checkpoints.")],
     data: _Data = None,
 ) -> None:
-    """Go on where the log begins, without the records before it that nothing folded or archived: they are lost for good."""
+    """Continue a partition at the present beginning of the log. Earlier records that were not folded or archived are lost permanently."""
     with _opened(data) as (log, control, checkpoints):
         if partition >= log.outcomes.partitions:
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
         lost = log_coverage.accept_loss(partition, log, control, checkpoints, time.time())
-    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded or archived are lost")
+    typer.echo(
+        f"partition {partition} continues at {lost.begin}; records from {lost.position} on that were not folded or archived are lost"
+    )
 
 
 @partitions.command()
 def skip(
-    partition: Annotated[int, typer.Argument(min=0, help="One that stopped at a damaged batch, or at a record that ended shards.")],
-    offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch, as the reason names it.")],
+    partition: Annotated[
+        int, typer.Argument(min=0, help="A partition that stopped at a damaged batch, or at a record at which shards died.")
+    ],
+    offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch. `list` shows it.")],
     data: _Data = None,
 ) -> None:
-    """Go on without a batch that cannot be read, or without a record that ends every shard. Nothing else is skipped.
+    """Continue a partition without a batch that cannot be read, or without a record at which shards die. Nothing else is skipped.
 
-    The decision is a record of the control log: restarts, new generations and `equirank verify` leave out the same records.
+    The decision is recorded in the control log. Restarts, new generations and `equirank verify` skip the same records.
     """
     with _opened(data) as (log, control, checkpoints):
         skipped = partition_decisions.skip(partition, offset, log, control, checkpoints, time.time())
     what = f"offset {skipped.begin}" if skipped.end == skipped.begin + 1 else f"offsets {skipped.begin} to {skipped.end - 1}"
-    typer.echo(f"partition {partition} goes on without {what}")
+    typer.echo(f"partition {partition} continues without {what}")
 
 
 @partitions.command()
 def retry(
-    partition: Annotated[int, typer.Argument(min=0, help="One that is isolated at a record that ended shards.")],
+    partition: Annotated[int, typer.Argument(min=0, help="A partition that is isolated because shards died at a record.")],
     data: _Data = None,
 ) -> None:
-    """Fold the record again at which shards died, for example after they were given more memory."""
+    """Fold again the record at which shards died, for example after you gave them more memory."""
     with _opened(data) as (log, control, _):
         offset = partition_decisions.retry(partition, log, control, time.time())
-    typer.echo(f"partition {partition} tries the record at offset {offset} again")
+    typer.echo(f"partition {partition} folds the record at offset {offset} again")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
-pools = typer.Typer(help="Pools: what there is, and how outcomes are folded.", no_args_is_help=True, add_completion=False)
+pools = typer.Typer(help="List pools, and show or change how they are folded.", no_args_is_help=True, add_completion=False)
 
 _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 _Wait = Annotated[bool, typer.Option(help="Wait until readers see the new generation.")]
@@ -50,7 +50,7 @@ class Edit(StrEnum):
 
 @pools.command("list")
 def list_(data: _Data = None) -> None:
-    """All pools: the generation that readers see, and the one under construction."""
+    """List all pools with the generation that readers see and the generation under construction."""
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
         state = control.refresh()
@@ -69,33 +69,44 @@ def list_(data: _Data = None) -> None:
 
 @pools.command("settings")
 def settings_(
-    pool: Annotated[str, typer.Argument(help="The pool.")],
-    method: Annotated[list[str] | None, typer.Option(help="An online method to keep, in place of those there are; repeatable.")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter of an online method, as elo.k=20; may be repeated.")] = None,
-    per_task: Annotated[bool | None, typer.Option(help="Keep results of pairs per task, too.")] = None,
-    clustered: Annotated[bool | None, typer.Option(help="Keep whole games in groups, for intervals of games of many sides.")] = None,
-    feature: Annotated[
-        list[str] | None, typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side; repeatable; empty: none.")
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    method: Annotated[list[str] | None, typer.Option(help="An online method, in place of the present ones. Repeatable.")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="Parameter of an online method, such as elo.k=20. Repeatable.")] = None,
+    per_task: Annotated[bool | None, typer.Option(help="Keep pair tallies per task, too.")] = None,
+    clustered: Annotated[
+        bool | None, typer.Option(help="Keep pair tallies of random groups of games, for intervals of multi-sided games.")
     ] = None,
-    feature_window: Annotated[int | None, typer.Option(min=1, help="Newest games kept with their features.")] = None,
-    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket; 0: one bucket.")] = None,
-    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Newest buckets kept; 0: all.")] = None,
-    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Ids remembered.")] = None,
-    max_agents: Annotated[int | None, typer.Option(min=2, help="Most agents.")] = None,
-    max_tasks: Annotated[int | None, typer.Option(min=1, help="Most tasks.")] = None,
-    aliases: Annotated[Path | None, typer.Option(help="CSV alias,agent: outcomes of the one count for the other.")] = None,
-    bans_file: Annotated[Path | None, typer.Option("--bans", help="CSV agent: all whose games do not count.")] = None,
-    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count; may be repeated.")] = None,
-    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again; may be repeated.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Make also changes of bans that are refused as probably not meant.")] = False,
-    initial: Annotated[Path | None, typer.Option(help="CSV agent,elo,...: ratings to begin with.")] = None,
-    clear: Annotated[list[Edit] | None, typer.Option(help="Give up aliases, bans or initial ratings; may be repeated.")] = None,
-    start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side. Repeatable. An empty value: no features."),
+    ] = None,
+    feature_window: Annotated[
+        int | None, typer.Option(min=1, help="Largest number of games whose features are kept; the newest ones.")
+    ] = None,
+    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket in seconds; 0 for a single bucket.")] = None,
+    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Number of newest buckets to keep; 0 for all.")] = None,
+    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Number of outcome ids remembered to find duplicates.")] = None,
+    max_agents: Annotated[int | None, typer.Option(min=2, help="Largest number of agents.")] = None,
+    max_tasks: Annotated[int | None, typer.Option(min=1, help="Largest number of tasks.")] = None,
+    aliases: Annotated[
+        Path | None, typer.Option(help="CSV file with columns alias,agent: outcomes of the alias count for the agent.")
+    ] = None,
+    bans_file: Annotated[
+        Path | None, typer.Option("--bans", help="CSV file with column agent: all agents whose games do not count.")
+    ] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count. Repeatable.")] = None,
+    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again. Repeatable.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm changes of bans that look like a mistake and are refused otherwise.")] = False,
+    initial: Annotated[Path | None, typer.Option(help="CSV file with columns agent,elo,...: initial ratings.")] = None,
+    clear: Annotated[list[Edit] | None, typer.Option(help="Remove all aliases, bans or initial ratings. Repeatable.")] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Start: same (keep), now (new season), or a log position; waits until it is reached.")
+    ] = None,
     wait: _Wait = True,
     data: _Data = None,
-    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
+    """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once."""
     settings = settings_of(data)
     given = {
         "per_task": per_task,
@@ -126,8 +137,8 @@ def settings_(
 
 
 @pools.command("resume")
-def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
-    """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
+def resume(pool: Annotated[str, typer.Argument(help="Name of the pool.")], wait: _Wait = True, data: _Data = None) -> None:
+    """Fold a stopped pool again with its settings. First retract the outcomes at which it stops."""
     settings = settings_of(data)
     with opened(settings) as (log, control):
         _ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)
@@ -149,7 +160,9 @@ def _fold(
     for text in parameters:
         method, name, value = _parameter(text)
         if method not in online:
-            raise InputError("--param", text, f"must be of an online method of the pool ({', '.join(online) or 'none'}): add --method")
+            raise InputError(
+                "--param", text, f"must name an online method of the pool ({', '.join(online) or 'none'}): add a method with --method"
+            )
         online = {**online, method: {**online[method], name: value}}
     given: dict[str, Any] = {name: value or None if name.startswith("bucket") else value for name, value in limits.items()}
     if methods is not None or parameters:
@@ -201,7 +214,7 @@ def _refuse_doubtful(
     with reached(settings, identity) as store:
         found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
     if found:
-        raise InputError("bans", list(wanted), f"must be confirmed by --yes, as {' and '.join(found)} (nothing was changed)")
+        raise InputError("bans", list(wanted), f"must be confirmed with --yes, because {' and '.join(found)} (nothing was changed)")
 
 
 def _start(text: str) -> Start:
@@ -240,25 +253,25 @@ def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRe
     wish, console = control.want(wanted), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
-            console.print("the engine does not run here: it folds the pool with these settings when it starts", highlight=False)
+            console.print("the engine is not running: it will fold the pool with these settings when it starts", highlight=False)
         else:
             _follow(console, control, store.live, wanted.pool, wish, wait=wait)
 
 
 def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, *, wait: bool) -> None:
     if control.refresh().newest(pool) is None:
-        console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
+        console.print(f"{pool} has no outcomes yet: the settings apply from its first outcome on", highlight=False)
         return
     waiting, head = control.refresh().wish(pool), boards.head(pool)
     if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
         begins = waiting[1].start
-        console.print(f"{pool} is at position {head.position}: it is folded so from {begins} on, once it is there", highlight=False)
+        console.print(f"{pool} is at position {head.position}: the settings apply from position {begins} on", highlight=False)
         return
     if not wait:
-        console.print(f"{pool} is being folded anew; `equirank pools list` tells how far it is", highlight=False)
+        console.print(f"{pool} is being folded again; `equirank pools list` shows the progress", highlight=False)
         return
     with Progress(TextColumn("{task.description}"), BarColumn(), console=console) as bar:
-        task = bar.add_task(f"{pool} is being folded anew", total=1.0)
+        task = bar.add_task(f"{pool} is being folded again", total=1.0)
         head = await_generation(control, boards, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
     outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
@@ -296,13 +309,15 @@ def await_generation(
             return head
         building = head.building if head is not None else None
         if building is not None and building.generation in fulfilling and building.failed is not None:
-            raise InputError("pool", pool, f"must be folded as asked, which failed ({building.failed}); it goes on as it was")
+            raise InputError(
+                "pool", pool, f"must be foldable with these settings, but folding failed ({building.failed}); the previous settings stay"
+            )
         stands = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
         tell(max(0.0, stands[1]))
         if stands != seen:
             seen, moved = stands, clock()
         if clock() - moved > _STUCK_SECONDS:
-            msg = f"nothing was heard of pool {pool} for {_STUCK_SECONDS:g} s: does the engine run? The wish stays in the log"
+            msg = f"no progress of pool {pool} for {_STUCK_SECONDS:g} s: check that the engine runs; the request stays in the log"
             raise TimeoutError(msg)
         time.sleep(_LOOK_SECONDS)
 
@@ -313,13 +328,13 @@ def _heads(settings: Settings, identity: str, console: Console) -> dict[str, Poo
         with closing(open_store(settings, identity)) as store:
             return {head.pool: head for head in store.live.pools()}
     except StoreError as error:
-        console.print(f"names and kinds only, as the store does not answer: {error}", highlight=False, markup=False)
+        console.print(f"only names and kinds are shown, because the store does not answer: {error}", highlight=False, markup=False)
         return None
 
 
 def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
     if head is None:
-        return "nothing to show yet" if wished is None else "new settings wait for its first outcome"
+        return "no outcomes yet" if wished is None else "new settings wait for its first outcome"
     if head.building is not None and head.building.failed is not None:
         return f"generation {head.building.generation} failed: {head.building.failed}"
     if head.building is not None:
@@ -329,8 +344,11 @@ def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
     if head.pending:
         return f"{head.pending} retractions wait"
     if wished is not None and not generations.is_reached(wished, head.position):
-        return f"new settings wait for position {wished.start}, it is at {head.position}"
+        return f"new settings wait for position {wished.start}; the pool is at {head.position}"
     if wished is not None:
         return "new settings wait for the engine"
-    found = ("ids came again with other content, which does not count", head.conflicts), ("retracted ids name no outcome", head.unmatched)
+    found = (
+        ("ids were repeated with other content, which does not count", head.conflicts),
+        ("retracted ids have no outcome", head.unmatched),
+    )
     return "; ".join(["live", *(f"{what}: {count}" for what, count in found if count)])

@@ -11,7 +11,7 @@ def free_port(host: str) -> int:
         try:
             probe.bind((host, 0))
         except OSError as error:
-            msg = f"{host} cannot be listened on ({error.strerror})"
+            msg = f"the service cannot listen on {host} ({error.strerror})"
             raise typer.BadParameter(msg) from error
         return int(probe.getsockname()[1])
 
@@ -31,7 +31,7 @@ def refuse_busy(host: str, port: int, name: str) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            msg = f"{host}:{port} cannot be used ({error.strerror}); name another by {name}, 0 picks a free one"
+            msg = f"{host}:{port} cannot be used ({error.strerror}); choose another port with {name}, or 0 for a free one"
             raise typer.BadParameter(msg) from error
 
 

@@ -8,7 +8,7 @@ from services.precompile import warm
 
 
 def precompile() -> None:
-    """Compile the kernels once after an installation, so that no first outcome waits for the compiler."""
+    """Compile the kernels after an installation, so that the first outcomes do not wait for the compiler."""
     began = time.perf_counter()
     warm()
     typer.echo(f"kernels are compiled ({time.perf_counter() - began:.1f} s)")

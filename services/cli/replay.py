@@ -33,25 +33,28 @@ ReplayedKind: TypeAlias = Literal["scores", "battles", "results", "pgn", "contes
 
 
 def replay(
-    files: Annotated[list[Path], typer.Argument(help="Results, battles, chess games, contests, scores or outcomes, sent in this order.")],
-    pool: Annotated[str, typer.Option(help="Pool they go to; created where there is none.")],
-    kind: Annotated[ReplayedKind | None, typer.Option("--kind", "--input", help="Kind of the files, where its guess is wrong.")] = None,
-    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out (and count) or refuse the file.")] = "skip",
+    files: Annotated[
+        list[Path], typer.Argument(help="Files of results, battles, chess games, contests, scores or outcomes, in this order.")
+    ],
+    pool: Annotated[str, typer.Option(help="Pool of the outcomes. It is created if it does not exist.")],
+    kind: Annotated[ReplayedKind | None, typer.Option("--kind", "--input", help="Kind of the files. By default it is detected.")] = None,
+    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: skip and count them, or refuse the file.")] = "skip",
     at: Annotated[str | None, typer.Option("--time", help="Time of all outcomes: a date, an ISO time or seconds since 1970.")] = None,
     column: Columns = None,
     delimiter: Delimiter = ",",
     feature: Annotated[
         list[str] | None,
-        typer.Option(help="Feature of results or battles that goes into `meta`: COLUMN, A:B or A~B; a pool keeps it by the same name."),
+        typer.Option(help="Feature of results or battles to send in `meta`: COLUMN, A:B or A~B. A pool keeps it by this name."),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Send files that were sent before; their outcomes are duplicates.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Send files again that were sent before. Their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Put files of outcomes into the log of the installation; what was sent before is not sent again.
+    """Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.
 
-    A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
-    refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent, and the status is 1.
+    Each file is read twice, row by row: first to check and count it, then to send it. So a file can be larger than memory, and a file that
+    is refused because of a row sends nothing. In files of the wire schema, outcomes are refused individually: all others are sent, and the
+    exit status is 1.
     """
     set_up_memory()
     settings = settings_of(data)
@@ -100,8 +103,8 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
         return
     with reached(settings, identity) as store:
         if store is None:
-            console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
+            console.print("the engine is not running: the outcomes are in the log, and it will fold them when it starts", highlight=False)
             return
-        with console.status("waiting until readers see them"):
+        with console.status("waiting until readers see the outcomes"):
             head = await_position(store.live, pool, last.position)
     console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)

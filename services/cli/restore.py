@@ -10,10 +10,10 @@ from services.cli.installation import settings_of
 
 
 def restore(
-    source: Annotated[Path, typer.Argument(help="Folder that `equirank backup` made.")],
-    data: Annotated[Path | None, typer.Option(help="Data folder to make (EQUIRANK_DATA); it must not hold a log.")] = None,
+    source: Annotated[Path, typer.Argument(help="Folder created by `equirank backup`.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder to create (EQUIRANK_DATA). It must not contain a log.")] = None,
 ) -> None:
-    """Make a data folder from a backup, and its archive in EQUIRANK_ARCHIVE; `equirank up` goes on from there."""
+    """Create a data folder from a backup, and its archive in EQUIRANK_ARCHIVE. Then start `equirank up`."""
     settings = settings_of(data)
     folder = settings.data
     done = backups.restore(source, folder, settings.archive, settings.checkpoints)

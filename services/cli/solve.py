@@ -34,63 +34,71 @@ _ROWS_SHOWN = 50
 
 
 def solve(
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}; or, folding rows in order, {', '.join(RATERS)}.")],
+    method: Annotated[
+        str, typer.Option(help=f"Method: {', '.join(methods.METHODS)}. Online methods, which fold rows in order: {', '.join(RATERS)}.")
+    ],
     file: Annotated[
         Path | None,
-        typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile; none for --pool."),
+        typer.Argument(help="File of scores, margins, results, battles, chess games, contests or outcomes, or a PrefLib profile."),
     ] = None,
-    input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
-    players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter of the method, as name=value; may be repeated.")] = None,
-    ties: Annotated[Ties, typer.Option(help="Equal ratings share a rank (keep) or are ordered by name (order).")] = "keep",
-    tie_tolerance: Annotated[float | None, typer.Option(min=0.0, help="Ratings this close are equal; by default the method's own.")] = None,
+    input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file. By default it is detected.")] = None,
+    players: Annotated[int | None, typer.Option(help="Number of players of the solved game, 2 or 3, for methods with this choice.")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="Parameter of the method, as name=value. Repeatable.")] = None,
+    ties: Annotated[Ties, typer.Option(help="keep: equal ratings share a rank. order: equal ratings are ordered by name.")] = "keep",
+    tie_tolerance: Annotated[
+        float | None, typer.Option(min=0.0, help="Largest difference of equal ratings. By default the method's value.")
+    ] = None,
     pool: Annotated[
-        str | None, typer.Option(help="Without a file: a pool of this installation. With one of outcomes: whose, where it names several.")
+        str | None, typer.Option(help="Without a file: a pool of this installation. With a file of outcomes: the pool in the file to rate.")
     ] = None,
-    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out or refuse the file.")] = "skip",
+    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: skip them, or refuse the file.")] = "skip",
     unlisted: Annotated[
-        Unlisted | None, typer.Option(help="Alternatives a ballot does not list: below the others (profiles), or unknown (contests).")
+        Unlisted | None, typer.Option(help="Alternatives that a ballot does not list. Default: last for profiles, unknown for contests.")
     ] = None,
     column: Columns = None,
     delimiter: Delimiter = ",",
-    bad_rows: Annotated[BadRows, typer.Option(help="Bad rows: refuse the file, naming the first 20, or skip and count them.")] = "refuse",
-    trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
+    bad_rows: Annotated[
+        BadRows, typer.Option(help="Invalid rows: refuse the file and show the first 20 of them, or skip and count them.")
+    ] = "refuse",
+    trim: Annotated[bool, typer.Option("--trim", help="Strip white space from the cells of results and battles.")] = False,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only rows of results or battles with column=value; may be repeated. Of a pool's outcomes, column is one of "
+            help="Only rows of results or battles with column=value. Repeatable. For a pool, column is one of "
             f"{', '.join(COLUMNS)}, or meta.FIELD."
         ),
     ] = None,
-    slice_by: Annotated[str | None, typer.Option(help="One answer for each value of this column.")] = None,
-    begin: Annotated[int, typer.Option("--from", min=0, help="Of a pool: first position of the log.")] = 0,
-    end: Annotated[int | None, typer.Option("--to", min=0, help="Of a pool: position to end before.")] = None,
+    slice_by: Annotated[str | None, typer.Option(help="Compute a separate result for each value of this column.")] = None,
+    begin: Annotated[int, typer.Option("--from", min=0, help="For a pool: first log position.")] = 0,
+    end: Annotated[int | None, typer.Option("--to", min=0, help="For a pool: log position to stop before.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Of a pool: outcomes of this time or later: a date, an ISO time or seconds since 1970.")
+        str | None, typer.Option(help="For a pool: only outcomes since this time: a date, an ISO time or seconds since 1970.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Of a pool: outcomes before this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="For a pool: only outcomes before this time.")] = None,
     bucket_seconds: Annotated[
-        float | None, typer.Option(min=1.0, help="Width of a time bucket, in which --param half_life counts; a day is 86400.")
+        float | None, typer.Option(min=1.0, help="Width of a time bucket in seconds (86400 for a day), the unit of --param half_life.")
     ] = None,
     choose_half_life: Annotated[
-        bool, typer.Option("--choose-half-life", help="How much old results count is found by held-out log loss (needs --bucket-seconds).")
+        bool, typer.Option("--choose-half-life", help="Choose the half-life by held-out log loss (needs --bucket-seconds).")
     ] = False,
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            help="Covariate of contextual_bradley_terry, first side less second: COLUMN, A:B (a less b), A~B ((a - b) / (a + b)) or "
-            f"{FIRST_SIDE}; may be repeated."
+            help="Covariate of contextual_bradley_terry, first side minus second: COLUMN, A:B (a - b), A~B ((a - b) / (a + b)) or "
+            f"{FIRST_SIDE}. Repeatable."
         ),
     ] = None,
-    intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
-    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
-    check: Annotated[
-        bool, typer.Option("--check", help="Compare with the paper's program, on small inputs; status 1 if they differ.")
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Compute intervals of ratings and ranks by refits to resampled data.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
-    data: Annotated[Path | None, typer.Option(help="Of a pool: data folder (EQUIRANK_DATA).")] = None,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of --intervals in seconds.")] = 60.0,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare small inputs with the paper's program; exit status 1 if they differ.")
+    ] = False,
+    output: Annotated[Format, typer.Option("--format", help="table, or json for programs: one object per line.")] = "table",
+    data: Annotated[Path | None, typer.Option(help="For a pool: data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Rate the agents of a file, or of a pool's outcomes, by one method, with the certificate that proves how good the answer is."""
+    """Rate the agents of a file or of a pool with one method. A certificate proves the quality of the result."""
     rules = row_rules(trim=trim, where=where or [], slice_by=slice_by, features=feature or [])
     limit = interval_seconds if intervals else None
     asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, limit, check, choose_half_life)
@@ -99,7 +107,7 @@ def solve(
         wanted = _pool_slice(pool, rules, (begin, end), (since, until), of_files)
         answers = _pool_answers(asked, wanted, bucket_seconds, settings_of(data))
     else:
-        _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool alone")
+        _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool only")
         options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
         reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
         answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
@@ -117,7 +125,7 @@ def _pool_slice(
 ) -> PoolSlice:
     """The part of a pool's outcomes that is rated. Raises `InputError` without a pool, and for an option of files."""
     if pool is None:
-        raise InputError("pool", None, "must be given where no file is: name a file, or a pool of this installation")
+        raise InputError("pool", None, "must be given without a file: name a file, or a pool of this installation")
     _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
     return PoolSlice(pool_range(pool, positions, *times, "--"), rules.where, rules.slice_by)
 
@@ -184,13 +192,15 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     if isinstance(result.intervals, Intervals):
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
-        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: use --format json for all")
     if (half_life := result.extra.get("half_life")) is not None:
         console.print(_half_life_line(half_life), highlight=False, markup=False)
     features: Any = result.extra.get("features", [])
     for row in features:
         ends = f"{row['low']:.4g} to {row['high']:.4g}"
-        console.print(f"feature {row['feature']}: {row['coefficient']:.4g} logits a unit, 95 % {ends}", highlight=False, markup=False)
+        console.print(
+            f"feature {row['feature']}: {row['coefficient']:.4g} logits per unit, 95 % interval {ends}", highlight=False, markup=False
+        )
     for why, count in sorted(left_out.items()):
         console.print(f"{count} rows left out: {why}", highlight=False, markup=False)
 
@@ -198,5 +208,5 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
 def _half_life_line(choice: Any) -> str:
     """A line about the chosen half-life and the losses of all candidates."""
     losses = "; ".join(f"{half_life:g}: {loss:.5f}" if half_life else f"none: {loss:.5f}" for half_life, loss in choice["losses"])
-    chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of any age count alike"
-    return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats a game; {losses})"
+    chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of all ages have equal weight"
+    return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats per game; {losses})"

@@ -29,13 +29,15 @@ Format: TypeAlias = Literal["table", "json"]
 
 
 def top(
-    pool: Annotated[str, typer.Option(help="The pool.")],
-    method: Annotated[str, typer.Option(help="A live method (elo, sco, ...) or a solved one (maximal_lottery, ...).")] = "elo",
-    count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
-    diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
-    against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
-    position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
-    at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    pool: Annotated[str, typer.Option(help="Name of the pool.")],
+    method: Annotated[str, typer.Option(help="Online method (elo, sco, ...) or solved method (maximal_lottery, ...).")] = "elo",
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of rows, best first.")] = 20,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what changed since the previous solve, and why (solved boards).")] = False,
+    against: Annotated[int | None, typer.Option(min=0, help="With --diff: compare with the kept solve at this position.")] = None,
+    position: Annotated[
+        int | None, typer.Option(min=0, help="Show the board at the newest kept position that is not after this one.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="Show the board at this arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -84,7 +86,9 @@ def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: t
 def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if diff and past:
-        raise InputError("--diff", True, "must not be used with --position or --at: it tells of the newest solve; choose by --against")
+        raise InputError(
+            "--diff", True, "must not be used with --position or --at: it compares the newest solve; choose the earlier one with --against"
+        )
     if against is not None and not diff:
         raise InputError("--against", against, "must be used with --diff")
 
@@ -95,8 +99,8 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
     if found is not None:
         return found
     if find(store, pool, method, 1, settings).source == "live":
-        raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
-    raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
+        raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
+    raise InputError("--method", method, "must have been solved at least twice: try again after its next solve")
 
 
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
@@ -109,7 +113,7 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
     if methods is None:
         raise no_pool(settings, store.live, pool)
     there = ", ".join([*methods.live, *methods.solved])
-    soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
+    soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
 
 
@@ -117,7 +121,7 @@ def _provisional(found: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
     why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
     if any(row.deviation is not None for row in found.rows):
-        why += f", or a deviation over {limits.deviation:.0%} of a newcomer's"
+        why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
     return f"? provisional: {why}"
 
 
@@ -132,7 +136,7 @@ def _why(found: Difference) -> str:
     before, after = found.before, found.after
     parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
     parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
-    parts.append(f"because of: {', '.join(found.because) or 'nothing, it is the same'}")
+    parts.append(f"because of: {', '.join(found.because) or 'no changes'}")
     parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in found.parameters.items()]
     return " · ".join(parts)
 
@@ -177,7 +181,7 @@ def _title(found: Board, head: PoolHead | None) -> Text:
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:
-        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
+        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest solve failed'}: {found.error}")
     return Text(" · ".join(parts))
 
 

@@ -40,20 +40,22 @@ _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 def up(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port of API and pages, 0 picks a free one (EQUIRANK_PORT).")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
+    port: Annotated[int | None, typer.Option(help="Port of the API and the web pages; 0 picks a free port (EQUIRANK_PORT).")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and a simulated pool, or SCENARIO.")
+    ] = False,
     scenario: Annotated[
-        Scenario | None, typer.Argument(help="With --demo: arena (unless told), or clones, an attack by copies of an agent and of a task.")
+        Scenario | None, typer.Argument(help="With --demo: arena (default), or clones, an attack with copies of an agent and a task.")
     ] = None,
 ) -> None:
-    """Start log, store, engine, API and pages on this machine, and keep them running until Ctrl-C."""
+    """Start log, store, engine, API and web pages on this machine. They run until Ctrl-C."""
     if scenario is not None and not demo:
         msg = f"{scenario.value} is a demo: add --demo"
         raise typer.BadParameter(msg)
     given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
     settings = begin(**given)
     if settings.tls_certificate is not None:
-        rule = "must not be set for `equirank up`, which serves this machine: it is for `equirank api`"
+        rule = "must not be set for `equirank up`, which serves only this machine: use it with `equirank api`"
         raise InputError("EQUIRANK_TLS_CERTIFICATE", str(settings.tls_certificate), rule)
     folder = DataFolder(settings.data)
     folder.lock()
@@ -144,7 +146,7 @@ class Installation:
             pause = BACKOFF[min(self._store_failures, len(BACKOFF) - 1)]
             self._store_failures += 1
             self._store_at = time.monotonic() + pause
-            self._say(f"the store ended and cannot be started, trying again in {pause:g} s: {escape(str(error))}")
+            self._say(f"the store ended and cannot be started; it is retried in {pause:g} s: {escape(str(error))}")
             return
         self._store_failures = 0
         self._say("the store ended and was started again")
@@ -155,7 +157,7 @@ class Installation:
 
     def _end(self) -> None:
         # Begins with a line break, because a terminal has just shown ^C.
-        self._print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
+        self._print("\nEquirank stops: it finishes batches and writes checkpoints. Ctrl-C again stops it at once.", soft_wrap=True)
         self._stop.set()
         if self._redis is not None:
             self._supervisor.stop_programs()

@@ -27,9 +27,9 @@ from services.runtime.settings import Settings
 def verify(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.
+    """Check the installation: checkpoints and live boards against the log, solved boards against files, the archive against its hash.
 
-    Status 1 on a difference, and where something could not be compared.
+    The exit status is 1 if something differs or could not be compared.
     """
     set_up_memory()
     settings = settings_of(data)
@@ -44,12 +44,14 @@ def verify(
         written = any(map(log.outcomes.end, range(log.outcomes.partitions)))
     differences, unmade = found["differs"], found["not compared"]
     if unmade:
-        console.print(f"{found.total() - unmade} comparisons, {differences} of them differ; {unmade} could not be made")
+        console.print(f"{found.total() - unmade} comparisons, {differences} of them differ; {unmade} were not possible")
     elif found:
         console.print(f"{found.total()} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
     elif written:
         where = f"there is no board, and no checkpoint at {settings.checkpoint_url}"
-        console.print(f"nothing was compared: {where}; start the engine, or set EQUIRANK_CHECKPOINTS as it has it, and verify again")
+        console.print(
+            f"nothing was compared: {where}; start the engine, or set EQUIRANK_CHECKPOINTS to the engine's value, and verify again"
+        )
     else:
         console.print("nothing to compare: the log is empty")
     sys.exit(1 if differences or unmade or (written and not found) else 0)
@@ -61,7 +63,7 @@ def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Findin
     try:
         store = _store(settings, log.outcomes.identity, console)
     except StoreError as error:
-        what_to_do = "start Redis, or set EQUIRANK_REDIS to the one that readers see, and verify again"
+        what_to_do = "start Redis, or set EQUIRANK_REDIS to the readers' Redis, and verify again"
         yield Finding(partition=None, pool=None, what="boards", position=0, difference=f"{error}; {what_to_do}", made=False)
     for number in range(log.outcomes.partitions):
         yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
@@ -76,7 +78,7 @@ def _store(settings: Settings, identity: str, console: Console) -> RedisStore | 
     try:
         store_url(settings)
     except StoreError as error:
-        console.print(f"boards are left out, as readers see none: {error}")
+        console.print(f"boards are not compared, because the store does not answer: {error}")
         return None
     store = open_store(settings, identity)
     store.ping()

@@ -23,10 +23,12 @@ _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
 
 class ErasedName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What replaces a name, and how the name is recognized.
+    """An erased name: its token, and a hash that recognizes the name in later records.
 
-    token: the agent's name from now on. salt: hexadecimal key of the hash, of 64 bytes at most. name_hash: BLAKE2b of the name in UTF-8
-    under that key.
+    Attributes:
+        token: The agent's new name.
+        salt: Key of the hash, hexadecimal, at most 64 bytes.
+        name_hash: BLAKE2b hash of the UTF-8 name with this key.
     """
 
     token: str

@@ -56,7 +56,7 @@ def check(
     """
     raters = make_raters(kind, fold)
     if fold.clustered and kind is Kind.SCORES:
-        raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals redraw tasks")
+        raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals resample tasks")
     if fold.features and kind is Kind.SCORES:
         raise InputError("features", list(fold.features), "must be left out for scores: only games have features")
     _check_features(fold.features)
@@ -67,9 +67,9 @@ def check(
     _check_names("aliases", [*aliases, *aliases.values()])
     _check_names("bans", bans)
     if chained := sorted(name for name in aliases.values() if name in aliases):
-        raise InputError("aliases", chained[0], "must not be an alias itself: name the agent that it stands for")
+        raise InputError("aliases", chained[0], "must not be an alias itself: name the agent of this alias")
     if aliased := sorted(name for name in bans if name in aliases):
-        raise InputError("bans", aliased[0], f"must not be an alias: ban {aliases[aliased[0]]}, which it stands for")
+        raise InputError("bans", aliased[0], f"must not be an alias: ban its agent {aliases[aliased[0]]}")
     for method, ratings in initial.items():
         _check_ratings(f"initial.{method}", ratings, {*aliases, *bans})
 
@@ -88,7 +88,7 @@ def _check_features(names: Sequence[str]) -> None:
 def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collection[str]) -> None:
     _check_names(argument, ratings)
     if left_out := sorted(name for name in ratings if name in unrated):
-        raise InputError(argument, left_out[0], "must not be an alias or banned, as no such agent is rated")
+        raise InputError(argument, left_out[0], "must not be an alias or banned, because such agents are not rated")
     if wrong := [rating for rating in ratings.values() if not (math.isfinite(rating) and abs(rating) <= _MOST_RATING)]:
         raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
 

@@ -37,14 +37,14 @@ class TooManyPools(Exception):  # noqa: N818
     """The limit of pools of the installation is reached."""
 
     def __init__(self, pool: str, limit: int) -> None:
-        super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")
+        super().__init__(f"pool {pool} would exceed the limit of {limit} pools: raise EQUIRANK_MAX_POOLS")
 
 
 class NoPool(Exception):  # noqa: N818
     """No pool with this name exists."""
 
     def __init__(self, pool: str) -> None:
-        super().__init__(f"no pool is called {pool}: `equirank pools list` tells which there are; PUT /v1/pools/{pool} creates it")
+        super().__init__(f"no pool has the name {pool}: `equirank pools list` lists the pools; PUT /v1/pools/{pool} creates it")
 
 
 class ControlLog:
@@ -131,7 +131,7 @@ class ControlLog:
         wanted = generations.without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
         generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
-            rule = f"must fit into {_MOST_BYTES} bytes together with the settings: that is some 20,000 names"
+            rule = f"must fit into {_MOST_BYTES} bytes together with the settings (about 20,000 names)"
             raise InputError("initial, aliases and bans", size, rule)
         return self.append(wanted)
 

@@ -21,13 +21,20 @@ FOLD_VERSION: Final = 1
 
 
 class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a generation keeps. A change of any field is a new generation.
+    """Settings of a generation. A change of any setting makes a new generation.
 
-    online: method -> its parameters (empty: the defaults); none: elo and sco for games, no online method for scores.
-    per_task: keep pair tallies per task too. clustered: and those of whole games in groups at random, for intervals of games with more
-    than two sides, or with weights. features: numbers in the `meta` of games that fits with covariates control for; feature_window: newest
-    games kept with them. bucket_seconds: width of a time bucket (none: one bucket); buckets_kept: newest
-    buckets kept (none: all). dedupe_window: ids remembered. max_agents, max_tasks: outcomes that would exceed them are refused.
+    Attributes:
+        online: Online method -> its parameters; an empty object means its defaults. None: `elo` and `sco` for games, none for scores.
+        per_task: Whether to keep pair tallies per task, too.
+        clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or
+            with weights.
+        features: Names of numbers in the `meta` of games, which methods with covariates use.
+        feature_window: Largest number of games whose features are kept; the newest ones.
+        bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
+        buckets_kept: Number of newest buckets to keep; None for all.
+        dedupe_window: Number of outcome ids remembered to find duplicates.
+        max_agents: Largest number of agents. Outcomes that would exceed it are refused.
+        max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
     """
 
     online: dict[str, dict[str, float]] | None = None
@@ -60,7 +67,7 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
-    """What a fold is, immutably. start: first offset of the pool's partition that it reads."""
+    """An immutable description of how a pool is folded. start: Log offset at which it begins to count outcomes."""
 
     pool: str
     number: Annotated[int, msgspec.Meta(ge=1)]
@@ -91,10 +98,19 @@ Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
 
 
 class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
-    """How a pool is to be folded from now on, whole; the shard that owns the pool makes a generation of it, as it alone knows positions.
+    """A request for a new generation of a pool. The newest request of a pool counts.
 
-    The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset;
-    one that the shard has not reached is waited for.
+    The shard that owns the pool makes the generation, because the shard has the log positions.
+
+    Attributes:
+        pool: Name of the pool.
+        time: Time of the request in seconds since 1970.
+        fold: All settings of the new generation.
+        initial: Method -> agent -> initial rating.
+        aliases: Name in outcomes -> the agent that it counts for.
+        bans: Banned agents.
+        start: Start of the generation: `same` for the present generation's start, `now` for the shard's position, or a log offset. If the
+            shard has not reached the offset, the request waits.
     """
 
     pool: str

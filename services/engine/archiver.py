@@ -34,7 +34,7 @@ TASK_SECONDS: Final = 600.0
 """Deadline after which a task is cancelled. A task appends at most about 500 MB of records, or compacts one table."""
 _DROP_SECONDS: Final = 5.0
 """Maximum time that a task spends on dropping archived records. The next task continues."""
-_TROUBLE: Final = "the archive waits: %s"
+_TROUBLE: Final = "the archive cannot be written, trying again: %s"
 
 
 def append_partition(

@@ -18,7 +18,7 @@ class NoCluster(Exception):  # noqa: N818 - names the fact
     def __init__(self, address: str, shards: int, why: str) -> None:
         super().__init__(
             f"no Ray cluster answers at EQUIRANK_RAY={address} ({why}): start a node by {start_of_a_node(shards)}, "
-            "name the address of another cluster, or unset EQUIRANK_RAY for a Ray of the engine's own"
+            "name the address of another cluster, or unset EQUIRANK_RAY to let the engine start Ray"
         )
 
 
@@ -27,8 +27,8 @@ class ShadowedPackage(Exception):  # noqa: N818 - names the fact
 
     def __init__(self, origin: str) -> None:
         super().__init__(
-            f"the working directory holds another package named services ({origin}): Ray puts the working directory first on its "
-            "workers' import path, so they would import that one; start Equirank from another directory"
+            f"the working directory holds another package named services ({origin}): Ray's workers would import that "
+            "package, because the working directory is first on their import path; start Equirank from another directory"
         )
 
 

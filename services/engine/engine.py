@@ -213,7 +213,7 @@ class Engine:
             eraser.step(time.monotonic(), known, archiver.busy)
             archiver.step(time.monotonic(), self._manifests, known, eraser.busy)
         except (LogError, OSError) as error:
-            self._troubles.warn(log, "solves and the archive wait for the log or the checkpoints: %s", error)
+            self._troubles.warn(log, "the log or the checkpoints do not answer; solves and the archive wait: %s", error)
         self._metrics.solves = solves.health(time.monotonic())
         self._metrics.archive = archiver.health(time.monotonic())
         self._metrics.erasures = eraser.health()
@@ -243,13 +243,13 @@ class Engine:
             store.live.remove(lost)
             removed = [*lost, *store.logs.remove_gone()]
             if removed:
-                log.info("removed from the store: %s", ", ".join(sorted(removed)))
+                log.info("unused keys were removed from the store: %s", ", ".join(sorted(removed)))
         except (StoreError, LogError) as error:
-            self._troubles.warn(log, "the removal of keys that nobody writes waits for the store or the log: %s", error)
+            self._troubles.warn(log, "unused keys cannot be removed from the store, trying again: %s", error)
         try:
             store.logs.register()
         except StoreError as error:
-            self._troubles.warn(log, "the store could not be told that this engine is here: %s", error)
+            self._troubles.warn(log, "the engine could not register in the store, trying again: %s", error)
 
     def _ask(self, shard: _Shard) -> None:
         """Store a shard's health if it has answered, and request it again. The metrics show the age of the last health."""
@@ -258,7 +258,7 @@ class Engine:
             if ray.wait([shard.asked], timeout=0)[0]:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
-                why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
+                why = cluster.lacking(self._settings.shards) or "it is busy, starting or unreachable"
                 name = shard.name if shard.health is None else shard.health.owner
                 log.warning("%s has not answered for %.0f s: %s", name, now - shard.asked_at, why)
                 shard.asked, shard.answers = None, False
@@ -310,7 +310,7 @@ class Engine:
         try:
             newest = self._guard is not None and self._guard.is_newest()
         except LogError as error:
-            self._troubles.warn(log, "whether another engine took over is not known: %s", error)
+            self._troubles.warn(log, "the check for another engine failed: %s", error)
             return
         ray.kill(shard.actor, no_restart=True)
         self._shards.remove(shard)
@@ -341,7 +341,7 @@ class Engine:
         done, _ = ray.wait(asked, num_returns=len(asked), timeout=_STOP_SECONDS)
         late = len(asked) - sum(map(_finished, done))
         if late:
-            log.error("%d shards did not finish within %g s; they will refold the tail of the log", late, _STOP_SECONDS)
+            log.error("%d shards did not finish within %g s; after the next start they fold the last records again", late, _STOP_SECONDS)
 
 
 def _as_new(held: Manifest, told: PartitionHealth) -> bool:
@@ -358,5 +358,5 @@ def _finished(answer: Any) -> bool:
     try:
         return bool(ray.get(answer))
     except ray.exceptions.RayError as error:
-        log.warning("a shard could not be asked to stop: %s", str(error).splitlines()[0])
+        log.warning("the stop request did not reach a shard: %s", str(error).splitlines()[0])
         return False

@@ -24,7 +24,7 @@ from services.solve.worker.task_pool import TaskPool, TaskType
 
 log = logging.getLogger("equirank.erasure")
 
-_TROUBLE: Final = "an erasure waits: %s"
+_TROUBLE: Final = "an erasure failed, trying again: %s"
 TASK_SECONDS: Final = 3600.0
 """First deadline of a task, which reads a partition's archive and may rewrite all of it. A task is cancelled at its deadline. The
 partition's next task has twice as long, because a large archive may need it."""

@@ -50,7 +50,7 @@ class TakenOver(Exception):  # noqa: N818 - names the fact
     """Another engine has taken over all partitions of this log."""
 
     def __init__(self) -> None:
-        super().__init__("another engine took every partition over: this one ends; run one engine on a log")
+        super().__init__("another engine took every partition over, so this engine ends; run only one engine per log")
 
 
 class Silence:
@@ -161,7 +161,7 @@ class Guard:
             try:
                 state = self._control.refresh()
             except Exception as error:  # noqa: BLE001 - an error of the log's client must not end this thread
-                self._troubles.warn(log, "whether another engine took over is not known: %s", error)
+                self._troubles.warn(log, "the check for another engine failed: %s", error)
                 continue
             epochs = [state.partitions.epochs.get(number, -1) for number in range(self._partitions)]
             if state.engine > self._engine and min(epochs) > state.engine:

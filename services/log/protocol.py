@@ -86,7 +86,7 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
 def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -> str:
     """Message for a fold that cannot start because the records from offset `needed` on are forgotten. Raises `LogError`."""
     return (
-        f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive holds the records between: begin a "
+        f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive has the records between: start a "
         f"season with `equirank pools settings {pool} --start now`; with EQUIRANK_ARCHIVE set, records are kept from now on"
     )
 
@@ -102,7 +102,7 @@ class BatchDamaged(LogError):  # noqa: N818
         self.topic, self.partition, self.begin, self.end = topic, partition, begin, end
         self.base = begin if base is None else base
         what = f"{topic}[{partition}] has a damaged batch at offsets {begin} to {end - 1}: {why}"
-        remedy = f"restore the log, or go on without it by `equirank partitions skip {partition} --offset {begin}`"
+        remedy = f"restore the log, or skip it with `equirank partitions skip {partition} --offset {begin}`"
         super().__init__(f"{what}; {remedy}", retriable=False)
 
 
@@ -116,7 +116,9 @@ class TopicReplaced(LogError):  # noqa: N818
 
     def __init__(self, topic: str, opened: str, found: str) -> None:
         self.topic, self.opened, self.found = topic, opened, found
-        super().__init__(f"topic {topic} was made anew: what was folded is of log {opened}, this is {found}; {OTHER}", retriable=False)
+        super().__init__(
+            f"topic {topic} was replaced: the folded records are from log {opened}, this is log {found}; {OTHER}", retriable=False
+        )
 
 
 class Reader(Protocol):

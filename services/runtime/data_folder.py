@@ -17,7 +17,7 @@ class InUse(Exception):  # noqa: N818 - names the fact
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(
             f"{folder} is in use by `equirank up` (process {pid or 'unknown'}); "
-            "stop that one, or name another folder by --data or EQUIRANK_DATA"
+            "stop it, or choose another folder with --data or EQUIRANK_DATA"
         )
 
 

@@ -26,7 +26,9 @@ class NoTemporaryFolder(Exception):  # noqa: N818 - names the fact
     """Temporary files cannot be written to any of the folders that Python tries, because of full disks or missing permissions."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"no folder takes temporary files ({why}); make room there, allow it for this user, or name another by TMPDIR")
+        super().__init__(
+            f"no folder takes temporary files ({why}); make room there, give this user the permission, or set TMPDIR to another folder"
+        )
 
 
 def temporary_folder() -> Path:

@@ -50,128 +50,137 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
-    host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
-    port: int = Field(8000, ge=0, le=65535, description="Port of API and pages; 0 picks a free one.")
-    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free one.")
-    metrics_host: str = Field("127.0.0.1", description="Address the engine's metrics listen on; they name no agent and no pool.")
-    allowed_hosts: tuple[str, ...] = Field((), description="Further host names that requests may carry (Host and Origin).")
+    data: Path = Field(Path("equirank-data"), description="Folder for the embedded log, checkpoints, results and sockets.")
+    host: str = Field("127.0.0.1", description="Address that the API listens on. An address other than loopback requires keys.")
+    port: int = Field(8000, ge=0, le=65535, description="Port of the API and the web pages; 0 picks a free port.")
+    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free port.")
+    metrics_host: str = Field("127.0.0.1", description="Address of the engine's metrics. Metrics contain no names of agents or pools.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Further host names accepted in the headers Host and Origin.")
     write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
     admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
 
-    api_connections: int = Field(8192, ge=16, description="Open connections of the API; further ones are answered 503 and closed.")
-    api_body_bytes: int = Field(64 << 20, ge=1 << 20, description="Bytes of all request bodies at once; further requests are answered 503.")
-    api_body_seconds: float = Field(20.0, gt=0, description="Deadline for a whole request body; a slower one is answered 408.")
-    api_writers: int = Field(16, ge=1, le=256, description="Requests of one API process that write to the log at once.")
-    api_exports: int = Field(2, ge=1, le=64, description="Exports that one API process streams at once; further ones are answered 503.")
-    api_writes: int = Field(128, ge=1, description="Requests that write or wait for it; further ones are answered 503 with Retry-After.")
-    api_write_seconds: float = Field(15.0, gt=0, description="Deadline of the log for one request; a slower one is answered 503.")
+    api_connections: int = Field(8192, ge=16, description="Largest number of open connections. More are answered 503 and closed.")
+    api_body_bytes: int = Field(64 << 20, ge=1 << 20, description="Largest total size of request bodies, in bytes. More get 503.")
+    api_body_seconds: float = Field(
+        20.0, gt=0, description="Seconds in which a request body must be complete. A slower request is answered 408."
+    )
+    api_writers: int = Field(16, ge=1, le=256, description="Number of requests per API process that write to the log at the same time.")
+    api_exports: int = Field(2, ge=1, le=64, description="Largest number of exports at a time per API process. More are answered 503.")
+    api_writes: int = Field(128, ge=1, description="Largest number of requests that write or wait to write. More get 503 with Retry-After.")
+    api_write_seconds: float = Field(
+        15.0, gt=0, description="Seconds in which the log must store a request. A slower request is answered 503."
+    )
 
     keys_file: Path | None = Field(
         None,
-        description="File of further keys, read again when it changes. A line each: `write NAME sha256:DIGEST`, or `admin ...` likewise.",
+        description="File with further keys, read again when it changes. One key per line: `write NAME sha256:DIGEST` or "
+        "`admin NAME sha256:DIGEST`.",
     )
     api_key_rate: float | None = Field(
-        None, gt=0, description="Requests a second that one key may write, or one address where there are no keys; further ones get 429."
+        None, gt=0, description="Largest number of write requests per second and key, or per address if there are no keys. More get 429."
     )
-    tls_certificate: Path | None = Field(None, description="PEM file of the API's certificate chain; with it the API speaks HTTPS only.")
-    tls_key: Path | None = Field(None, description="PEM file of the certificate's private key.")
+    tls_certificate: Path | None = Field(None, description="PEM file with the API's certificate chain. If set, the API only uses HTTPS.")
+    tls_key: Path | None = Field(None, description="PEM file with the certificate's private key.")
 
-    kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
+    kafka: str | None = Field(None, description="Bootstrap servers of Kafka. None: the embedded SQLite log.")
     kafka_options: dict[str, str | int | bool] = Field(
-        default_factory=dict, repr=False, description="SASL and SSL options handed to kafka-python."
+        default_factory=dict, repr=False, description="SASL and SSL options of the kafka-python client."
     )
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
     topic_prefix: str = Field(TOPIC_PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="Prefix of the Kafka topics' names.")
-    redis: str | None = Field(None, repr=False, description="URL of Redis; none: the embedded server.")
-    ray: str = Field("local", description="Ray's address; local starts one for this engine.")
-    checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
+    redis: str | None = Field(None, repr=False, description="URL of Redis. None: the embedded server.")
+    ray: str = Field("local", description="Address of the Ray cluster. `local` starts one for this engine.")
+    checkpoints: str | None = Field(None, description="fsspec URL for checkpoints and results. None: the data folder.")
     checkpoints_shared: bool = Field(
-        False, description="Whether a checkpoint folder is one file system that every Ray node mounts, such as a ReadWriteMany volume."
+        False, description="Whether the checkpoint folder is on a file system that all Ray nodes mount, such as a ReadWriteMany volume."
     )
 
-    partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log, written once.")
-    shards: int = Field(1, ge=1, le=4096, description="Shard actors; partitions are spread over them.")
-    solve_workers: int | None = Field(None, ge=1, description="Solves at once; none: CPUs - 1, at least 1.")
-    batch_records: int = Field(2000, ge=1, le=100_000, description="Most log records folded between two looks at the clock.")
-    publish_seconds: float = Field(0.2, gt=0, description="Least time between two publications of a live board.")
-    checkpoint_seconds: float = Field(5.0, gt=0, description="Least time between two checkpoints of a partition that moved.")
+    partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log. Fixed when the log is created.")
+    shards: int = Field(1, ge=1, le=4096, description="Number of shard actors. Each owns a part of the partitions.")
+    solve_workers: int | None = Field(None, ge=1, description="Number of solves at a time. None: number of CPUs - 1, at least 1.")
+    batch_records: int = Field(2000, ge=1, le=100_000, description="Largest number of log records folded in a batch.")
+    publish_seconds: float = Field(0.2, gt=0, description="Minimum seconds between two publications of a live board.")
+    checkpoint_seconds: float = Field(5.0, gt=0, description="Minimum seconds between two checkpoints of a partition.")
     checkpoint_outcomes: int = Field(
-        1_000_000, ge=1, description="Outcomes of a partition after which a checkpoint is written before that time."
+        1_000_000, ge=1, description="Number of new outcomes in a partition after which a checkpoint is written without this delay."
     )
     retraction_seconds: float = Field(
-        2.0, ge=0, description="From a retraction to the generation without its outcome; retractions within this time share one."
+        2.0,
+        ge=0,
+        description="Seconds from a retraction to the start of the generation that applies it. Retractions within this time share a "
+        "generation.",
     )
     retraction_share: float = Field(
         0.25,
         gt=0,
         le=1,
-        description="Largest share of a shard's time for folding pools again without retracted outcomes; the next one waits. 1: no limit.",
+        description="Largest share of a shard's time for folding pools again after retractions. Beyond it, the next generation waits. "
+        "1: no limit.",
     )
-    checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
+    checkpoints_kept: int = Field(3, ge=1, description="Number of checkpoints kept per partition.")
     archive: str | None = Field(
         None,
-        description="Where every outcome is kept for ever as columns (a folder, or a URL of an object store); needs the extra `archive`. "
-        "None: nowhere.",
+        description="Folder or object-store URL of the archive, which keeps all outcomes permanently as tables. Requires the extra "
+        "`archive`. None: no archive.",
     )
-    archive_seconds: float = Field(30.0, gt=0, description="Least time between two appends of a partition to the archive.")
+    archive_seconds: float = Field(30.0, gt=0, description="Minimum seconds between two appends of a partition to the archive.")
     drop_archived: bool = Field(
         True,
-        description="Whether the log of `equirank up` drops records once they are archived and a checkpoint is beyond them. Kafka's topics "
-        "forget by their own retention.",
+        description="Whether the log of `equirank up` drops records that are archived and covered by a checkpoint. Kafka topics have their "
+        "own retention.",
     )
     fresh_seconds: float = Field(
         30.0,
         gt=0,
-        description="`/freshz` answers 503 once a partition has not been reported by its shard, or a record has waited, for longer.",
+        description="Seconds after which `/freshz` answers 503 if a shard does not report a partition, or if a record waits to be folded.",
     )
-    solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
-    solve_outcomes: int = Field(100_000, ge=1, description="New outcomes after which a pool is solved again before that time.")
-    solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")
-    solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory one solve may take.")
+    solve_seconds: float = Field(10.0, gt=0, description="Minimum seconds between two solves of the same method and pool.")
+    solve_outcomes: int = Field(100_000, ge=1, description="Number of new outcomes after which a pool is solved without this delay.")
+    solves_kept: int = Field(10, ge=1, le=100, description="Number of newest results kept per pool and method, for comparison.")
+    solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory limit of a solve, in bytes.")
     solves_memory_bytes: int | None = Field(
         None,
         ge=256 << 20,
-        description="Memory of all solves together, each taken to need half more than its last one took, or all it may where none "
-        "ended yet; none: what Ray's nodes have.",
+        description="Memory for all solves together, in bytes. A solve is counted with 1.5 times the peak of the previous one, or with "
+        "`EQUIRANK_SOLVE_MEMORY_BYTES` before the first one has ended. None: the memory of Ray's nodes.",
     )
-    solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
+    solve_deadline_seconds: float = Field(120.0, gt=0, description="Seconds after which a solve is cancelled.")
     interval_seconds: float = Field(
         5.0,
         ge=0,
-        description="Most seconds of one worker for the intervals of one board; all intervals take at most half of one worker that no "
-        "solve needs. 0: none but those that Bradley-Terry and Davidson compute with the solve.",
+        description="Time limit for the intervals of a board, in seconds of one worker. All intervals together use at most half of one "
+        "otherwise idle worker. 0: only the intervals that Bradley-Terry and Davidson compute with the solve.",
     )
 
     provisional_outcomes: int = Field(
-        PROVISIONAL.outcomes, ge=0, description="An agent of fewer outcomes is provisional on live boards: a question mark at its rank."
+        PROVISIONAL.outcomes, ge=0, description="Live boards mark an agent with fewer outcomes as provisional (`?`)."
     )
     provisional_ranks: float = Field(
         PROVISIONAL.ranks,
         gt=0,
         le=1,
-        description="An agent whose interval of ranks spans more of the way from first to last is provisional on solved boards.",
+        description="Solved boards mark an agent as provisional if its rank interval spans more than this fraction of the ranks.",
     )
     provisional_deviation: float = Field(
         PROVISIONAL.deviation,
         gt=0,
         le=1,
-        description="An agent whose deviation (so its interval, too) is wider than this share of a newcomer's is provisional on the live "
-        "boards of methods that hold one; 1: no agent.",
+        description="Live boards mark an agent as provisional if its rating deviation exceeds this fraction of a new agent's deviation. "
+        "1 disables the rule.",
     )
 
-    create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
-    max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")
-    max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Most agents of a pool created here.")
-    max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Most tasks of a pool created here.")
-    future_seconds: float = Field(300.0, ge=0, description="How far ahead of the clock the API takes an outcome's time.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level of the JSON log lines.")
+    create_pools: bool | None = Field(None, description="Whether an outcome creates its unknown pool. None: only with the embedded log.")
+    max_pools: int = Field(10_000, ge=1, description="Largest number of pools in the installation.")
+    max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Default limit of the agents in a new pool.")
+    max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Default limit of the tasks in a new pool.")
+    future_seconds: float = Field(300.0, ge=0, description="Largest number of seconds by which an outcome's time can be in the future.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the JSON log lines.")
 
     @field_validator("data", "keys_file", "tls_certificate", "tls_key", "host", "metrics_host", "ray", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
         if value == "":
-            msg = "must not be empty: leave it out instead"
+            msg = "must not be empty: remove the setting to use its default"
             raise ValueError(msg)
         return value
 
@@ -190,8 +199,8 @@ class Settings(BaseSettings):
     def _without_secrets(cls, value: str | None) -> str | None:
         if value is not None and _SECRETS.search(value):
             msg = (
-                "the URL must hold no password and no query, because errors name it: set the variables of the object store, such as "
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                "the URL must not contain a password or a query, because error messages show it: set the environment variables of the "
+                "object store instead, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             )
             raise ValueError(msg)
         return value
@@ -206,7 +215,7 @@ class Settings(BaseSettings):
     @classmethod
     def _keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         if any(not (key := one.get_secret_value()) or key != key.strip() for one in value):
-            msg = "a key must not be empty, nor begin or end with a space: everybody knows an empty one"
+            msg = "a key must not be empty, and must not begin or end with a space"
             raise ValueError(msg)
         return value
 

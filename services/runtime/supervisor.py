@@ -92,7 +92,9 @@ class Supervisor:
                     self._failures[name] = 0
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
                 pause = BACKOFF[min(failures, len(BACKOFF)) - 1]
-                log.error("%s ended with status %s, starting it again in %.1f s; see %s", name, child.returncode, pause, self._logs)
+                log.error(
+                    "%s ended with status %s and is started again in %.1f s; its log is in %s", name, child.returncode, pause, self._logs
+                )
                 self._again[name] = now + pause
             elif now >= self._again[name]:
                 self._start_again(program, now)
@@ -103,7 +105,7 @@ class Supervisor:
             self.start(program)
         except OSError as error:
             self._again[program.name] = now + BACKOFF[-1]
-            log.error("%s cannot be started, trying again in %.0f s: %s", program.name, BACKOFF[-1], error)  # noqa: TRY400
+            log.error("%s cannot be started and is retried in %.0f s: %s", program.name, BACKOFF[-1], error)  # noqa: TRY400
             return
         del self._again[program.name]
 

@@ -42,7 +42,7 @@ class ShardActor:
         configure(settings.log_level)
         set_up_memory()
         if os.nice(0) > 0:
-            log.warning("this shard runs at nice %d, as others or solves may hold it up; start Ray with RAY_worker_niceness=0", os.nice(0))
+            log.warning("this shard runs at nice %d, so other processes can delay it; start Ray with RAY_worker_niceness=0", os.nice(0))
         self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{socket.gethostname()}/{os.getpid()}"
         self._engine = engine
         self._worker: ShardWorker | None = None
@@ -69,7 +69,7 @@ class ShardActor:
             log.error("shard ends: %s", error)  # noqa: TRY400 - the message is sufficient without a traceback
             self._fenced = True
         except BaseException:
-            log.exception("shard failed, its process ends and is started again")
+            log.exception("the shard failed; its process is started again")
             time.sleep(_PAUSE_SECONDS)
             os._exit(1)
 

@@ -32,7 +32,7 @@ class Isolated(Exception):  # noqa: N818 - names the fact
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{DEATHS} shards died while they folded the record at offset {offset}"
         again = f"give shards more memory and run `equirank partitions retry {partition}`"
-        super().__init__(f"{what}; {again}, or go on without it by `equirank partitions skip {partition} --offset {offset}`")
+        super().__init__(f"{what}; {again}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
 
 
 def isolated_at(partition: int, control: ControlState) -> int | None:
@@ -97,7 +97,7 @@ class Attempts:
         self._suspected = found.begin, found.end
         self._deaths = min(found.deaths + 1, DEATHS)
         log.warning(
-            "a shard died while it folded offsets %d to %d: they are folded one at a time",
+            "a shard died while it folded offsets %d to %d: these records are now folded one at a time",
             found.begin,
             found.end - 1,
             extra={"partition": self._partition},
@@ -138,5 +138,7 @@ class Attempts:
         try:
             self._control.append(attempt)
         except LogError as error:
-            log.warning("no note of what is folded can be written: %s", error, extra={"partition": self._partition})
+            log.warning(
+                "the offsets about to be folded cannot be recorded in the control log: %s", error, extra={"partition": self._partition}
+            )
             self._until = 0

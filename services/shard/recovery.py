@@ -51,7 +51,7 @@ def recover(
     check_bound(number, topic, control)
     found = checkpoints.recover(number, skipped)
     for one in skipped:
-        log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
+        log.warning("checkpoint %s was skipped: %s", one.name, one.reason, extra={"partition": number})
     if found is None:
         partition, manifest = Partition(number, topic.partitions, beginning(number, log_.history, control)), None
     else:
@@ -185,7 +185,7 @@ def holds(topic: Topic, partition: int, offset: int, sha256: str | None) -> bool
     try:
         return sha256_at(topic, partition, offset) == sha256 or offset < topic.begin(partition)
     except BatchDamaged as error:
-        log.warning("the last record folded cannot be compared, as it was damaged since: %s", error, extra={"partition": partition})
+        log.warning("the last folded record is now damaged, so it cannot be compared: %s", error, extra={"partition": partition})
         return True
 
 

@@ -60,7 +60,7 @@ class Takeovers:
         """
         partition, manifest, end, failure = self._restored(number)
         partition.counters.future_seconds = self._settings.future_seconds
-        log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
+        log.info("the shard took the partition over with epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)

@@ -104,7 +104,7 @@ class LogWatch:
             try:
                 self._topic.commit(folded)
             except LogError as error:
-                log.warning("tools that watch lag see old positions: %s", error)
+                log.warning("positions could not be committed to Kafka, so lag monitors show old values: %s", error)
         return at, ends
 
     def _take_in(self) -> None:
@@ -124,8 +124,8 @@ class LogWatch:
         """Count the partitions that were added to the topic, and log an error when their number rises."""
         found = self._topic.unread if isinstance(self._topic, Grows) else 0
         if found > self._figures.unread_partitions:
-            what = "nothing reads them, producers write pools to other partitions than before, and the next start is refused"
-            log.error("%d partitions were added to topic %s: %s; replay into a new topic", found, self._topic.name, what)
+            what = "no shard reads them, producers now write pools to other partitions, and the next start is refused"
+            log.error("%d partitions were added to topic %s: %s; replay the outcomes into a new topic", found, self._topic.name, what)
         self._figures.unread_partitions = found
 
     def _resume(self, control: ControlState) -> None:
@@ -133,7 +133,7 @@ class LogWatch:
         for number, runtime in list(self._owned.runtimes.items()):
             if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
                 continue
-            log.warning("an operator decided: going on at %d", position, extra={"partition": number})
+            log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
             runtime.attempts.resume(self._topic.end(number))
             self._go_on(runtime, position, PartitionEvent.DECIDE)
 
@@ -142,7 +142,7 @@ class LogWatch:
         for number, runtime in list(self._owned.runtimes.items()):
             awaited = self._awaited.get(runtime.status)
             if awaited is not None and awaited.answers(number, self._timer()):
-                log.warning("a partition is tried again that was %s", runtime.status, extra={"partition": number})
+                log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})
                 self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
 
     def _go_on(self, runtime: PartitionRuntime, position: int, event: PartitionEvent) -> None:

@@ -98,7 +98,7 @@ def check(method: str, problem: Problem, parameters: Parameters, result: SolveRe
         raise InputError("check", method, f"must be a method with a reference program: {', '.join(_SUBJECTS)}")
     subject, taken = _SUBJECTS[method], methods.taken(method, problem, parameters)
     if (size := subject.size(taken)) > subject.most:
-        rule = f"must be at most {subject.most} {subject.unit} for the reference program of {method}; leave --check out"
+        rule = f"must be at most {subject.most} {subject.unit} for the reference program of {method}; remove --check"
         raise InputError("check", size, rule)
     difference, unit = subject.compare(taken, result)
     tolerance = subject.tolerance * unit
@@ -116,7 +116,7 @@ def _difference(names: tuple[str, ...], ratings: Floats, result: SolveResult) ->
 
 def _margins(taken: Taken) -> Floats:
     if taken.values.get("mode") == "any":
-        raise InputError("mode", "any", "must be auto or maxent with --check: of mode any several lotteries are right")
+        raise InputError("mode", "any", "must be auto or maxent with --check: with mode any, several lotteries are correct")
     posterior = chosen(taken.problem, taken.values).posterior
     return np.asarray(sparse_margins(taken.problem).toarray(), np.float64) if posterior is None else posterior.dense()
 
@@ -164,7 +164,7 @@ def _cce(taken: Taken, result: SolveResult) -> tuple[float, float]:
 
 def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
     if taken.values["prior"]:
-        raise InputError("prior", taken.values["prior"], "must be 0 with --check: the paper's program has none")
+        raise InputError("prior", taken.values["prior"], "must be 0 with --check: the paper's program has no prior")
     posterior = chosen(taken.problem, taken.values).posterior
     won = wins(taken.problem) if posterior is None else np.maximum(posterior.dense(), 0.0)
     least = reference.least_sigmoid_loss(won, **{name: float(taken.values[name]) for name in ("tau", "low", "high")})

@@ -124,7 +124,7 @@ def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
 def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
     """The result with all agents of a state. Ranks and rows equal those of a live board. Raises `InputError` for a state without games."""
     if not len(state.content.agents):
-        raise InputError("file", 0, "must hold games that the options do not leave out")
+        raise InputError("file", 0, "must contain at least one game that the options do not exclude")
     ids = np.arange(len(state.content.agents), dtype=np.int32)
     shown = rater.read(state.content.ratings.online[method], ids)
     ranking = Ranking.from_scores(shown.rating)

@@ -38,7 +38,13 @@ class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
 
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pair of agents, or one agent and a task, and the probability that the next game or measurement is theirs."""
+    """A recommended game or measurement.
+
+    Attributes:
+        agents: The two agents of a game, or the agent to measure.
+        rate: Probability that the next game or measurement is this one.
+        task: Task on which to measure the agent; absent for games.
+    """
 
     agents: list[str]
     rate: float
@@ -46,13 +52,27 @@ class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
-    """How to draw the next `games`, or measurements, so that what `target` names becomes least uncertain.
+    """Recommended sampling rates of the next games or measurements. They reduce the uncertainty of the target fastest.
 
-    matches: the likeliest, as many as were asked for; the `others` further pairs or cells have `other_rate` each, and all rates sum to 1.
-    floor: share drawn evenly from all. before, after, uniform: the uncertainty (see `unit`) now, expected after `games` by the best
-    rates, and after as many drawn evenly; gap: by how much of before - after the rates can be short of the best. agents: considered;
-    left_out: the least active others. assumes: what is taken for granted; not_applicable: why there is no answer, and then there is
-    nothing else.
+    Attributes:
+        pool: Name of the pool.
+        target: Whose uncertainty is to be reduced, as requested.
+        games: Number of games or measurements to plan.
+        floor: Share of them that is drawn evenly from all pairs or cells.
+        position: Log offset up to which outcomes were counted.
+        not_applicable: Why there is no recommendation; all further fields then have their defaults. None if there is one.
+        matches: The games or measurements with the highest rates.
+        others: Number of pairs or cells that are not listed.
+        other_rate: Mean rate of a pair or cell that is not listed. All rates sum to 1.
+        unit: Unit of the uncertainties `before`, `after` and `uniform`.
+        before: Uncertainty now.
+        after: Expected uncertainty after `games` games or measurements at these rates.
+        uniform: Expected uncertainty after as many, drawn evenly.
+        gap: Upper bound of what better rates could still gain, as a share of `before` - `after`.
+        agents: Number of agents in the computation.
+        left_out: Number of less active agents left out of the computation.
+        assumes: Assumption of the computation.
+        seconds: Duration of the computation.
     """
 
     pool: str

@@ -42,7 +42,7 @@ class ResultFiles:
             for name in self._files.tree(_folder(job))[: -self._most]:
                 self._files.remove(name)
         except OSError as error:
-            log.warning("an older result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
+            log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
         return written
 
     def _write(self, board: SolvedBoard) -> str:

@@ -516,7 +516,7 @@ def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:
     for event, item in zip(found.events, found.item, strict=True):
         path = "$" if single else f"$[{item}]"
         if event.time > latest:
-            kept.refusals.append(Refusal(0, item, Reason.FUTURE_TIME, f"{path}.time", f"must be at most {latest:.3f}, now and a little"))
+            kept.refusals.append(Refusal(0, item, Reason.FUTURE_TIME, f"{path}.time", f"must be at most {latest:.3f}, shortly after now"))
         elif len(_encoder.encode(event)) > MAX_RECORD_BYTES:
             kept.refusals.append(Refusal(0, item, Reason.TOO_LARGE, path, f"must fit into {MAX_RECORD_BYTES} bytes"))
         else:

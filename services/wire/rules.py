@@ -40,7 +40,7 @@ _FIELDS: Final = {
 }
 _LISTS: Final = ("agents", "places")
 _LISTS_RULE: Final = (
-    "must fit together with the other lists: agents and scores have equal lengths, and name each agent once; agents, sides and places have "
+    "must match the other lists: agents and scores have equal lengths, and each agent is named once; agents, sides and places have "
     "equal lengths, sides count up from 0, and the agents of one side share its place"
 )
 """Rule for the fields `agents` and `places`, which only columns have (`services.wire.bulk`). The JSON of a row has these fields if the
@@ -172,7 +172,7 @@ def _check_outcome(item: Any, path: str) -> None:
     body = _body_of(item, path)
     for key in item:
         if key not in _FIELDS[body]:
-            rule = _LISTS_RULE if key in _LISTS else f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}"
+            rule = _LISTS_RULE if key in _LISTS else f"is not a field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}"
             _break(member_path(path, key), rule)
     for key in _NEEDED[body]:
         if key not in item:
@@ -194,7 +194,7 @@ def _check_version(value: Any, path: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         _break(path, "must be the whole number 1, the version of the wire schema")
     if value != 1:
-        _break(path, f"must be 1: version {str(value)[:20]} of the wire schema is not known here")
+        _break(path, f"must be 1: version {str(value)[:20]} of the wire schema is unknown")
 
 
 def _check_text(value: Any, path: str, check: Callable[[str], object] = check_name) -> None:
@@ -227,7 +227,7 @@ def _check_side(side: Any, path: str, met: set[str]) -> None:
         _break(path, "must be an object with agents and place")
     for key in side:
         if key not in ("agents", "place"):
-            _break(member_path(path, key), "is no field of a side; its fields are agents, place")
+            _break(member_path(path, key), "is not a field of a side; its fields are agents, place")
     for key in ("agents", "place"):
         if key not in side:
             _break(f"{path}.{key}", "is required")

@@ -32,15 +32,15 @@ _KNOWN_PATTERN: Final = _pattern(_CONTROL + _BIDI)
 _POOL_PATTERN: Final = r"^([a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}(?!\n)$"
 
 _NOT_SAID: Final = (
-    f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without lone surrogates",
+    f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without unpaired surrogates",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
-    "the decoder also takes names with characters that are not displayed, because logs may hold them",
-    "an array holds outcomes of one pool",
+    "the decoder also accepts names with characters that are not displayed, because logs can contain them",
+    "an array contains outcomes of one pool",
     f"meta is at most {rules.MAX_META_BYTES} bytes and nests at most {rules.MAX_META_DEPTH} deep",
     f"a record is at most {rules.MAX_RECORD_BYTES} bytes after decompression, and nests at most {rules.MAX_DEPTH} deep",
     "whole numbers are written without fraction or exponent (1, not 1.0)",
     "every number fits a double",
-    "of a key given twice in one object the last value counts",
+    "if a key is repeated in an object, the last value counts",
 )
 
 
@@ -50,7 +50,7 @@ def schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Equirank outcome record, version 1",
-        "description": f"A record of the outcome log. JSON Schema cannot say, yet the decoder holds to: {'; '.join(_NOT_SAID)}.",
+        "description": f"A record of the outcome log. The decoder checks more than JSON Schema can express: {'; '.join(_NOT_SAID)}.",
         "oneOf": [{"$ref": "#/$defs/outcome"}, {"type": "array", "items": {"$ref": "#/$defs/outcome"}, "minItems": 1}],
         "$defs": {
             "outcome": outcome,
@@ -93,10 +93,10 @@ def known_name() -> Schema:
 def _head() -> Schema:
     return {
         "v": {"const": 1, "description": "Version of the wire schema."},
-        "id": {"$ref": "#/$defs/name", "description": "Names the outcome within its pool: sent twice, it counts once."},
+        "id": {"$ref": "#/$defs/name", "description": "Identifies the outcome in its pool. An id that is sent twice counts once."},
         "pool": {"type": "string", "pattern": _POOL_PATTERN},
         "time": {"type": "number", "minimum": -rules.MAX_TIME, "maximum": rules.MAX_TIME, "description": "Seconds since 1970."},
-        "meta": {"description": "Carried. A pool may keep numbers in it as features of its games."},
+        "meta": {"description": "Any JSON. Kept with the outcome; a pool can use numbers in it as features of its games."},
     }
 
 
@@ -112,7 +112,7 @@ def _side() -> Schema:
                 "type": "integer",
                 "minimum": rules.MIN_PLACE,
                 "maximum": rules.MAX_PLACE,
-                "description": "Only compared: less is better, equal places tie.",
+                "description": "Place of the side: lower is better, equal places tie. Only the order counts.",
             },
         },
         ["agents", "place"],
@@ -132,7 +132,7 @@ def _scores() -> Schema:
 
 
 def _retraction() -> Schema:
-    return _outcome({"retracts": {"$ref": "#/$defs/known_name", "description": "Id of the outcome that is not to count."}}, ["retracts"])
+    return _outcome({"retracts": {"$ref": "#/$defs/known_name", "description": "Id of the outcome to take back."}}, ["retracts"])
 
 
 def _outcome(body: Schema, required: list[str]) -> Schema:

@@ -23,7 +23,7 @@ def test_helm_test_passes(loader: Loader) -> None:
 
 def test_the_logs_of_the_pods_say_what_shards_do(loader: Loader) -> None:
     for pod in pods("shards"):
-        assert "taken over under epoch" in kubectl("logs", pod), pod
+        assert "took the partition over with epoch" in kubectl("logs", pod), pod
 
 
 def test_the_engine_names_the_pod_that_holds_each_partition(loader: Loader) -> None:

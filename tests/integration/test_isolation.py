@@ -66,7 +66,7 @@ def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator
     assert published(settings) == 300
 
     for wrong in (DEADLY - 1, DEADLY + 1, 0):
-        with pytest.raises(InputError, match="must be in a damaged batch, or where the partition is isolated"):
+        with pytest.raises(InputError, match="must be in a damaged batch, or be the record at which the partition is isolated"):
             skip(settings, log, control, wrong)
     skipped = skip(settings, log, control, DEADLY)
     assert (skipped.partition, skipped.begin, skipped.end) == (HOME, DEADLY, DEADLY + 1)

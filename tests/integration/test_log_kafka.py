@@ -206,7 +206,7 @@ def test_nothing_is_acknowledged_for_long_that_a_recreated_topic_took(backend: K
     admin.delete_topics([topic.name])
     _until_gone(admin, topic.name)
     other = backend.open().outcomes
-    with pytest.raises(TopicReplaced, match="was made anew") as caught:
+    with pytest.raises(TopicReplaced, match="was replaced") as caught:
         _append_for_ten_seconds(topic)
     assert (caught.value.opened, caught.value.found, caught.value.retriable) == (topic.identity, other.identity, False)
 

@@ -79,7 +79,7 @@ def test_what_was_forgotten_is_refused_and_what_was_folded_goes_on(settings: Set
     assert "15 to 20" in run("partitions", "list")
     (bans := tmp_path / "bans.csv").write_text("agent\nrock\n", encoding="utf-8")
     for words in (("--param", "elo.k=20"), ("--start", "10"), ("--bans", str(bans))):
-        with pytest.raises(InputError, match=r"must be now, or from 15 on, where the log of demo-rps begins"):
+        with pytest.raises(InputError, match=r"must be now, or at least 15: the log of demo-rps begins there"):
             run("pools", "settings", simulated.POOL, *words)
     fold(settings, log, 200, 300)
     run("pools", "settings", simulated.POOL, "--start", "now", "--param", "elo.k=20", "--no-wait")
@@ -103,7 +103,7 @@ def test_a_retraction_of_what_was_forgotten_fails_and_says_what_to_do(settings: 
     with working(settings, log):
         taken_back = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts=simulated.game(0, 0.0).id)
         log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([taken_back], 1)])
-        until(lambda: "begins at 15, after 0, and no archive holds the records between" in building(settings), "readers are told")
+        until(lambda: "begins at 15, after 0, and no archive has the records between" in building(settings), "readers are told")
         play(log, 200, 300)
         until(lambda: published(settings) == 300, "the pool goes on as it was")
 
@@ -137,8 +137,8 @@ def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, 
         stopped = told(worker)
         assert stopped is not None
         assert (stopped.position, f"partitions accept-loss {HOME}" in (stopped.stopped or "")) == (20, True)
-        assert f"partition {HOME} stops: its log lost 20 to 30" in run("partitions", "list")
-        assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+        assert f"partition {HOME} stops: its log lost offsets 20 to 30" in run("partitions", "list")
+        assert "continues at 30" in run("partitions", "accept-loss", str(HOME))
         assert "stops" not in run("partitions", "list")
         until(lambda: published(settings) == 300, "the 100 games that the log still holds are folded")
         play(log, 400, 450)
@@ -155,7 +155,7 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     settings: Settings, log: Log
 ) -> None:
     checkpoints, control = CheckpointStore(settings.checkpoint_url), ControlLog(log.control)
-    with pytest.raises(InputError, match="the log holds all from 0 on"):
+    with pytest.raises(InputError, match="the log starts at 0"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     fold(settings, log, 0, 200)
     with pytest.raises(InputError, match="has a checkpoint at 20"):
@@ -194,7 +194,7 @@ def test_a_loss_that_stops_recovery_is_accepted_without_a_restart(settings: Sett
         until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
         assert (one := told(worker)) is not None
         assert f"partitions accept-loss {HOME}" in (one.stopped or "")
-        assert f"partition {HOME} stops: its log lost 0 to 3" in run("partitions", "list")
+        assert f"partition {HOME} stops: its log lost offsets 0 to 3" in run("partitions", "list")
         run("partitions", "accept-loss", str(HOME))
         until(lambda: published(settings) == 69, "70 games are left, and one of them is retracted")
         play(log, 100, 150)
@@ -261,7 +261,7 @@ def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: 
         assert "offset 19 is gone, as the log ends at 15: records that were folded are gone from its end" in (one.stopped or "")
         assert "accept-loss" not in (one.stopped or "")
     assert "the log ends at 15" in run("partitions", "list")
-    with pytest.raises(InputError, match=r"its own log, and nothing else: .* the log ends at 15"):
+    with pytest.raises(InputError, match=r"only the beginning of its own log: .* the log ends at 15"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     [found] = verified(settings, log)
     assert (found.what, "the log ends at 15" in (found.difference or "")) == ("log", True)

@@ -156,7 +156,7 @@ def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        (("--method", "elo"), "pool must be given where no file is"),
+        (("--method", "elo"), "pool must be given without a file"),
         (("--pool", "nobody", "--method", "elo"), f"must be a pool that has outcomes: {POOL}"),
         (("--pool", POOL, "--method", "elo", "--where", "color=red"), "column must be one of id, time"),
         (("--pool", POOL, "--method", "elo", "--where", "task=sand"), "must hold games"),

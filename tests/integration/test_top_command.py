@@ -85,8 +85,8 @@ def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path)
     assert [cell.strip() for cell in row.strip("│ ").split("│")] == ["1", "ann", "1600", "50", "1502 to 1698"]
     assert "2? " in output
     flat = " ".join(output.split())
-    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a newcomer's" in flat
-    assert "95% intervals (belief); they assume the method's model of games, as of the pool's time" in flat
+    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a new agent's" in flat
+    assert "95% intervals (belief); assumption: the method's model of games, as of the pool's time" in flat
     rows = json.loads(run(data, "--pool", "club", "--method", "glicko2", "--format", "json"))["rows"]
     assert [(row["deviation"], row["low"]) for row in rows] == [(50.0, 1502.0), (200.0, 1008.0)]
 
@@ -118,7 +118,7 @@ def test_a_pool_that_is_there_and_empty_is_told_from_one_that_nobody_made(data: 
     control.create_pool(PoolCreated(pool="quiet", kind=Kind.GAMES, time=0.0))
     control.close()
     log.close()
-    with pytest.raises(InputError, match="must have outcomes: this pool is there, and none was folded yet"):
+    with pytest.raises(InputError, match="must have outcomes: this pool exists, but none was folded yet"):
         run(data, "--pool", "quiet")
     with pytest.raises(InputError, match="must be a pool that has outcomes"):
         run(data, "--pool", "nope")
@@ -136,7 +136,7 @@ def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     assert "left │ [red]c" in output
     found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
-    with pytest.raises(InputError, match="live ones keep no earlier state"):
+    with pytest.raises(InputError, match="live boards keep no earlier solves"):
         run(data, "--pool", "blitz", "--diff")
 
 

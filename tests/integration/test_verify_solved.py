@@ -55,7 +55,7 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
 
     files = ResultFiles(BlobFiles(tmp_path.as_uri()), 5)
     good = publish(solved_of(position=3, ratings=AGENTS))
-    assert differences(log, store, tmp_path) == ["no result file holds this solve"]
+    assert differences(log, store, tmp_path) == ["no result file contains this solve"]
     files.write(good)
     files.write(msgspec.structs.replace(good, position=4, solved_at=2e3))
     assert differences(log, store, tmp_path) == [None], "a newer file that is not published yet is no difference"

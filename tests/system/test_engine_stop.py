@@ -51,7 +51,7 @@ def test_an_engine_that_is_told_to_stop_while_it_starts_ends_in_order(tmp_path: 
     mark = f"EQUIRANK_DATA={tmp_path}"
     with drivers(tmp_path, "local") as one:
         engine = one.start(shards=1)
-        until(lambda: "starting Ray" in one.output(), "it starts", START_SECONDS)
+        until(lambda: "the engine starts Ray" in one.output(), "it starts", START_SECONDS)
         with pytest.raises(subprocess.TimeoutExpired):
             engine.wait(seconds)
         engine.send_signal(signal.SIGTERM)

@@ -172,10 +172,12 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
         until(lambda: len(stops(worker)) == PARTITIONS, "every partition stopped, and the worker goes on")
         play(other, 0, later)
         for why in stops(worker):
-            assert f"made anew: what was folded is of log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
+            assert f"was replaced: the folded records are from log {log.outcomes.identity}, this is log {other.outcomes.identity}" in why
             assert "EQUIRANK_TOPIC_PREFIX" in why
         with store_of(settings, log) as store:
-            until(lambda: (head := store.live.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
+            until(
+                lambda: (head := store.live.head(simulated.POOL)) is not None and "was replaced" in (head.stopped or ""), "readers are told"
+            )
         assert told(worker).position == 20
     assert published(settings, log) == 200
     with closing(other), working(settings, other) as worker:

@@ -76,10 +76,10 @@ def treacherous(file: Path) -> Callable[..., bytes]:
     ("what", "why"),
     [
         ("raise", "ValueError: no such luck"),
-        ("hang", "it did not end within 100 s and was cancelled"),
-        ("hang inside a native solver", "it did not end within 100 s and was cancelled"),
+        ("hang", "the solve did not end within 100 s and was cancelled"),
+        ("hang inside a native solver", "the solve did not end within 100 s and was cancelled"),
         ("crash", "WorkerCrashedError"),
-        ("devour", "OutOfMemory: it needs more than 512 MiB"),
+        ("devour", "OutOfMemory: the solve needs more than 512 MiB"),
     ],
 )
 def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(

@@ -85,8 +85,8 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
         finally:
             os.kill(server.pid, signal.SIGCONT)
         assert "1510.5" in document
-        assert "The store does not answer, or lost its data: this is what was known" in document
-        assert "known now" not in document
+        assert "The store does not answer, or lost its data. This data was read" in document
+        assert "read now" not in document
         assert ">not updated<" in document
     server.kill()
 
@@ -141,7 +141,7 @@ def test_a_fit_with_features_says_what_each_does(filled: Running) -> None:
     assert filled.store.solved.publish(msgspec.structs.replace(board, result=result))
     document, console = dump(filled.url, "/pools/rps")
     assert console == ""
-    assert "feature length: 1.23 logits a unit, 95 % 0.720 to 1.74" in texts(document)
+    assert "feature length: 1.23 logits per unit, 95 % interval 0.720 to 1.74" in texts(document)
 
 
 def texts(document: str) -> str:
@@ -160,9 +160,9 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
     assert 'class="state ok"' in document
     assert "main-svg" in document
     insight = (
-        "all 3 agents", "Among the first 7, hardly linked to the others: stranger, other.", "What ratings do not say", "2 groups never met",
-        "paper › rock-copy › scissors › paper", "alike against everybody: rock, rock-copy",
-        "without 1 outcome other would be level or ahead",
+        "all 3 agents", "Weakly connected agents among the first 7: stranger, other.", "Insight", "2 groups without games between them",
+        "paper › rock-copy › scissors › paper", "equal agents: rock, rock-copy",
+        "without 1 outcome , other would be level or ahead",
         "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000", "Look-alikes none",
     )  # fmt: skip
     for part in insight:
@@ -177,7 +177,9 @@ def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
     document, console = dump(filled.url, "/pools/rps")
     assert console == ""
-    assert re.findall(r'title="(made of: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == ["made of: pong +0.125, qbert -1"]
+    assert re.findall(r'title="(contributions: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == [
+        "contributions: pong +0.125, qbert -1"
+    ]
 
 
 def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:
@@ -217,13 +219,13 @@ def test_an_empty_pool_says_what_to_do(api: Running) -> None:
     api.client.put("/v1/pools/mine", json={"kind": "scores"})
     document, console = dump(api.url, "/pools/mine")
     assert console == ""
-    assert "Send one, and its boards appear here" in texts(document)
+    assert "Send one to see its boards here" in texts(document)
     assert '"pool":"mine","task":"pong"' in texts(document)
 
 
 def test_a_pool_that_is_not_there_says_so(api: Running) -> None:
     document, _ = dump(api.url, "/pools/nowhere")
-    assert "There is no pool of this name" in texts(document)
+    assert "No pool has this name" in texts(document)
     assert 'class="state bad"' in document
 
 
@@ -236,7 +238,7 @@ def test_the_list_links_to_each_pool(filled: Running) -> None:
 
 def test_no_pool_at_all_says_what_to_do(api: Running) -> None:
     document, _ = dump(api.url, "/")
-    assert "No pool yet" in texts(document)
+    assert "There are no pools yet" in texts(document)
 
 
 def test_files_are_kept_for_ever_and_compressed(api: Running) -> None:

@@ -35,7 +35,13 @@ class Fence(NamedTuple):
 
 
 class Building(msgspec.Struct, frozen=True, kw_only=True):
-    """A generation under construction. progress: part of the log that was read for it, from 0 to 1; failed: why it ended, if it did."""
+    """A generation under construction.
+
+    Attributes:
+        generation: Number of the generation.
+        progress: Share of its part of the log that was read, from 0 to 1.
+        failed: Why the construction ended; None if it continues.
+    """
 
     generation: int
     progress: float
@@ -43,15 +49,34 @@ class Building(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pool's page shows first; published with every live update.
+    """Summary of a pool. It is published with every live update.
 
-    pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
-    dead_letters: outcomes that the serving generation refused (other kind, too many agents or tasks);
-    prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
-    that no generation applies yet, without those that change nothing; left_out: outcomes that retractions, bans or aliases leave out;
-    unmatched: retracted ids that no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the
-    online methods that hold them; record: SHA-256 of the last record before the position, by which shards know whether the log still
-    holds it (none: not known).
+    Attributes:
+        pool: Name of the pool.
+        kind: `games` or `scores`.
+        label: Text shown beside the name.
+        partition: Partition of the log that holds the pool.
+        generation: Generation that readers see.
+        position: Log offset up to which outcomes were counted.
+        published_at: Time of the publication in seconds since 1970, by the shard's clock.
+        pool_time: Latest `time` of the outcomes counted; None before the first one.
+        outcomes: Number of outcomes counted.
+        agents: Number of agents.
+        tasks: Number of tasks.
+        duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
+        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted.
+        retractions: Number of retractions.
+        dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
+        online: Names of the online methods.
+        prequential: Online method -> means of `log_loss`, `brier` and `kendall`.
+        stopped: Why the pool stopped; None if it is folded.
+        pending: Number of retractions that wait for the next generation.
+        left_out: Number of outcomes left out because of retractions, bans or aliases.
+        unmatched: Number of retracted ids that no outcome of the pool has.
+        building: The next generation, while it is under construction.
+        beliefs: Online method -> model of its beliefs, for methods with beliefs.
+        record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
+            unknown.
     """
 
     pool: str

@@ -166,7 +166,7 @@ class Checkpointer:
             self._written = job.result()
         except OSError as error:
             self.figures.counts["checkpoint_failures"] += 1
-            log.warning("checkpoint was not written, the one before stays the newest: %s", error)
+            log.warning("the checkpoint was not written; the previous checkpoint stays the newest: %s", error)
             return
         self.newest = self._written.manifest
         self.figures.counts["checkpoints"] += 1

@@ -112,7 +112,7 @@ class CheckpointWriter:
                 self._store.drop_generations(partition, erasing)
             self._store.prune(partition, self._keep, self.entries.epoch, written)
         except OSError as error:
-            log.warning("checkpoint was written, and what is no longer kept could not be removed: %s", error)
+            log.warning("the checkpoint was written, but old checkpoints could not be removed: %s", error)
             return
         self.pruned = True
 

@@ -72,7 +72,7 @@ class Builder:
             if (wanted := self._due.due(state, control, now)) is not None:
                 made = self._control.create_generation(wanted)
                 control = self._control.refresh()
-                log.info("generation %d is to be folded from %d", made.number, made.start, extra=self._fields(made))
+                log.info("generation %d is folded from offset %d", made.number, made.start, extra=self._fields(made))
             self._begin(state, control)
 
     def step(self, timeout: float) -> list[DeadLetter]:
@@ -183,7 +183,12 @@ class Builder:
     def _report_failed(self, build: Build) -> None:
         self.figures.counts["generation_failures"] += 1
         number = build.generation.number
-        log.error("generation %d cannot be folded, the one before goes on: %s", number, build.failed, extra=self._fields(build.generation))
+        log.error(
+            "generation %d cannot be folded; the previous generation continues to serve: %s",
+            number,
+            build.failed,
+            extra=self._fields(build.generation),
+        )
 
     def _fields(self, made: Generation) -> dict[str, str | int]:
         return {"pool": made.pool, "partition": self._partition.number, "position": self._partition.position}

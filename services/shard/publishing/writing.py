@@ -93,7 +93,11 @@ class BoardWriter:
             try:
                 ends.append((update, End.FAILED if down else self._write_one(update)))
             except (StoreError, LogError) as error:
-                log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
+                log.warning(
+                    "boards were not published; their changes wait for the next attempt: %s",
+                    error,
+                    extra={"pool": update.head.pool, "position": update.head.position},
+                )
                 ends.append((update, End.FAILED))
                 down = error.retriable
         return ends
@@ -118,7 +122,10 @@ class BoardWriter:
         return End.FENCED if self._judge.is_superseded(update.head.partition, update.epoch) else self._forget(update)
 
     def _forget(self, update: Update) -> End:
-        log.warning("readers saw what the log has lost: written anew", extra={"pool": update.head.pool, "position": update.head.position})
+        log.warning(
+            "boards with records that the log has lost were deleted; they are published again",
+            extra={"pool": update.head.pool, "position": update.head.position},
+        )
         self._boards.forget(update.head.pool)
         return End.LOST
 

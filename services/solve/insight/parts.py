@@ -90,10 +90,10 @@ def cyclicity(found: Insight, *, two_sided: bool) -> findings.Cyclicity:
 def order(taken: GamesInput | ScoresInput) -> findings.Order:
     """Kappa of the pool's games, with its interval and its evidence."""
     if isinstance(taken, ScoresInput):
-        return findings.Order(not_applicable="needs games: results of one task on many pairs depend on each other")
+        return findings.Order(not_applicable="needs games: results of many pairs on the same task depend on each other")
     found = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
     if not found.pairs:
-        return findings.Order(not_applicable="needs pairs of several games: no two agents met more than once")
+        return findings.Order(not_applicable="needs pairs with several games: no two agents played each other more than once")
     return findings.Order(
         kappa=found.kappa if math.isfinite(found.kappa) else None,
         low=found.low,
@@ -129,7 +129,7 @@ def clones(found: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findi
         tasks_total=len(tasks),
         near=[findings.NearPair(agents=(taken.names[one.first], taken.names[one.second]), distance=one.distance) for one in near[:SHOWN]],
         near_total=len(near),
-        near_not_applicable=f"not looked for among more than {NEAR_AGENTS:,} agents" if found.near is None else None,
+        near_not_applicable=f"not searched among more than {NEAR_AGENTS:,} agents" if found.near is None else None,
         radius=RADIUS,
     )
 
@@ -145,10 +145,10 @@ def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disa
     compared = [one for one in standings if len(one.rank) >= max(2, RATED_SHARE * agents)]
     left_out = [one.method for one in standings if one not in compared]
     if len(compared) < 2:
-        return findings.Disagreement(not_applicable="needs two boards at least that rate half of the agents", left_out=left_out)
+        return findings.Disagreement(not_applicable="needs at least two boards that rate half of the agents", left_out=left_out)
     names = sorted(set.intersection(*(set(one.rank) for one in compared)))
     if len(names) < 2:
-        return findings.Disagreement(not_applicable="the boards rate no two agents in common", left_out=left_out)
+        return findings.Disagreement(not_applicable="the boards have fewer than two agents in common", left_out=left_out)
     found = places.disagreement([Ranking.from_scores([-one.rank[name] for name in names]) for one in compared])
     methods = [one.method for one in compared]
     return findings.Disagreement(
@@ -184,7 +184,7 @@ def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distan
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
     """Prediction accuracy of online methods, smallest log loss first."""
     if not sums:
-        return findings.Prequential(not_applicable="the pool keeps no online method, so nothing was foreseen")
+        return findings.Prequential(not_applicable="the pool has no online method, so there are no predictions")
     rows = [
         findings.Forecast(method=method, pairs=one.pairs, log_loss=one.log_loss, brier=one.brier, kendall=one.kendall)
         for method, one in sums.items()
@@ -212,7 +212,7 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int)
             votes = [taken.tasks[measured[vote]] for vote in (found.votes if found else ())]
     leaders = _unbeaten(taken)
     if found is None:
-        return findings.Top(not_applicable="everybody is at the top: nobody beats anybody")
+        return findings.Top(not_applicable="no agent beats another one, so all agents are at the top")
     names = taken.names
     return findings.Top(
         agents=[names[i] for i in leaders[:SHOWN]],
@@ -235,7 +235,7 @@ def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
     two_sided = bool((taken.places.sides == 2).all())
     if whole and not (two_sided and games.sum() > outcomes):
         return None
-    return "outcomes do not all weigh 1, so margins do not say how many there are"
+    return "outcomes do not all have weight 1, so margins are not numbers of outcomes"
 
 
 def _unbeaten(taken: GamesInput | ScoresInput) -> Sequence[int]:

@@ -88,7 +88,7 @@ class History:
         buckets = self.buckets
         first, last = buckets[0], buckets[-1]
         if last - first + 1 < _LEAST_PERIODS:
-            rule = f"must be chosen from at least {_LEAST_PERIODS} time buckets: make them shorter"
+            rule = f"must be chosen from at least {_LEAST_PERIODS} time buckets: make --bucket-seconds smaller"
             raise InputError("half_life", f"{last - first + 1} time buckets", rule)
         period = math.ceil((last - first + 1) / PERIODS)
         starts = range(last + 1 - period * math.ceil((last - first + 1) / period), last + 1, period)

@@ -177,7 +177,7 @@ def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadR
     place = "line" if kind is FileKind.OUTCOMES else "row"
     lines = [f"{place} {one.line}: {one.path} {one.rule}" for one in account.first[:_SHOWN_BAD]]
     found = "1 bad row" if total == 1 else f"{total} bad rows"
-    raise InputError(path.name, found, f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
+    raise InputError(path.name, found, f"must have only valid rows (--bad-rows skip leaves out the others): {'; '.join(lines)}")
 
 
 class Counted:
@@ -225,7 +225,7 @@ class Counted:
     def problem(self) -> Problem:
         """The problem of the counted outcomes. Raises `InputError` if there are none, or if there are both games and scores."""
         if bool(self._games) == bool(self._measured):
-            raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
+            raise InputError("file", self._games + self._measured, "must contain outcomes of one kind, with sides or with scores")
         agents, tasks, tallies = tuple(self._agents.names()), tuple(self._tasks.names()), self._tallies
         if self._games:
             return games_of(agents, History(tasks, tallies.pairs, tallies.places, tallies.clusters))
@@ -275,7 +275,7 @@ def named_pool(source: Source, pool: str | None) -> NamedPool:
     if pool is None and len(named) == 1:
         pool = next(iter(named))
     if pool is None or pool not in named:
-        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it holds no outcome)'}")
+        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it has no outcomes)'}")
     return NamedPool(pool, [event for event in retractions if event.pool == pool])
 
 
@@ -308,7 +308,7 @@ class FeatureRows:
         """The problem of all rows so far. Raises `InputError` if there is no game."""
         table = np.concatenate([np.zeros((0, 4)), *self._columns])
         if not len(table):
-            raise InputError("file", 0, "must hold games that the options do not leave out")
+            raise InputError("file", 0, "must contain at least one game that the options do not exclude")
         first, second = (np.ascontiguousarray(table[:, side]).astype(np.int64) for side in (0, 1))
         names = tuple(self._agents.names())
         games = Comparisons(len(names), first, second, table[:, 2].copy(), np.arange(len(table)), table[:, 3].copy())

@@ -37,5 +37,5 @@ class Slices(Generic[PartT]):
     def sorted(self) -> list[tuple[str, PartT]]:
         """Value and part of each slice, in order of the values. Raises `InputError` for a file without slices."""
         if not self._parts:
-            raise InputError("file", 0, "must hold games that the options do not leave out")
+            raise InputError("file", 0, "must contain at least one game that the options do not exclude")
         return sorted(self._parts.items())

@@ -19,7 +19,13 @@ Chosen = Mapping[str, Mapping[str, Value]]
 
 
 class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """One method of the registry and a pool. chosen: with which parameters it is solved; why_not: where it does not apply."""
+    """A solved method in relation to a pool.
+
+    Attributes:
+        method: Name of the method.
+        chosen: Parameters with which the pool is solved by it; None if the pool is not solved by it.
+        why_not: Why the method does not apply to the pool; None if it applies.
+    """
 
     method: str
     chosen: dict[str, Value] | None

@@ -44,7 +44,7 @@ def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[P
     if isinstance(problem, ScoresInput) and not hill:
         return agent_vs_agent_vs_task(problem.scores, normalise=parameters["normalise"], **policy, **names)  # type: ignore[return-value]
     if parameters["normalise"] != "none":
-        raise InputError("normalise", parameters["normalise"], "must be none but for scores with game=agent_agent_task")
+        raise InputError("normalise", parameters["normalise"], "must be none, except for scores with game=agent_agent_task")
     most_cells(problem)
     n = len(problem.names)
     duels = Duels.of_scores(problem.scores) if isinstance(problem, ScoresInput) else Duels.of_counts(problem.by_task, n)
@@ -102,15 +102,20 @@ def _rated(problem: OnTasks, made: Gamified[Played], found: CCE | LLE, extra: di
 
 
 _GAME: Final = (
-    Parameter("game", "king_of_the_hill", "that is played", choices=("king_of_the_hill", "agent_agent_task")),
-    Parameter("penalty", 1.0, "what the rebel loses where it plays the king's agent", 0.0, 1e6),
-    Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=SCALES),
-    Parameter("missing", "refuse", "pairs not compared on a task", choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero")),
+    Parameter("game", "king_of_the_hill", "game that is solved", choices=("king_of_the_hill", "agent_agent_task")),
+    Parameter("penalty", 1.0, "payoff that the rebel loses if it plays the king's agent", 0.0, 1e6),
+    Parameter("normalise", "none", "how scores are normalised to one scale, with game=agent_agent_task", choices=SCALES),
+    Parameter(
+        "missing",
+        "refuse",
+        "what to do with pairs that were not compared on a task",
+        choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero"),
+    ),
     *KAPPA,
-    Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),
-    Parameter("sigma", 0.0, "width of the kernel, in payoffs; 0: only equal payoffs are alike", 0.0, 1e6),
-    Parameter("p", 1.0, "order of the affinity entropy, with sigma above 0", 0.01, 1.0),
-    Parameter("floor", 1e-3, "share of the even split in an affinity target", 0.0, 1.0),
+    Parameter("target", "affinity", "target of the equilibrium, or start of the path", choices=("affinity", "even")),
+    Parameter("sigma", 0.0, "width of the kernel in units of payoff; 0: only equal payoffs are similar", 0.0, 1e6),
+    Parameter("p", 1.0, "order of the affinity entropy, if sigma is above 0", 0.01, 1.0),
+    Parameter("floor", 1e-3, "share of the uniform distribution in an affinity target", 0.0, 1.0),
 )
 EQUILIBRIUM: Final = (
     Method(
@@ -124,7 +129,7 @@ EQUILIBRIUM: Final = (
         parameters=(
             *_GAME,
             *parameters_of(CCEOptions, leave_out=OF_THE_TASK),
-            Parameter("joints", 20, "likeliest joints listed", 0, 10_000),
+            Parameter("joints", 20, "number of most probable joint strategies listed", 0, 10_000),
         ),
     ),
     Method(

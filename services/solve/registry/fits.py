@@ -29,7 +29,7 @@ from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
 from services.solve.registry.starts import by_name, of_names
 
-_UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
+_UNLINKED: Final = "no chains of wins in both directions link it to another agent: play more games, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
 """Largest number of agents in fits of posterior margins, which have a term for every pair."""
 _CONTEXTUAL_AGENTS: Final = 2_000
@@ -97,7 +97,7 @@ def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
     margins, options = chosen(problem, parameters), chosen_options(SoftCondorcetOptions, parameters)
     if isinstance(problem, MarginsInput):
         if parameters["replicates"]:
-            raise InputError("replicates", parameters["replicates"], "must be 0 for margins: they do not say of how many games")
+            raise InputError("replicates", parameters["replicates"], "must be 0 for margins, because they have no number of games")
         return margins.reported(_sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options)))
     counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
 
@@ -180,8 +180,8 @@ _BY_COMPONENT: Final = {"unconnected": "components"}
 """In a service, each connected component is rated by itself. The library's default is an error if agents are not connected."""
 _APPROXIMATE: Final = {"accept_approximate": True}
 _REPLICATES: Final = (
-    Parameter("replicates", 0, "refits to resampled results, for intervals: two or more, 0 for none", 0, 10_000),
-    Parameter("seed", 0, "of the replicates", 0, 2**31 - 1),
+    Parameter("replicates", 0, "number of refits to resampled results, for intervals: at least 2, or 0 for none", 0, 10_000),
+    Parameter("seed", 0, "random seed of the replicates", 0, 2**31 - 1),
 )
 FITS: Final = (
     Method(
@@ -202,7 +202,7 @@ FITS: Final = (
         most_agents=_CONTEXTUAL_AGENTS,
         parameters=(
             *parameters_of(ContextualOptions),
-            Parameter("standard_errors", "sandwich", "intervals, clustered by outcome", choices=("none", "sandwich")),
+            Parameter("standard_errors", "sandwich", "standard errors for intervals, clustered by outcome", choices=("none", "sandwich")),
         ),
     ),
     Method(

@@ -217,15 +217,15 @@ OF_THE_TASK: Final = ("max_seconds", "accept_approximate")
 """Options that users of a service cannot set: each solve has the service's deadline, and an approximate answer is an error."""
 _POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
 SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
-_NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=SCALES)
-_MISSING: Final = Parameter("missing", "refuse", "cells not measured, pairs that did not meet", choices=_POLICIES)
+_NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are normalised to one scale", choices=SCALES)
+_MISSING: Final = Parameter("missing", "refuse", "what to do with cells that were not measured, or pairs without games", choices=_POLICIES)
 KAPPA: Final = (
-    Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6),
+    Parameter("kappa", 1.0, "number of results that the prediction is worth, with missing=prior", 1e-6, 1e6),
     Parameter("fit_kappa", False, "as many as games held out speak for, instead of kappa; of whole games"),
 )
-_MERGE: Final = Parameter("merge", True, "exact duplicates are solved as one")
+_MERGE: Final = Parameter("merge", True, "solve exact duplicates as one strategy")
 TASKS: Final = (
-    Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
+    Parameter("players", 3, "number of players. 2: agent against task; 3: agent against agent on a task", 2, 3),
     _NORMALISE,
     _MISSING,
     *KAPPA,
@@ -254,7 +254,11 @@ GAMES: Final = (
         cost=2,
         tie_tolerance=1e-7,
         most_agents=_DENSE_AGENTS,
-        parameters=(Parameter("payoff", "win_rate", "of one agent against another", choices=("win_rate", "logit")), *PAIRS, *LOTTERY),
+        parameters=(
+            Parameter("payoff", "win_rate", "payoff of an agent against another one", choices=("win_rate", "logit")),
+            *PAIRS,
+            *LOTTERY,
+        ),
     ),
     Method(
         name="deviation",
@@ -266,9 +270,14 @@ GAMES: Final = (
         starts=True,
         parameters=(
             *TASKS,
-            Parameter("difference", "observed", "payoff of a task: |u|, noise subtracted or not", choices=("observed", "denoised")),
+            Parameter(
+                "difference",
+                "observed",
+                "payoff of a task: absolute difference as observed, or with noise subtracted",
+                choices=("observed", "denoised"),
+            ),
             *parameters_of(DeviationOptions, leave_out=("merge", *OF_THE_TASK)),
-            Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),
+            Parameter("explain", 0, "number of tasks listed per agent, with their contributions to its rating", 0, 10_000),
         ),
     ),
     Method(name="uniform", takes=Takes.TASK_PAIRS, run=_uniform, cost=2, tie_tolerance=1e-9, most_agents=_DENSE_AGENTS, parameters=TASKS),

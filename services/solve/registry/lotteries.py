@@ -93,7 +93,12 @@ many levels have a cycle to solve.
 """
 LOTTERY: Final = parameters_of(ZeroSumOptions, leave_out=("close", "max_seconds", "accept_approximate"))
 _PARAMETERS: Final = (
-    Parameter("mode", "auto", "largest entropy, any, or any above 5,000 agents", choices=("auto", "maxent", "any")),
+    Parameter(
+        "mode",
+        "auto",
+        "choice among several optimal lotteries: largest entropy, any, or (auto) any above 5,000 agents",
+        choices=("auto", "maxent", "any"),
+    ),
     *parameters_of(LotteryOptions, leave_out=("close", "max_seconds", "mode")),
     *MARGINS,
 )

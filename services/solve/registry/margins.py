@@ -28,8 +28,14 @@ MARGINS: Final = (
     Parameter(
         "margins_kappa", 0.0, "games that the predicted margin of a pair counts for, posterior margins; 0: found from data", 0.0, 1e12
     ),
-    Parameter("margins_prior", 1.0, "games that each agent is taken to have tied with an average one, posterior margins", 1e-6, 1e6),
-    Parameter("pessimism", PESSIMISM, "standard deviations taken off each strength, posterior margins", 0.0, 100.0),
+    Parameter(
+        "margins_prior",
+        1.0,
+        "prior of posterior margins: number of games that each agent is assumed to have tied with an average agent",
+        1e-6,
+        1e6,
+    ),
+    Parameter("pessimism", PESSIMISM, "number of standard deviations subtracted from each strength, for posterior margins", 0.0, 100.0),
 )
 """Parameters that every pairwise method has."""
 _NAMES: Final = frozenset(parameter.name for parameter in MARGINS)
@@ -62,9 +68,9 @@ def is_posterior(problem: Problem, parameters: dict[str, Any]) -> bool:
     asked = parameters["margins"]
     policy = next((name for name in ("missing", "pseudo_count") if parameters.get(name) not in (None, "refuse", 0.0)), None)
     if asked == "posterior" and isinstance(problem, MarginsInput):
-        raise InputError("margins", asked, "must be observed for a table of margins: it does not say of how many games they are")
+        raise InputError("margins", asked, "must be observed for a table of margins, because it has no number of games")
     if asked == "posterior" and policy is not None:
-        raise InputError(policy, parameters[policy], "must be left out with margins=posterior, which knows every pair")
+        raise InputError(policy, parameters[policy], "must be left out with margins=posterior, which has a margin for every pair")
     return asked == "posterior" or (asked == "auto" and policy is None and isinstance(problem, PairsInput))
 
 

@@ -52,12 +52,12 @@ _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 
 LACKING: Final[Mapping[Takes, str]] = {
-    Takes.PAIRS: "needs wins, losses and ties; margins do not say of how many games",
-    Takes.TASK_PAIRS: "needs results on tasks, counted apart (of a pool: `equirank pools settings POOL --per-task`; of a file: "
+    Takes.PAIRS: "needs wins, losses and ties; margins have no number of games",
+    Takes.TASK_PAIRS: "needs results counted per task (of a pool: `equirank pools settings POOL --per-task`; of a file: "
     "`--column task=HEADER`), or scores",
-    Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
+    Takes.PLACES: "needs games, ballots or scores; results of pairs have no places",
     Takes.MARGINS: "needs margins between agents",
-    Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
+    Takes.PROFILE: "needs ballots or scores; games have no orders of voters",
     Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
     "games; of a file of results or battles: `equirank solve FILE --feature COLUMN`)",
 }
@@ -145,7 +145,7 @@ def solve_from(
     found = taken(method, problem, parameters)
     chosen = found.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
-        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
+        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} computes ranks itself, not from ratings")
     rated = found.rated(None if start is None else unpacked(start))
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
@@ -189,10 +189,13 @@ def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None)
 def find(method: str) -> Method:
     """The method with a name. Raises `InputError` for an unknown name or an online method."""
     if method in RATERS:
-        rule = f"must be a solved method; this one is live: `equirank pools settings POOL --method {method}` keeps it"
+        rule = (
+            "must be a solved method; this is an online method: `equirank solve FILE` rates a file with it, and "
+            f"`equirank pools settings POOL --method {method}` enables it on a pool"
+        )
         raise InputError("method", method, rule)
     if method not in METHODS:
-        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or a live method of `solve FILE`: {', '.join(RATERS)}")
+        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(RATERS)}")
     return METHODS[method]
 
 
@@ -202,7 +205,7 @@ def why_not(method: Method, problem: Problem) -> str | None:
     if method.takes not in _given(problem):
         return LACKING[method.takes]
     if n < method.least_agents:
-        return f"needs at least {method.least_agents} agents, there are {n}"
+        return f"needs at least {method.least_agents} agents, but there are {n}"
     return None
 
 
@@ -326,7 +329,7 @@ _REGISTERED: Final = (
         run=_copeland,
         cost=1,
         tie_tolerance=0.0,
-        parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300), *MARGINS),
+        parameters=(Parameter("tie_tolerance", 0.0, "margins of at most this size are ties", 0.0, 1e300), *MARGINS),
     ),
     *LOTTERIES,
     *GAMES,

@@ -115,7 +115,7 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 def _few_profiles(profiles: int) -> None:
     """Raise `InputError` if the chain would have too many states."""
     if profiles > MOST_PROFILES:
-        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
+        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, because the chain has a state for each of them")
 
 
 def _likeliest(game: NormalForm, play: JointDistribution) -> list[dict[str, object]]:
@@ -131,9 +131,9 @@ def _chain(parameters: dict[str, Any]) -> AlphaRankOptions:
 
 _CHAIN: Final = (
     *parameters_of(AlphaRankOptions, leave_out=OF_THE_TASK),
-    Parameter("infinite", False, "the limit of strong selection, without alpha and population"),
+    Parameter("infinite", False, "use the limit of strong selection, without alpha and population"),
 )
-_MERGE: Final = Parameter("merge", False, "exact duplicates are one member of the chain")
+_MERGE: Final = Parameter("merge", False, "treat exact duplicates as one member of the chain")
 READ_OFF: Final = (
     Method(
         name="payoff",
@@ -143,10 +143,10 @@ READ_OFF: Final = (
         tie_tolerance=1e-7,
         most_agents=DEVIATION_AGENTS,
         parameters=(
-            Parameter("equilibrium", "deviation", "whose equilibrium is read", choices=("deviation", "cce", "lle")),
-            Parameter("rating", "payoff", "what is read off the equilibrium", choices=("payoff", "payoff_if_played", "mass")),
+            Parameter("equilibrium", "deviation", "method whose equilibrium is used", choices=("deviation", "cce", "lle")),
+            Parameter("rating", "payoff", "quantity that is the rating", choices=("payoff", "payoff_if_played", "mass")),
             *TASKS,
-            Parameter("tolerance", 1e-6, "largest regret over the payoffs' spread", 1e-14, 1e-2),
+            Parameter("tolerance", 1e-6, "largest regret, divided by the spread of payoffs", 1e-14, 1e-2),
         ),
     ),
     Method(

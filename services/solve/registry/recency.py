@@ -11,7 +11,9 @@ from services.solve.problems.checkpointed import games_of
 from services.solve.problems.history import LEAST_WEIGHT, Choice, History
 from services.solve.problems.inputs import FeaturesInput, GamesInput, Ids, Problem
 
-RECENCY: Final = (Parameter("half_life", 0.0, "time buckets after which a result of a game counts half; 0: all count alike", 0.0, 1e9),)
+RECENCY: Final = (
+    Parameter("half_life", 0.0, "number of time buckets after which a result of a game has half its weight; 0: equal weights", 0.0, 1e9),
+)
 """Parameters that every method has in addition to its own. Only games have results of different ages."""
 _NO_GAMES: Final = "must be 0: only results of games have ages (those of files with features count alike)"
 _UNTIMED: Final = (

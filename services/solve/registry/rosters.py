@@ -18,9 +18,9 @@ from services.solve.registry.margins import is_posterior
 from services.solve.registry.method import Method
 
 ROSTER: Final = (
-    Parameter("most_agents", 0, "solve so many only; 0: as many as the method takes", 0, 1_000_000_000),
-    Parameter("roster_by", "activity", "which agents come first, where there are more", choices=("activity", "rating")),
-    Parameter("only_agents", "", "solve these only: a JSON list of names", free=True),
+    Parameter("most_agents", 0, "largest number of agents to solve; 0: the method's limit", 0, 1_000_000_000),
+    Parameter("roster_by", "activity", "order by which agents are selected, if there are more", choices=("activity", "rating")),
+    Parameter("only_agents", "", "solve only these agents: a JSON list of names", free=True),
 )
 """Parameters that every method has in addition to its own."""
 _PRIOR_GAMES: Final = 1.0

@@ -78,8 +78,8 @@ def _rated(found: Voted, problem: Problem, extra: dict[str, object] | None = Non
 
 
 _TIES: Final = (
-    Parameter("tie_rule", "keep", "ties the method meets", choices=("keep", "order", "seed")),
-    Parameter("seed", 0, "of the order that settles ties, with tie_rule=seed", 0, 2**31 - 1),
+    Parameter("tie_rule", "keep", "how ties are settled", choices=("keep", "order", "seed")),
+    Parameter("seed", 0, "random seed of the order that settles ties, with tie_rule=seed", 0, 2**31 - 1),
 )
 VOTING: Final = (
     Method(name="plurality", takes=Takes.PLACES, run=_plurality, cost=1, tie_tolerance=None, parameters=_TIES),
@@ -89,7 +89,7 @@ VOTING: Final = (
         run=_approval,
         cost=1,
         tie_tolerance=None,
-        parameters=(Parameter("k", 2, "places of a ballot that approve", 1, 1_000_000), *_TIES),
+        parameters=(Parameter("k", 2, "number of first places on a ballot that count as approval", 1, 1_000_000), *_TIES),
     ),
     Method(
         name="borda",
@@ -97,7 +97,10 @@ VOTING: Final = (
         run=_borda,
         cost=1,
         tie_tolerance=None,
-        parameters=(Parameter("unlisted_pairs", "none", "what two unlisted agents get for each other", choices=("none", "half")), *_TIES),
+        parameters=(
+            Parameter("unlisted_pairs", "none", "points that two unlisted agents get against each other", choices=("none", "half")),
+            *_TIES,
+        ),
     ),
     Method(
         name="stv",
@@ -106,8 +109,8 @@ VOTING: Final = (
         cost=2,
         tie_tolerance=None,
         parameters=(
-            Parameter("winners", 0, "seats; 0: half of the agents, rounded down", 0, 1_000_000),
-            Parameter("surplus", "fractional", "votes beyond the quota", choices=("fractional", "in_order")),
+            Parameter("winners", 0, "number of seats; 0: half of the agents, rounded down", 0, 1_000_000),
+            Parameter("surplus", "fractional", "how votes beyond the quota are transferred", choices=("fractional", "in_order")),
             *_TIES,
         ),
     ),
@@ -118,7 +121,11 @@ VOTING: Final = (
         cost=3,
         tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
-        parameters=(Parameter("strength", "winning_votes", "of a victory", choices=("winning_votes", "margins")), *_TIES, *MARGINS),
+        parameters=(
+            Parameter("strength", "winning_votes", "measure of a victory's strength", choices=("winning_votes", "margins")),
+            *_TIES,
+            *MARGINS,
+        ),
     ),
     Method(
         name="ranked_pairs",
@@ -127,7 +134,7 @@ VOTING: Final = (
         cost=3,
         tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
-        parameters=(Parameter("universes", 100, "outcomes of equal margins followed at most", 1, 10_000), *_TIES, *MARGINS),
+        parameters=(Parameter("universes", 100, "largest number of possible results followed if margins tie", 1, 10_000), *_TIES, *MARGINS),
     ),
     Method(
         name="kemeny",
@@ -137,8 +144,8 @@ VOTING: Final = (
         tie_tolerance=None,
         most_agents=_KEMENY_AGENTS,
         parameters=(
-            Parameter("most_programs", 100, "linear programs for a cycle of more than 20 agents", 1, 100_000),
-            Parameter("accept_approximate", True, "an order not proven best, with its bound"),
+            Parameter("most_programs", 100, "largest number of linear programs for a cycle of more than 20 agents", 1, 100_000),
+            Parameter("accept_approximate", True, "accept an order that is not proven best, with its bound"),
             *_TIES,
             *MARGINS,
         ),

@@ -138,6 +138,6 @@ class Flights:
         if isinstance(error, BadObject):
             return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)
         if overdue:
-            return Ended(flight, JobEvent.FAILED, why=f"it did not end within {self._deadline_seconds:g} s and was cancelled")
+            return Ended(flight, JobEvent.FAILED, why=f"the solve did not end within {self._deadline_seconds:g} s and was cancelled")
         passing = isinstance(error, TaskLost | OSError)  # OSError: of a file system or an object store; the same solve may succeed later
         return Ended(flight, JobEvent.LOST if passing else JobEvent.FAILED, why=failure_text(error))

@@ -21,7 +21,7 @@ from services.solve.scheduler.packing import packed, whole
 
 log = logging.getLogger("equirank.solve")
 
-_AWAITS_FILE: Final = "results wait for their files: %s"
+_AWAITS_FILE: Final = "results cannot be written to their files, trying again: %s"
 
 
 @dataclass(slots=True)

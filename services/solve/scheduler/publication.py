@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 2.0
 """Seconds between two looks for results that the store lost, and for files that could not be written."""
 POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
-_AWAITS_STORE: Final = "solved boards wait for the store: %s"
+_AWAITS_STORE: Final = "solved boards cannot be written to the store, trying again: %s"
 
 
 class ResultPublisher:
@@ -71,7 +71,9 @@ class ResultPublisher:
             with self._backoff.asking():
                 self._boards.remove(*job)
         except StoreError as error:
-            self._troubles.warn(log, "a retired board waits for the store: %s", error, pool=job.pool, method=job.method)
+            self._troubles.warn(
+                log, "a removed method's board cannot be deleted from the store, trying again: %s", error, pool=job.pool, method=job.method
+            )
             return False
         return True
 

@@ -109,7 +109,7 @@ def _resampling(problem: Problem, takes: Takes) -> Resampling:
         case ScoresInput():
             return _of_tasks(problem)
         case MarginsInput():
-            raise InputError("intervals", "margins", "must be of games, ballots or scores: margins do not say of how many games")
+            raise InputError("intervals", "margins", "must be for games, ballots or scores: margins have no number of games")
 
 
 def _of_posterior(problem: PairsInput, method: Method, values: Mapping[str, Value]) -> Resampling:
@@ -173,7 +173,9 @@ def _of_tasks(problem: ScoresInput) -> Resampling:
     """Resampling of tasks. A task and its exact copies are drawn together, because copies are not independent observations."""
     classes = clone_classes(problem.scores.T)
     if len(classes) < 2:
-        raise InputError("intervals", len(classes), "must be of two tasks at least that are no copies of each other: one does not scatter")
+        raise InputError(
+            "intervals", len(classes), "must be for at least two different tasks (copies count once): a single task has no spread"
+        )
     assumes = "tasks drawn at random from those that could be asked; the noise of a measurement does not count"
     if copies := len(problem.tasks) - len(classes):
         assumes += f"; {copies} exact copies of tasks are drawn with what they copy; near copies make intervals too narrow"

@@ -28,7 +28,7 @@ def memory_limit(more: int) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise OutOfMemory(f"it needs more than {more >> 20:,} MiB (solve_memory_bytes)") from error
+        raise OutOfMemory(f"the solve needs more than {more >> 20:,} MiB (solve_memory_bytes)") from error
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 

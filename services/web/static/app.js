@@ -94,7 +94,7 @@ class Folding {
 // Shows the state in the page's head: "live", or the reason why the page may be outdated.
 function tellState(polled, trouble) {
   const stale = polled?.stale_seconds;
-  if (stale !== undefined) tell(`The store does not answer, or lost its data: this is what was known ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
+  if (stale !== undefined) tell(`The store does not answer, or lost its data. This data was read ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
   else if (trouble) tell(trouble, "bad");
   else tell("live", "ok");
   mark(stale !== undefined || trouble);
@@ -113,17 +113,17 @@ async function problem(answer) {
   return Object.assign(new Error(told.detail || `the service answered ${answer.status}`), { status: answer.status });
 }
 
-const POSITION = "The log offset up to which outcomes are counted. It counts records of all pools of the partition, and a record may hold many outcomes.";
+const POSITION = "The log offset included in this board. A higher position is newer. Differences are not outcome counts: pools share a partition, and a record can hold many outcomes.";
 
 function facts(head) {
-  if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcome folded yet"));
+  if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcomes yet"));
   const found = [["outcomes", head.outcomes], ["agents", head.agents], ["tasks", head.tasks], ["duplicates dropped", head.duplicates],
     ["conflicts", head.conflicts], ["retractions", head.retractions], ["refused", head.dead_letters]];
   const items = found.filter(([name, count]) => count > 0 || name === "outcomes").map(([name, count]) =>
     make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${count === 1 ? name.replace(/s\b/, "") : name}`));
   items.push(make("li", { title: POSITION }, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
   for (const [method, sums] of Object.entries(head.prequential)) {
-    if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} foresaw `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
+    if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
   return make("ul", { class: "facts" }, ...items);
 }
@@ -132,7 +132,7 @@ function facts(head) {
 function counted(board, head) {
   const newer = head && head.generation === board.generation ? head.outcomes - board.outcomes : null;
   if (newer === null) return `counts ${count(board.outcomes, "outcome")} of generation ${board.generation}`;
-  return newer <= 0 ? "level with the live boards" : `${count(newer, "outcome")} behind the live boards`;
+  return newer <= 0 ? "includes all outcomes of the live boards" : `${count(newer, "outcome")} behind the live boards`;
 }
 
 function proof(board, head) {
@@ -164,7 +164,7 @@ function arrow(row) {
 // A line about the newest try, if it failed.
 function troubled(board) {
   if (board.status === "not_applicable") return "Not applicable";
-  return board.rows.length ? "The newest solve failed, this is the one before" : "The solve failed";
+  return board.rows.length ? "The newest solve failed; this is the previous result" : "The solve failed";
 }
 
 // Heading and cell of the columns of deviations and intervals, for those that the rows have.
@@ -180,22 +180,22 @@ function intervalLine(board) {
   const told = board.intervals;
   if (told.kind === "none") return make("p", { class: "proof short" }, `no intervals: ${told.why_not}`);
   const replicates = told.replicates ? `, ${told.replicates} replicates` : "";
-  const older = told.position !== undefined && told.position !== board.position ? `, of position ${told.position}` : "";
+  const older = told.position !== undefined && told.position !== board.position ? `, at position ${told.position}` : "";
   const of = told.of ? ` of ${told.of}` : "";
   const text = `${Math.round(100 * (told.level ?? 0.95))} % intervals${of}: ${told.kind}${replicates}${older}`;
-  return make("p", { class: "proof short", title: `They assume ${told.assumes}` }, text);
+  return make("p", { class: "proof short", title: `Assumption: ${told.assumes}` }, text);
 }
 
 // The reason for the question mark at the rank of a provisional agent.
 function unsettled(row) {
-  if (row.rank_low !== undefined) return "its interval of ranks is wide";
+  if (row.rank_low !== undefined) return "the interval of its rank is wide";
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 
 // The tasks with the largest contributions to a rating, if the method reported them.
 function parts(row, board) {
   const told = Object.entries(board.extra?.contributions?.[row.agent] ?? {}).filter(([, share]) => share !== 0);
-  return told.length ? { title: `made of: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` } : {};
+  return told.length ? { title: `contributions: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` } : {};
 }
 
 function rowOf(row, low, span, shown, intervals, board) {
@@ -224,7 +224,7 @@ function tableOf(board, caption) {
 
 function effect(feature) {
   const [coefficient, low, high] = [feature.coefficient, feature.low, feature.high].map((value) => value.toPrecision(3));
-  return `feature ${feature.feature}: ${coefficient} logits a unit, 95 % ${low} to ${high}`;
+  return `feature ${feature.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`;
 }
 
 function card(board, thin, head) {
@@ -234,11 +234,11 @@ function card(board, thin, head) {
     proof(board, head));
   if (board.error) section.append(make("p", { class: "error" }, `${troubled(board)}: ${board.error}`));
   const roster = board.extra?.roster;
-  if (roster) section.append(make("p", { class: "proof" }, `of the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
+  if (roster) section.append(make("p", { class: "proof" }, `only the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
   if (board.extra?.unrated_because) section.append(make("p", { class: "proof" }, `– no rating: ${board.extra.unrated_because}`));
   for (const feature of board.extra?.features ?? []) section.append(make("p", { class: "proof" }, effect(feature)));
   if (board.intervals) section.append(intervalLine(board));
-  if (thin) section.append(make("p", { class: "error" }, `Among the first ${thin.of}, hardly linked to the others: ${some(thin.agents, thin.agents.length)}.`));
+  if (thin) section.append(make("p", { class: "error" }, `Weakly connected agents among the first ${thin.of}: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
   if (board.total > ROWS) {
     const all = make("a", { href: `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}?count=1000` }, "JSON");
@@ -291,10 +291,10 @@ class PoolPage {
     this.top.replaceChildren(...parts);
     const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, this.insight.thin(board.method), view.head));
     if (!cards.length || (boards.length === 1 && !boards[0].rows.length)) {
-      this.boards.replaceChildren(empty("No outcome of this pool was folded yet. Send one, and its boards appear here:", view.kind));
+      this.boards.replaceChildren(empty("This pool has no outcomes yet. Send one to see its boards here:", view.kind));
       return;
     }
-    if (boards.length === 1) cards.push(empty("The first solve is under way, or too little was seen: more outcomes help.", view.kind));
+    if (boards.length === 1) cards.push(empty("There are no solved boards yet: the first solve is running, or it needs more outcomes. Send more:", view.kind));
     for (const old of this.boards.querySelectorAll(":scope > :not(.wide)")) old.remove();
     this.boards.prepend(...cards);
     this.chart.draw(this.boards, boards);
@@ -308,7 +308,7 @@ class InsightCard {
     this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/insight`);
     this.list = make("dl", { class: "findings" });
     this.about = make("p", { class: "proof short" });
-    this.card = make("section", { class: "card wide", id: "insight" }, make("header", {}, make("h2", {}, "What ratings do not say")), this.about, this.list);
+    this.card = make("section", { class: "card wide", id: "insight" }, make("header", {}, make("h2", {}, "Insight")), this.about, this.list);
   }
 
   // The weakly connected agents among the first of a method's board; undefined if there are none.
@@ -331,9 +331,9 @@ class InsightCard {
 
   dated(told, since) {
     const age = make("span", { "data-age": (told.age_seconds ?? 0) + this.poll.since() - since }, "");
-    const why = told.findings ? "The newest try failed" : "None yet";
+    const why = told.findings ? "The newest computation failed" : "No insight yet";
     const failed = told.error ? [make("span", { class: "bad" }, `${why}: ${told.error} `)] : [];
-    return told.findings ? [...failed, "as of position ", make("b", {}, String(told.position)), " · found ", age] : failed;
+    return told.findings ? [...failed, "as of position ", make("b", {}, String(told.position)), " · computed ", age] : failed;
   }
 }
 
@@ -362,44 +362,44 @@ function count(number, word) {
 }
 
 function links(part) {
-  const all = part.components === 1 ? ", all linked" : "";
-  const told = [line(`${count(part.pairs, "pair")} met, ${percent(part.density)} of all${all}`)];
-  if (part.components > 1) told.push(line(`${part.components} groups never met; outside the largest: ${some(part.apart, part.apart_total)}`, "bad"));
+  const all = part.components === 1 ? "; all agents are linked" : "";
+  const told = [line(`${count(part.pairs, "pair")} with games, ${percent(part.density)} of all pairs${all}`)];
+  if (part.components > 1) told.push(line(`${part.components} groups without games between them; outside the largest: ${some(part.apart, part.apart_total)}`, "bad"));
   if (part.thin_total) {
     const least = part.thin.map((one) => `${one.agent} (${count(one.games, "game")} against ${one.opponents})`);
-    told.push(line(`hardly linked, worth fewer than ${part.threshold.toPrecision(3)} games: ${some(least, part.thin_total)}`));
+    told.push(line(`weakly connected, fewer than ${part.threshold.toPrecision(3)} effective games: ${some(least, part.thin_total)}`));
   }
-  if (part.leaders.length) told.push(line(`boards with such agents among the first: ${part.leaders.map((board) => title(board.method)).join(", ")}`, "bad"));
+  if (part.leaders.length) told.push(line(`boards with weakly connected agents among the first: ${part.leaders.map((board) => title(board.method)).join(", ")}`, "bad"));
   return told;
 }
 
 function cyclicity(part) {
-  return [line([make("b", {}, percent(part.share)), ` of what outcomes say goes round in cycles, noise taken off (assumes ${part.assumes})`])];
+  return [line([make("b", {}, percent(part.share)), ` of the results are cyclic, after noise is removed (assumes ${part.assumes})`])];
 }
 
 function order(part) {
   const high = part.high == null ? "infinite" : part.high.toPrecision(3);
-  const interval = `95 % interval ${part.low.toPrecision(3)} to ${high}, from ${part.pairs} pairs of several games`;
+  const interval = `95 % interval ${part.low.toPrecision(3)} to ${high}, from ${part.pairs} pairs with several games`;
   if (part.kappa == null) return [line(`one order of strength explains the results (kappa infinite, ${interval})`)];
-  return [line(["results of pairs deviate from any order: its prediction is worth ", make("b", {}, `${part.kappa.toPrecision(3)} games`), ` (kappa; ${interval})`]),
+  return [line(["results of pairs deviate from an order; the order's prediction is worth ", make("b", {}, `${part.kappa.toPrecision(3)} games`), ` (kappa; ${interval})`]),
     line(`evidence for deviations ${part.evidence.toPrecision(3)} nats, p = ${part.p_value.toPrecision(2)}`)];
 }
 
 function cycles(part) {
-  if (!part.cycles.length) return [line("none: majorities form no cycle")];
+  if (!part.cycles.length) return [line("none: the majorities form no cycle")];
   return part.cycles.map((one) => line(`${[...one.agents, one.agents[0]].join(" › ")}, by ${one.margins.join(", ")}`));
 }
 
 function clones(part) {
-  const told = [["alike against everybody", part.exact, part.exact_total], ["tasks alike", part.tasks, part.tasks_total]].flatMap(([what, groups, total]) =>
-    [...groups.slice(0, 5).map((group) => line(`${what}: ${some(group, group.length)}`)), ...(total > 5 ? [line(`and ${total - 5} more groups ${what}`)] : [])]);
-  told.push(...part.near.slice(0, 5).map((pair) => line(`nearly alike: ${pair.agents.join(" and ")}, mean results within ${pair.distance.toPrecision(2)}`)));
-  if (part.near_not_applicable) told.push(line(`near clones were ${part.near_not_applicable}`, "none"));
-  return told.length ? told : [line(part.radius ? `none: no two agents have mean results within ${part.radius} against everybody` : "none")];
+  const told = [["equal agents", part.exact, part.exact_total], ["equal tasks", part.tasks, part.tasks_total]].flatMap(([what, groups, total]) =>
+    [...groups.slice(0, 5).map((group) => line(`${what}: ${some(group, group.length)}`)), ...(total > 5 ? [line(`and ${total - 5} more groups of ${what}`)] : [])]);
+  told.push(...part.near.slice(0, 5).map((pair) => line(`near copies: ${pair.agents.join(" and ")}, mean results differ by at most ${pair.distance.toPrecision(2)}`)));
+  if (part.near_not_applicable) told.push(line(`near copies: ${part.near_not_applicable}`, "none"));
+  return told.length ? told : [line(part.radius ? `none: no near copies within ${part.radius}; weakly connected agents are not compared` : "none")];
 }
 
 function lookAlikes(part) {
-  const named = (one) => `${one.agent} (${one.activity.toLocaleString("en")} played, ${one.characters.join(", ") || "plain ASCII"})`;
+  const named = (one) => `${one.agent} (activity ${one.activity.toLocaleString("en")}, ${one.characters.join(", ") || "plain ASCII"})`;
   const told = part.groups.slice(0, 5).map((group) => line(`names look alike: ${group.slice(0, 5).map(named).join("; ")}`, "bad"));
   if (part.groups_total > 5) told.push(line(`and ${part.groups_total - 5} more groups`));
   return told.length ? told : [line("none: no two names look alike")];
@@ -408,23 +408,23 @@ function lookAlikes(part) {
 function votes(part) {
   const least = part.low === part.high ? String(part.low) : part.high === null ? `at least ${part.low}` : `${part.low} to ${part.high}`;
   const unit = least === "1" ? part.unit.replace(/s$/, "") : part.unit;
-  const top = part.agents.length ? `${some(part.agents, part.agents_total)} ${part.agents_total === 1 ? "loses" : "lose"} to nobody` : "everybody loses to somebody";
-  const told = [line([`${top}; without `, make("b", {}, `${least} ${unit}`), ` ${part.rival} would be level or ahead`])];
+  const top = part.agents.length ? `${some(part.agents, part.agents_total)} ${part.agents_total === 1 ? "loses" : "lose"} to nobody` : "every agent loses to another one";
+  const told = [line([`${top}; without `, make("b", {}, `${least} ${unit}`), `, ${part.rival} would be level or ahead`])];
   if (part.votes.length) told.push(line(`${part.unit}: ${part.votes.join(", ")}`));
   return told;
 }
 
 function disagree(part) {
-  if (!part.disputed.length) return [line(`not at all: one order of the ${part.agents} agents fits every board`)];
+  if (!part.disputed.length) return [line(`none: one order of the ${part.agents} agents fits all boards`)];
   const told = part.disputed.slice(0, 5).map((one) => line(`${one.agent}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`));
   const [far] = part.distances;
-  return [...told, line(`furthest apart: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs`)];
+  return [...told, line(`largest distance: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs`)];
 }
 
 function forecasts(part) {
   return part.forecasts.map((one) => {
     const means = [["log loss", one.log_loss], ["Brier", one.brier]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
-    if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins foreseen wrongly`);
+    if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);
     return line(`${title(one.method)}: ${means.join(" · ") || "no pair yet"}`);
   });
 }
@@ -454,7 +454,7 @@ class Chart {
     if (!this.card.isConnected) where.append(this.card);
     this.offer();
     this.library ??= load(PLOTLY);
-    this.library.then(() => this.show()).catch((error) => this.plot.replaceChildren(`No chart: ${error.message}`));
+    this.library.then(() => this.show()).catch((error) => this.plot.replaceChildren(`The chart cannot be shown: ${error.message}`));
   }
 
   offer() {
@@ -492,8 +492,8 @@ class Chart {
   shown(points, x, y) {
     const all = Math.max(x.total, y.total);
     if (points === all) return `all ${all.toLocaleString("en")} agents`;
-    const first = all > CHART_ROWS ? ` and are among the first ${CHART_ROWS.toLocaleString("en")} of both` : "";
-    return `${points.toLocaleString("en")} of ${all.toLocaleString("en")} agents: those that both methods rate${first}`;
+    const first = all > CHART_ROWS ? `; only the first ${CHART_ROWS.toLocaleString("en")} of each are shown` : "";
+    return `${points.toLocaleString("en")} of ${all.toLocaleString("en")} agents, which both methods rate${first}`;
   }
 
   plotNow() {
@@ -552,13 +552,13 @@ class ListPage {
   draw() {
     const { pools, total } = this.poll.value;
     if (!pools.length) {
-      this.boards.replaceChildren(empty("No pool yet. The first outcome makes one (where pools are made by hand: PUT /v1/pools/NAME):", "games"));
+      this.boards.replaceChildren(empty("There are no pools yet. The first outcome creates its pool. If this is switched off, create a pool first with PUT /v1/pools/NAME:", "games"));
       return;
     }
     const cards = pools.map((view) => make("section", { class: "card" },
       make("header", {}, make("h2", {}, make("a", { href: `/pools/${encodeURIComponent(view.pool)}` }, view.pool),
         ...(view.label ? [make("span", { class: "tag" }, view.label)] : [])), make("span", { class: "kind" }, view.kind)), facts(view.head)));
-    if (total > pools.length) cards.push(make("p", { class: "more" }, `${pools.length} of ${total} pools; the others are at /v1/pools?start=${pools.length}`));
+    if (total > pools.length) cards.push(make("p", { class: "more" }, `${pools.length} of ${total} pools; /v1/pools?start=${pools.length} lists the others`));
     this.boards.replaceChildren(...cards);
   }
 }
@@ -583,7 +583,7 @@ function grow(since) {
 
 function failed(error) {
   if (error.status === 404 && !document.querySelector("[data-method]")) {
-    main.replaceChildren(make("h1", {}, pool ?? ""), empty("There is no pool of this name. Send it an outcome, or, where pools are created first, PUT /v1/pools/NAME:", "games"));
+    main.replaceChildren(make("h1", {}, pool ?? ""), empty("No pool has this name. The first outcome creates it. If this is switched off, create it with PUT /v1/pools/NAME:", "games"));
   }
   tell(error.status === 404 ? "no such pool" : `not updating: ${error.message}`, "bad");
   mark(true);

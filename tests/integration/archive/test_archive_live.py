@@ -145,13 +145,13 @@ def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the
     shown = " ".join(run("partitions", "list").split())
     assert f"the archive of partition {HOME} stops at 20" in shown
     assert "its log lost" not in shown, "its checkpoint is after the gap"
-    assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+    assert "continues at 30" in run("partitions", "accept-loss", str(HOME))
     assert "stops" not in run("partitions", "list")
     assert archive(settings, losses(log)) == 40
     forget(settings, 40)
     assert log.history.begin(HOME) == 30
     for words in (("--param", "elo.k=20"), ("--start", "20")):
-        with pytest.raises(InputError, match=r"must be now, or from 30 on"):
+        with pytest.raises(InputError, match=r"must be now, or at least 30"):
             run("pools", "settings", simulated.POOL, *words)
     run("pools", "settings", simulated.POOL, "--start", "30", "--no-wait")
     with working(settings, log):

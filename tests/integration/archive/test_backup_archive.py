@@ -114,15 +114,18 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, settings: Settings, log: L
     backup.back_up(settings.data, tmp_path / "early")
     fold(settings, log, 100, 200)
     archive(settings)
-    for wrong, words in ((None, "must be set: the log dropped"), (str(tmp_path / "nowhere"), "what partition . of the log dropped")):
+    for wrong, words in (
+        (None, "must be set to the archive: the log dropped"),
+        (str(tmp_path / "nowhere"), "that partition . of the log dropped"),
+    ):
         with pytest.raises(InputError, match=words):
             backup.back_up(settings.data, tmp_path / "copy", wrong)
         assert not (tmp_path / "copy").exists()
     backup.back_up(settings.data, tmp_path / "copy", settings.archive)
     for wrong in (None, "s3://bucket/archive", settings.archive):
-        with pytest.raises(InputError, match="must be a folder that is new or empty"):
+        with pytest.raises(InputError, match="must be a new or empty folder"):
             backup.restore(tmp_path / "copy", tmp_path / "again", wrong)
-    with pytest.raises(InputError, match="must not reach beyond the log, which ends at 10"):
+    with pytest.raises(InputError, match="must not end after the log, which ends at 10"):
         backup.restore(tmp_path / "early", tmp_path / "again", settings.archive)
     assert not (tmp_path / "again").exists()
 
@@ -166,7 +169,7 @@ def test_an_archive_that_underwent_an_erasure_after_the_log_was_copied_is_no_par
         erase_rows(str(settings.archive), HOME, log.outcomes.identity, [request])
 
     monkeypatch.setattr(backup, "copy_log", erased_meanwhile)
-    with pytest.raises(InputError, match=r"must have undergone no erasure that the log does not know, .* back up again"):
+    with pytest.raises(InputError, match=r"must not have erasures that are missing in the log, .* back up again"):
         backup.back_up(settings.data, tmp_path / "copy", settings.archive)
     monkeypatch.undo()
     assert not (tmp_path / "copy").exists()

@@ -185,7 +185,7 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert "and the erasure other noted aa" in str(differs)
     listed = run("erase", "--status")
     assert "erased at" in listed
-    assert "the log and backups may still hold an erased name" in listed
+    assert "the log and backups may still contain an erased name" in listed
     assert token in listed
     assert NAME not in listed
 
@@ -268,6 +268,6 @@ def test_a_name_that_no_agent_has_is_refused_without_a_word(installation: Instal
         run("erase", "--pool", POOL, "--agent", "peble", "--by", "case 7", "--no-wait")
     with pytest.raises(Exception, match="must be given"):
         run("erase", "--pool", POOL, "--agent", "peble")
-    with pytest.raises(Exception, match="no pool is called"):
+    with pytest.raises(Exception, match="no pool has the name"):
         run("erase", "--pool", "other", "--agent", NAME, "--by", "case 7", "--no-wait")
     assert installation.control.refresh().erasures.requests == []

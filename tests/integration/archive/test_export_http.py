@@ -71,13 +71,13 @@ def test_ranges_agents_and_columns(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "params", "status", "words"),
     [
-        ("/v1/pools/nobody/export", {}, 404, "no pool is called nobody"),
+        ("/v1/pools/nobody/export", {}, 404, "no pool has the name nobody"),
         (PATH, {"format": "xlsx"}, 422, "format"),
         (PATH, {"column": "elo", "format": "csv"}, 422, "must be one of offset"),
         (PATH, {"column": "id"}, 422, "must be left out for jsonl"),
         (PATH, {"from": 9, "to": 5}, 422, "must be 9 or more"),
         (PATH, {"since": "yesterday"}, 422, "since"),
-        (PATH, {"until_": "1"}, 422, "no query parameter"),
+        (PATH, {"until_": "1"}, 422, "not a query parameter"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_stream(

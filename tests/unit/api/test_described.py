@@ -104,3 +104,9 @@ def test_an_export_takes_these_parameters(api: Running) -> None:
     }
     assert list(found.items()) == list(wanted.items())
     assert all(one["description"] for one in described["parameters"] if one["in"] == "query")
+
+
+def test_the_text_of_an_attribute_is_that_of_its_property(api: Running) -> None:
+    schemas = api.client.get("/openapi.json").json()["components"]["schemas"]
+    assert not [name for name, one in schemas.items() if "Attributes:" in one.get("description", "")]
+    assert schemas["PoolHead"]["properties"]["position"]["description"] == "Log offset up to which outcomes were counted."

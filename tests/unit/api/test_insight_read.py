@@ -62,10 +62,10 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
     console.print(table(find(seen.store, "blitz", settings)))
     text = console.export_text()
     for part in (
-        "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger",
-        "of them among the first 7 by elo, maximal_lottery: ",
-        "paper > rock-copy > scissors > paper", "agents alike: rock, rock-copy",
-        "stranger; without 1 outcome other would be level or ahead",
+        "7 agents, position 7", "2 groups without games between them; outside the largest: other, stranger",
+        "weakly connected among the first 7 by elo, maximal_lottery: ",
+        "paper > rock-copy > scissors > paper", "equal agents: rock, rock-copy",
+        "stranger; without 1 outcome, other would be level or ahead",
         "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000", "sco: no pair yet",
     ):  # fmt: skip
         assert part in text, (part, text)
@@ -76,9 +76,12 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
 def test_boards_that_the_same_agents_lead_share_a_line() -> None:
     led = {"elo": ["b", "a"], "sco": ["a", "b"], "borda": ["c"]}
     boards = [ThinLeaders(method=name, agents=agents, of=3) for name, agents in led.items()]
-    assert list(_leaders(boards)) == ["of them among the first 3 by elo, sco: b, a", "of them among the first 3 by borda: c"]
+    assert list(_leaders(boards)) == [
+        "weakly connected among the first 3 by elo, sco: b, a",
+        "weakly connected among the first 3 by borda: c",
+    ]
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:
-    assert none_yet(Insight(pool="blitz")) == "blitz · no insight yet: it comes some seconds after the first outcomes"
+    assert none_yet(Insight(pool="blitz")) == "blitz · no insight yet: it is computed some seconds after the first outcomes"
     assert none_yet(Insight(pool="blitz", error="late")) == "blitz · no insight yet: late"

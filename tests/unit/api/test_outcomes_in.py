@@ -118,8 +118,8 @@ def test_a_retraction_makes_no_pool(api: Running) -> None:
 def test_the_answer_to_a_retraction_says_what_becomes_of_it(api: Running) -> None:
     assert "note" not in post(api, GAME).json()
     told = post(api, RETRACT | {"retracts": "never seen"}).json()
-    assert "a new generation without what was retracted begins" in told["note"]
-    assert "an id that no outcome of the pool has changes nothing until one comes with it" in told["note"]
+    assert "a new generation without the retracted outcomes starts" in told["note"]
+    assert "an unknown id takes effect when an outcome with this id arrives" in told["note"]
     assert "the pool's head counts such ids as `unmatched`" in told["note"]
 
 

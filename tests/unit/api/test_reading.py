@@ -221,7 +221,7 @@ class TestOpenApi:
         paths = api.client.get("/openapi.json").json()["paths"]
         summaries = {(path, verb): told["summary"] for path, verbs in paths.items() for verb, told in verbs.items()}
         assert len(set(summaries.values())) == len(summaries)
-        assert summaries["/v1/pools/{pool}/boards/{method}", "get"] == "Rows of one live or solved board, best first"
+        assert summaries["/v1/pools/{pool}/boards/{method}", "get"] == "Return rows of a live or solved board, best first"
         assert all(len(summary) <= 120 for summary in summaries.values())
 
     def test_the_page_for_people_has_every_route_and_every_link_of_it_leads_somewhere(self, api: Running) -> None:

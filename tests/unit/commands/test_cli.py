@@ -92,10 +92,10 @@ def test_the_version_is_told() -> None:
         (["top", "--pool", "x", "--diff", "--at", "5"], {}, "--diff must not"),
         (["top", "--pool", "x", "--against", "5"], {}, "--against must be used with --diff"),
         (["nonsense"], {}, "nonsense"),
-        (["up"], {"EQUIRANK_DATA": "/dev/null/data"}, "/dev/null/data: Not a directory: name another path"),
+        (["up"], {"EQUIRANK_DATA": "/dev/null/data"}, "/dev/null/data: Not a directory: use another path"),
         (["partitions", "list"], {"EQUIRANK_DATA": "{log}", "EQUIRANK_CHECKPOINTS": "foo://x"}, "kept at foo://x: Protocol not known: foo"),
         (["partitions", "list"], {"EQUIRANK_DATA": "{log}", "EQUIRANK_CHECKPOINTS": "S3://b/x"}, "kept at S3://b/x: Unrecognized"),
-        (["export", "/nowhere/x.csv", "--pool", "p"], {"EQUIRANK_DATA": "{log}"}, "/nowhere/x.csv.part: No such file or directory: name"),
+        (["export", "/nowhere/x.csv", "--pool", "p"], {"EQUIRANK_DATA": "{log}"}, "/nowhere/x.csv.part: No such file or directory: use"),
     ],
 )
 def test_what_the_caller_can_mend_is_one_line_and_status_2(
@@ -131,7 +131,7 @@ def test_a_port_that_is_taken_is_told_before_anything_starts(
             cli.main()
     told = capsys.readouterr()
     assert ended.value.code == 2
-    assert f"(Address already in use); name another by {setting}" in told.err
+    assert f"(Address already in use); choose another port with {setting}" in told.err
     assert told.err.count("\n") == 1
 
 

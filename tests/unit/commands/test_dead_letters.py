@@ -168,7 +168,7 @@ def test_damaged_letters_are_passed_over_and_told(run: Run, tmp_path: Path) -> N
     assert "5 dead letters, bad_field 1" in listed.output
     assert "3 of 5 dead letters sent again" in replayed.output
     for offset, rule in zip(offsets, DAMAGED.values(), strict=True):
-        (told,) = [line for line in replayed.stderr.splitlines() if line.startswith(f"passed over: dead letter at offset {offset} ")]
+        (told,) = [line for line in replayed.stderr.splitlines() if line.startswith(f"skipped: dead letter at offset {offset} ")]
         assert rule.casefold() in told.casefold()
         assert "got b" in told
 
@@ -201,7 +201,9 @@ def test_a_letter_of_no_partition_or_item_is_not_sent_and_the_others_are(run: Ru
     replayed = run("replay")
     assert "3 of 8 dead letters sent again" in replayed.output
     assert f"bad_field: the letter is damaged: partition must be below {PARTITIONS}, got {PARTITIONS}" in replayed.output
-    assert "bad_field: the letter is damaged: item must be below 3, as the record at offset 0 holds so many, got 9" in replayed.output
+    assert (
+        "bad_field: the letter is damaged: item must be below 3, the number of outcomes in the record at offset 0, got 9" in replayed.output
+    )
     assert "bad_field: the log holds its record no more" in replayed.output
 
 

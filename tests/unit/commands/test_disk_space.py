@@ -65,7 +65,7 @@ def test_where_no_folder_takes_temporary_files_both_programs_say_so(disk: Path, 
     monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(disk)])
     settings = Settings(data=tmp_path)
     ballast = fill(disk)
-    said = rf"no folder takes temporary files \(.*'{disk}'.*\); make room there, allow it for this user, or name another by TMPDIR"
+    said = rf"no folder takes temporary files \(.*'{disk}'.*\); make room there, give this user the permission, or set TMPDIR"
     with pytest.raises(NoTemporaryFolder, match=said):
         check_room(_needs(settings))
     with pytest.raises(NoTemporaryFolder, match=said):

@@ -176,7 +176,7 @@ def test_a_count_takes_bytes_for_different_rows_only() -> None:
     ("text", "words"),
     [
         ("home_team,away_team,home_score,away_score\na,b,1\n", r"league.csv: row 2 must have 4 cells"),
-        ('{"v":1,"pool":"p","sides":[]}\n{"v":1,"pool":"p","time":0,"retracts":"x"}\n', r"league.csv must be .*: line 1: \$.sides"),
+        ('{"v":1,"pool":"p","sides":[]}\n{"v":1,"pool":"p","time":0,"retracts":"x"}\n', r"league.csv must have .*: line 1: \$.sides"),
         ("\x1f\x8b", "file must be readable to its end"),
     ],
 )

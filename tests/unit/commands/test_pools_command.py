@@ -98,7 +98,7 @@ def test_resume_asks_for_the_same_anew(control: ControlLog) -> None:
 def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
     run("resume", "suite")
     lines = run("list").splitlines()
-    assert lines[0].startswith("names and kinds only, as the store does not answer: no store runs in")
+    assert lines[0].startswith("only names and kinds are shown, because the store does not answer: no store runs in")
     assert any("blitz" in line and "games" in line and "unknown" in line for line in lines)
     assert any("suite" in line and "new settings wait" in line for line in lines)
 
@@ -107,8 +107,8 @@ def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
     ("shown", "words"),
     [
         ({}, "live"),
-        ({"unmatched": 3}, "live; retracted ids name no outcome: 3"),
-        ({"conflicts": 2}, "live; ids came again with other content, which does not count: 2"),
+        ({"unmatched": 3}, "live; retracted ids have no outcome: 3"),
+        ({"conflicts": 2}, "live; ids were repeated with other content, which does not count: 2"),
         ({"stopped": "generation 2 could not be folded again"}, "stopped at 9: generation 2 could not"),
     ],
 )
@@ -245,7 +245,7 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
     with pytest.raises(InputError, match="broken"):
         await_generation(control, failed, "blitz", 7, told.append)  # type: ignore[arg-type]
     clock = iter(range(0, 1000, 40))
-    with pytest.raises(TimeoutError, match="does the engine run"):
+    with pytest.raises(TimeoutError, match="check that the engine runs"):
         await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 

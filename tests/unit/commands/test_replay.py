@@ -230,7 +230,7 @@ def wait(store: Store, position: int) -> PoolHead:
 def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.boards.waiting.time.sleep", lambda _: None)
     assert wait(Store([0, 1, 2, 3]), 3).position == 3
-    with pytest.raises(TimeoutError, match="stands at position 1"):
+    with pytest.raises(TimeoutError, match="has been at position 1"):
         wait(Store([0, 1]), 3)
     with pytest.raises(InputError, match="stopped"):
         wait(Store([1], "KeyError"), 3)

@@ -39,8 +39,8 @@ def test_variables_that_are_no_settings_are_told(monkeypatch: pytest.MonkeyPatch
     for name, value in (("EQUIRANK_SHARD", "3"), ("EQUIRANK_SHARDS", "3"), ("OTHER", "1")):
         monkeypatch.setenv(name, value)
     assert begin.begin(port=1).port == 1
-    told = [record.getMessage() for record in caplog.records if "no setting" in record.getMessage()]
-    assert told == ["EQUIRANK_SHARD is no setting, and is not read: docs/reference/settings.md has their names"]
+    told = [record.getMessage() for record in caplog.records if "not a setting" in record.getMessage()]
+    assert told == ["EQUIRANK_SHARD is not a setting and is ignored; docs/reference/settings.md lists all settings"]
 
 
 @pytest.mark.parametrize("content", [None, "port = \n", b"\xff\xfe"])

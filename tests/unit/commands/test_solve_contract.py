@@ -138,13 +138,13 @@ def test_a_table_shows_names_as_they_are(run: Any) -> None:
         ("results", ("--method", "elo", "--param", "q=1"), "must be one of k"),
         ("results", ("--method", "elo", "--intervals"), "must be left out for elo"),
         ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
-        ("results", ("--method", "nash_average"), "results on tasks"),
+        ("results", ("--method", "nash_average"), "results counted per task"),
         ("scores", ("--method", "copeland", "--param", "x"), "name=value"),
         ("scores", ("--method", "copeland", "--param", "x=1"), "tie_tolerance"),
         ("scores", ("--method", "nash_average", "--players", "3"), "must be 2"),
         ("scores", ("--method", "deviation", "--players", "4"), "from 2 to 3"),
         ("scores", ("--method", "deviation", "--players", "2", "--param", "players=3"), "given once"),
-        ("margins", ("--method", "deviation"), "results on tasks"),
+        ("margins", ("--method", "deviation"), "results counted per task"),
         ("results", ("--method", "copeland", "--unplayed", "refuse"), "row 6"),
         ("results", ("--method", "copeland", "--input", "margins"), "row 2"),
         ("outcomes", ("--method", "copeland", "--pool", "other"), "must be one of the file's pools: p"),
@@ -194,7 +194,7 @@ def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> No
     assert "copeland on scores" in run("scores", "--method", "copeland", "--intervals")[1]
     code, _, err = run("margins", "--method", "copeland", "--intervals")
     assert (code, err.count("\n")) == (2, 1)
-    assert "margins do not say" in err
+    assert "margins have no number of games" in err
 
 
 BAD = (

@@ -40,5 +40,5 @@ def test_programs_of_this_machine_are_asked_past_the_proxy_of_the_environment(ad
 
 
 def test_an_address_that_this_machine_does_not_have_is_told_also_where_any_port_will_do() -> None:
-    with pytest.raises(typer.BadParameter, match=r"192\.0\.2\.1 cannot be listened on"):
+    with pytest.raises(typer.BadParameter, match=r"cannot listen on 192\.0\.2\.1"):
         free_port("192.0.2.1")

@@ -56,7 +56,7 @@ def test_without_a_running_installation_checkpoints_and_archive_are_compared(run
     """Nothing is left out then: readers see no boards."""
     status, said = run(archive="{tmp}/mine")
     assert status == 0, said
-    assert "boards are left out, as readers see none" in said
+    assert "boards are not compared, because the store does not answer" in said
     assert "2 comparisons, no difference" in said
 
 
@@ -64,8 +64,8 @@ def test_a_store_that_does_not_answer_is_no_success(run: Run) -> None:
     status, said = run(redis=NO_REDIS)
     assert status == 1, said
     assert "boards: not compared: Redis does not answer" in said
-    assert "set EQUIRANK_REDIS to the one that readers see, and verify again" in said
-    assert "1 comparisons, 0 of them differ; 1 could not be made" in said
+    assert "set EQUIRANK_REDIS to the readers' Redis, and verify again" in said
+    assert "1 comparisons, 0 of them differ; 1 were not possible" in said
 
 
 def test_an_archive_of_another_log_differs(run: Run) -> None:
@@ -79,7 +79,7 @@ def test_an_archive_that_holds_nothing_of_a_partition_with_outcomes_is_no_succes
     status, said = run(archive="{tmp}/nothing/here")
     assert status == 1, said
     assert f"partition {HOME} archive: not compared: " in said
-    assert "nothing/here holds nothing of it: set EQUIRANK_ARCHIVE as the engine has it" in said
+    assert "nothing/here has no rows of it: set EQUIRANK_ARCHIVE to the engine's value" in said
 
 
 def test_outcomes_without_a_checkpoint_and_without_a_board_are_no_success(run: Run) -> None:

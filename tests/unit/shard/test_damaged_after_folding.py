@@ -101,5 +101,5 @@ def test_what_the_archive_holds_of_the_batch_is_not_skipped(one: Installation, a
 def test_a_batch_that_is_archived_is_not_skipped(one: Installation) -> None:
     open_writer(one.archive, 0, one.log.outcomes.identity).append(rows(one.records), 0, len(RECORDS))
     one.log.archived = History(one.log.outcomes, one.archive)
-    with pytest.raises(InputError, match="must not be archived: new generations read the archive, which holds all below 20"):
+    with pytest.raises(InputError, match="must not be archived: new generations read the archive, which has all offsets below 20"):
         one.skip(BEGIN)

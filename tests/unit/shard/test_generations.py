@@ -447,5 +447,5 @@ def test_a_build_reads_no_record_below_its_position() -> None:
 
 
 def test_the_name_that_is_both_alias_and_agent_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="aliases must not be an alias itself: name the agent that it stands for, got 'b'"):
+    with pytest.raises(InputError, match="aliases must not be an alias itself: name the agent of this alias, got 'b'"):
         generations.check(Kind.GAMES, FoldSettings(), {}, {"a": "b", "b": "c"}, ())

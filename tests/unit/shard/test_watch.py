@@ -138,7 +138,7 @@ def test_partitions_that_are_added_are_told_once(
             before = figures.measured_at
             until(lambda before=before: step() is None and figures.measured_at > before + 6.0, "measured")
             assert figures.unread_partitions == unread
-    assert caplog.text.count("3 partitions were added to topic equirank.outcomes: nothing reads them") == 1
+    assert caplog.text.count("3 partitions were added to topic equirank.outcomes: no shard reads them") == 1
 
 
 def test_a_control_log_without_an_answer_takes_nothing_over(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def test_a_plan_replaces_what_was_chosen() -> None:
     ("wanted", "kind", "words"),
     [
         ({"stv": {}}, NotApplicable, "ballots"),
-        ({"nash_average": {}}, NotApplicable, "results on tasks"),
+        ({"nash_average": {}}, NotApplicable, "results counted per task"),
         ({"borda2": {}}, InputError, "must be one of"),
         ({"approval": {"k": 0}}, InputError, "whole number from 1"),
         ({"approval": {"kk": 2}}, InputError, "must be one of k"),

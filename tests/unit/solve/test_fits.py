@@ -79,5 +79,5 @@ def test_who_has_no_rating_is_told_why(method: str) -> None:
     assert [row.rating for row in found.agents] == [None, None]
     assert found.extra["unrated"] == 2
     assert (line := unrated_line(found.extra)) is not None
-    assert line.startswith("- no rating: no chains of wins both ways")
+    assert line.startswith("- no rating: no chains of wins in both directions")
     assert unrated_line(solve(method, one_game, {"prior": 1.0}).extra) is None

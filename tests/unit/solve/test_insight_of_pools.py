@@ -70,7 +70,7 @@ def test_results_that_one_order_explains_have_no_finite_kappa() -> None:
     assert (found.pairs, found.high) == (66, None)
     assert found.p_value > 0.05
     single = insight_parts.order(GamesInput(("a", "b"), PairCounts.from_dense([[0, 1.0], [0, 0]]), places))
-    assert "met more than once" in str(single.not_applicable)
+    assert "played each other more than once" in str(single.not_applicable)
 
 
 def test_tasks_are_the_votes_of_scores() -> None:
@@ -90,8 +90,8 @@ def test_tasks_are_the_votes_of_scores() -> None:
         (np.zeros((3, 3)), 0, "connectivity", "no two agents met"),
         (np.zeros((1, 1)), 0, "cycles", "two agents at least"),
         (np.array([[0, 2.0], [0, 0]]), 2, "cyclicity", "forest"),
-        (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all weigh 1"),
-        (np.array([[0, 4.0], [0, 0]]), 2, "top", "do not all weigh 1"),
+        (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all have weight 1"),
+        (np.array([[0, 4.0], [0, 0]]), 2, "top", "do not all have weight 1"),
     ],
 )
 def test_what_does_not_apply_says_why(wins: np.ndarray, outcomes: int, part: str, words: str) -> None:

@@ -20,7 +20,7 @@ def held(size: int) -> int:
 def test_what_is_within_the_limit_may_be_taken_and_what_is_beyond_fails_with_its_reason() -> None:
     with memory_limit(256 * MIB):
         assert held(64 * MIB) == 64 * MIB
-    with pytest.raises(OutOfMemory, match=r"it needs more than 256 MiB \(solve_memory_bytes\)"), memory_limit(256 * MIB):
+    with pytest.raises(OutOfMemory, match=r"the solve needs more than 256 MiB \(solve_memory_bytes\)"), memory_limit(256 * MIB):
         held(512 * MIB)
 
 

@@ -59,11 +59,11 @@ def test_findings_of_earlier_versions_say_so() -> None:
 def test_the_command_names_who_looks_alike() -> None:
     group = [LookAlike(agent="paypal", activity=9, characters=[]), LookAlike(agent="p\u0430ypal", activity=1, characters=["U+0430"])]
     [line] = command._look_alikes(LookAlikes(groups=[group], groups_total=1))
-    assert line == "names look alike: paypal (9 played, plain ASCII); p\u0430ypal (1 played, U+0430)"
+    assert line == "names look alike: paypal (activity 9, plain ASCII); p\u0430ypal (activity 1, U+0430)"
     assert list(command._look_alikes(LookAlikes())) == ["none: no two names look alike"]
     many = list(command._look_alikes(LookAlikes(groups=[group] * 20, groups_total=31)))
     assert (len(many), many[-1]) == (6, "and 26 more groups")
 
 
 def test_the_command_says_how_near_clones_would_have_to_be() -> None:
-    assert list(command._clones(Clones(radius=0.05))) == ["none: no two agents have mean results within 0.05 against everybody"]
+    assert list(command._clones(Clones(radius=0.05))) == ["none: no near copies within 0.05; weakly connected agents are not compared"]

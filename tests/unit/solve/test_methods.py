@@ -225,8 +225,8 @@ def test_intervals_hold_the_rating() -> None:
 @pytest.mark.parametrize(
     ("method", "problem", "words"),
     [
-        ("nash_average", PAIRS, "results on tasks"),
-        ("nash_average", BALLOTS, "results on tasks"),
+        ("nash_average", PAIRS, "results counted per task"),
+        ("nash_average", BALLOTS, "results counted per task"),
         ("stv", PAIRS, "ballots or scores"),
         ("borda", MARGINS, "games, ballots or scores"),
         ("plurality", PAIRS, "games, ballots or scores"),

@@ -137,7 +137,7 @@ def test_a_result_is_written_although_an_older_one_cannot_be_removed(tmp_path: P
         assert not results[JOB].awaits_file
     results.write_late()
     assert len(files.tree("results")) == 4, "each result once"
-    assert "an older result could not be removed" in caplog.text
+    assert "an old result could not be removed" in caplog.text
     files.refuses = False
     results.solved(JOB, board_at(5), None)
     assert len(files.tree("results")) == 2

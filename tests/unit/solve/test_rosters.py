@@ -140,5 +140,5 @@ def test_more_agents_than_a_method_takes_are_cut_to_the_most_active(monkeypatch:
 @pytest.mark.parametrize("parameters", [{"most_agents": 1}, {"only_agents": '["a"]'}])
 def test_too_few_agents_are_too_few_however_the_others_were_left_out(parameters: dict[str, float | int | str | bool]) -> None:
     problem = ScoresInput(("a", "b"), ("t",), np.array([[1.0], [2.0]]))
-    with pytest.raises(InputError, match="at least 2 agents, there are 1"):
+    with pytest.raises(InputError, match="at least 2 agents, but there are 1"):
         solve("copeland", problem, parameters)

@@ -117,7 +117,7 @@ def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(tasks: Fak
     runner.step(now + 2 * DEADLINE + 1.0, [], control)
     board = store.boards[method_of(first)]
     assert (board.position, board.result.agents[0].agent) == (1, "a"), "the last good one stands"
-    assert board.error == "it did not end within 120 s and was cancelled"
+    assert board.error == "the solve did not end within 120 s and was cancelled"
 
 
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
