@@ -74,7 +74,7 @@ def test_retracted_outcomes_of_a_file_count_nothing(tmp_path: Path) -> None:
         ("task,a,b\nt,1,2\n", "elo", {}, "online methods rate games"),
         ("model_a,model_b,winner\na,b,model_a\n", "elo", {"q": "1"}, "must be one of k"),
         ("model_a,model_b,winner\na,b,model_a\n", "elo", {"k": "x"}, "must be a number"),
-        ("model_a,model_b,winner\n", "elo", {}, "must hold games"),
+        ("model_a,model_b,winner\n", "elo", {}, "must contain at least one game"),
     ],
 )
 def test_what_cannot_be_folded_is_refused(tmp_path: Path, text: str, method: str, parameters: dict[str, str], rule: str) -> None:

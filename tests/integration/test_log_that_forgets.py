@@ -158,7 +158,7 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     with pytest.raises(InputError, match="the log starts at 0"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     fold(settings, log, 0, 200)
-    with pytest.raises(InputError, match="has a checkpoint at 20"):
+    with pytest.raises(InputError, match="its checkpoint is at offset 20"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
     forget(settings, 15)
     for name in checkpoints.manifests(HOME):

@@ -159,7 +159,7 @@ def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
         (("--method", "elo"), "pool must be given without a file"),
         (("--pool", "nobody", "--method", "elo"), f"must be a pool that has outcomes: {POOL}"),
         (("--pool", POOL, "--method", "elo", "--where", "color=red"), "column must be one of id, time"),
-        (("--pool", POOL, "--method", "elo", "--where", "task=sand"), "must hold games"),
+        (("--pool", POOL, "--method", "elo", "--where", "task=sand"), "must contain at least one game"),
         (("--pool", POOL, "--method", "elo", "--intervals"), "intervals must be left out for elo"),
         (("--pool", POOL, "--method", "elo", "--trim"), "trim must be left out for a pool"),
         (("games.jsonl", "--method", "elo", "--since", "5"), "since must be left out with a file"),

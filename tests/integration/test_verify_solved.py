@@ -72,7 +72,7 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
     assert "approximate" in str(differences(log, store, tmp_path)[0])
 
 
-@pytest.mark.parametrize(("key", "words"), [("rows", "incomplete"), ("solved", "no such board")])
+@pytest.mark.parametrize(("key", "words"), [("rows", "incomplete"), ("solved", "its board cannot be read")])
 def test_a_board_that_the_store_lost_in_part_or_whole_is_a_difference(
     tmp_path: Path, log: Log, store: RedisStore, url: str, key: str, words: str
 ) -> None:

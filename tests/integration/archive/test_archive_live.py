@@ -143,7 +143,7 @@ def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the
     with pytest.raises(LogError, match=r"begins at 30, and its archive ends at 20: the records between are lost"):
         archive(settings)
     shown = " ".join(run("partitions", "list").split())
-    assert f"the archive of partition {HOME} stops at 20" in shown
+    assert f"the archive of partition {HOME} stops at offset 20" in shown
     assert "its log lost" not in shown, "its checkpoint is after the gap"
     assert "continues at 30" in run("partitions", "accept-loss", str(HOME))
     assert "stops" not in run("partitions", "list")

@@ -264,7 +264,7 @@ def test_an_engine_that_starts_goes_on_where_another_one_was_killed(
 
 
 def test_a_name_that_no_agent_has_is_refused_without_a_word(installation: Installation, run: Run) -> None:
-    with pytest.raises(Exception, match="must be an agent of demo-rps; --unknown"):
+    with pytest.raises(Exception, match="must be an agent of demo-rps; use --unknown"):
         run("erase", "--pool", POOL, "--agent", "peble", "--by", "case 7", "--no-wait")
     with pytest.raises(Exception, match="must be given"):
         run("erase", "--pool", POOL, "--agent", "peble")
