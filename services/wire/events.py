@@ -205,14 +205,14 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
         future_seconds: Outcomes with a time later than `now` plus this many seconds are refused.
     """
     latest = now + future_seconds
-    if (whole := _whole(body, latest)) is not None:
-        return whole
-    text = _text(body, MAX_RECORD_BYTES)
-    filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
-    if filled is None:
-        return _unread(body)
-    found = decode([filled], len(filled))
-    if _fits(filled, found.events, latest):
+    found, size = _whole(body), len(body)
+    if found is None:
+        text = _text(body, MAX_RECORD_BYTES)
+        filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
+        if filled is None:
+            return _unread(body)
+        found, size = decode([filled], len(filled)), len(filled)
+    if _fits(size, found.events, latest):
         return found
     return _sendable(found, latest, single=not is_array(body))
 
@@ -423,15 +423,15 @@ def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
             found.take(record, [event], [item])
 
 
-def _whole(body: bytes, latest: float) -> Decoded | None:
+def _whole(body: bytes) -> Decoded | None:
     """Fast path: the outcomes of a request that is already a valid record, as most are. None if the request needs the slow path."""
     found = _flat(_typed([body], MAX_RECORD_BYTES), 0)
-    return found if found is not None and _fits(body, found.events, latest) and _sound(found.events) else None
+    return found if found is not None and _sound(found.events) else None
 
 
-def _fits(text: bytes, events: Sequence[Event], latest: float) -> bool:
-    """Whether each of `events`, decoded from `text`, certainly fits into a record, and no event has a time later than `latest`."""
-    return len(text) * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in events)
+def _fits(size: int, events: Sequence[Event], latest: float) -> bool:
+    """Whether each of `events`, decoded from a text of `size` bytes, certainly fits into a record, and none is later than `latest`."""
+    return size * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in events)
 
 
 class _Unread(NamedTuple):

@@ -12,7 +12,7 @@ _STEP: Final = 4
 _MOST_GROWTH: Final = 3.0
 """Maximum growth of the time, divided by the growth of the size. It is 1 for linear time, slightly more for n log n, up to 2.7 for a table
 that becomes larger than the cache, and 4 for quadratic time."""
-_FLOOR_SECONDS: Final = 0.25
+_FLOOR_SECONDS: Final = 0.15
 """Shorter times are always allowed: they block no process, and depend on the processor's cache more than on the algorithm."""
 _TRIES: Final = 5
 
