@@ -36,7 +36,7 @@ class Outcome(StrEnum):
     UNKNOWN_POOL = "its pool is not there: create it first"
     REPEATED = "the same was sent already"
     SENT_BEFORE = "sent by an earlier run"
-    GONE = "the log holds its record no more, or it cannot be read"
+    GONE = "the log no longer has its record, or the record cannot be read"
     DAMAGED = "the letter is damaged"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ratings_core.errors import InputError
 from ratings_core.options import Options, parameters_of
 
 
@@ -34,3 +35,13 @@ def called(method: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     record = record_of(method)
     own = set(method.keywords) if isinstance(method, partial) else set()
     return method(**(with_options(record, arguments) if record and not own & {"options"} else arguments))
+
+
+def assert_refused(call: Callable[[], object], what: str) -> None:
+    """Require that `call` raises `InputError` with an argument and a rule. what: description of the bad value, for the failure."""
+    try:
+        found: object = call()
+    except Exception as error:  # noqa: BLE001 - an error of any other type is a failure
+        found = error
+    assert isinstance(found, InputError), what
+    assert (bool(found.argument), bool(found.rule)) == (True, True), what

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ratings_core.equilibria import AffinityTarget
 from ratings_core.errors import InputError
 from ratings_core.games import AgentAgentTask, Duels, JointDistribution, KingOfTheHill, NormalForm
 from ratings_core.tallies import PairCounts
-from tests.support.options import arguments_of, called, record_of
+from tests.support.options import arguments_of, assert_refused, called, record_of
 
 SCORES = np.array([[1.0, 2.0], [3.0, 0.5], [0.0, 4.0]])
 MARGINS = np.array([[0.0, 1.0, -1.0], [-1.0, 0.0, 2.0], [1.0, -2.0, 0.0]])
@@ -142,14 +143,7 @@ def test_nonsense_is_refused_by_name(name, argument):
     for what, value in NONSENSE.items():
         if argument in ACCEPTED.get(what, ()):
             continue
-        try:
-            found = called(function, {**given, argument: value})
-        except Exception as error:  # noqa: BLE001 - whatever it is, it has to be the typed one
-            refused: object = error
-        else:
-            refused = found
-        assert isinstance(refused, InputError), what
-        assert (bool(refused.argument), bool(refused.rule)) == (True, True), what
+        assert_refused(partial(called, function, {**given, argument: value}), what)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Records, intervals, replicates and tallies, argument by argument, against values that make no sense: each is refused by name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ratings_core.records.outcomes import Outcome, OutcomeBatch, ScoreBatch, Sco
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally, PlaceTally
 from ratings_core.voting.profile import Ballot, Profile
+from tests.support.options import assert_refused
 
 WINS = np.array([[0, 3, 1.0], [2, 0, 2], [1, 1, 0]])
 COUNTS = PairCounts.from_dense(WINS)
@@ -183,14 +185,7 @@ def test_nonsense_is_refused_by_name(name, argument):
     for what, value in NONSENSE.items():
         if f"{name}-{argument}" in ACCEPTED.get(what, ()):
             continue
-        try:
-            found = function(**{**given, argument: value})
-        except Exception as error:  # noqa: BLE001 - whatever it is, it has to be the typed one
-            refused: object = error
-        else:
-            refused = found
-        assert isinstance(refused, InputError), what
-        assert (bool(refused.argument), bool(refused.rule)) == (True, True), what
+        assert_refused(partial(function, **{**given, argument: value}), what)
 
 
 @pytest.mark.parametrize("tallies", [None, 5, PAIRS, np.array(1.0)])
