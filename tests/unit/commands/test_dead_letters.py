@@ -204,7 +204,7 @@ def test_a_letter_of_no_partition_or_item_is_not_sent_and_the_others_are(run: Ru
     assert (
         "bad_field: the letter is damaged: item must be below 3, the number of outcomes in the record at offset 0, got 9" in replayed.output
     )
-    assert "bad_field: the log holds its record no more" in replayed.output
+    assert "bad_field: the log no longer has its record" in replayed.output
 
 
 def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> None:
