@@ -10,11 +10,12 @@ from ratings_core.checks import number, whole
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import log, sigmoid
-from ratings_core.online.games import NO_KEYS, Games, Scoring, games_of, scoring
+from ratings_core.online.games import NO_KEYS, Scoring, scoring
 from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
+from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 _MAX_K: Final = 1e6

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from ratings_core.checks import number
 from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.online.games import Games, Scoring, games_of, keys_of, scoring
+from ratings_core.online.games import Scoring, keys_of, scoring
 from ratings_core.online.noise import checked_seed, gumbel, keyed_word
 from ratings_core.online.pairwise import Keys, fold_pairs
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.sco import projected_step
 from ratings_core.online.state import OnlineState
+from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 _MAX_ALPHA: Final = 1e6

@@ -13,12 +13,13 @@ from ratings_core.checks import count, number, whole
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import log, sigmoid
-from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
+from ratings_core.online.games import UNIT, check_pair, result_of, scoring, side_means
 from ratings_core.online.noise import checked_seed, normal_pair
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
+from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 _MAX_K: Final = 1e6

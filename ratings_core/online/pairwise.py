@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
 from ratings_core.kernels.portable import sigmoid
-from ratings_core.online.games import UNIT, Games, Scoring, result_of, side_means
+from ratings_core.online.games import UNIT, Scoring, result_of, side_means
 from ratings_core.online.prequential import record
+from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES
 
 Settings: TypeAlias = Any

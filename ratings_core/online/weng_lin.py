@@ -12,12 +12,13 @@ from numpy.typing import DTypeLike, NDArray
 from ratings_core.checks import count, number
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import exp, sigmoid
-from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring
+from ratings_core.online.games import UNIT, check_pair, result_of, scoring
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel, Stretch
+from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(0.16, distance=0.26, doubt=-0.88, spread=-0.27)

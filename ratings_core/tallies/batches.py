@@ -1,34 +1,16 @@
-"""Checks of a batch before a tally counts it, so that an invalid batch does not change the tally."""
+"""Checks of measurements and groups of events before a tally counts them, so that an invalid batch does not change the tally."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.records.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
+from ratings_core.records.games import MAX_UNITS, check_cut, column_of
+from ratings_core.records.outcomes import MAX_SCORE, NO_TASK, ScoreBatch
 
-MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
-"""The largest weight of an outcome in units of 2**-20."""
-
-_SOUND, _SIDES, _WEIGHT, _EMPTY_SIDE, _AGENT, _TWICE = range(6)
-_RULES: Final = {
-    _SIDES: f"must have 2 to {MAX_SIDES} sides within the batch",
-    _WEIGHT: f"must have a weight from 1 to {MAX_UNITS} units of 2**-20",
-    _EMPTY_SIDE: "must have agents within the batch on every side",
-    _AGENT: "must name agents by ids >= 0",
-    _TWICE: "must name each agent once",
-}
-_GAME_COLUMNS: Final[Mapping[str, DTypeLike]] = {
-    "side_start": np.int64,
-    "place": np.int32,
-    "agent_start": np.int64,
-    "agent": np.int32,
-    "weight": np.int64,
-}
 _SCORE_COLUMNS: Final[Mapping[str, DTypeLike]] = {
     "start": np.int64,
     "agent": np.int32,
@@ -36,16 +18,6 @@ _SCORE_COLUMNS: Final[Mapping[str, DTypeLike]] = {
     "task": np.int32,
     "weight": np.int64,
 }
-
-
-class GameColumns(NamedTuple):
-    """The columns of an `OutcomeBatch` that tallies read, in the layout of kernels."""
-
-    side_start: NDArray[np.int64]
-    place: NDArray[np.int32]
-    agent_start: NDArray[np.int64]
-    agent: NDArray[np.int32]
-    weight: NDArray[np.int64]
 
 
 class ScoreColumns(NamedTuple):
@@ -66,23 +38,11 @@ class Group(NamedTuple):
     select: NDArray[np.int64]
 
 
-def game_columns(batch: OutcomeBatch) -> GameColumns:
-    """Check `batch` and return its columns. Raises `InputError` with the first outcome that breaks a rule of `OutcomeBatch`."""
-    checks.instance("batch", batch, OutcomeBatch)
-    columns = GameColumns(*(_column(batch, name, dtype) for name, dtype in _GAME_COLUMNS.items()))
-    _check_cut("batch.side_start", columns.side_start, len(batch), len(columns.place))
-    _check_cut("batch.agent_start", columns.agent_start, len(columns.place), len(columns.agent))
-    outcome, rule = _unsound_game(columns)
-    if rule != _SOUND:
-        raise InputError("batch", f"outcome {outcome}", _RULES[rule])
-    return columns
-
-
 def score_columns(batch: ScoreBatch) -> ScoreColumns:
     """Check `batch` and return its columns. Raises `InputError` if a column breaks a rule of `ScoreBatch`."""
     checks.instance("batch", batch, ScoreBatch)
-    columns = ScoreColumns(*(_column(batch, name, dtype) for name, dtype in _SCORE_COLUMNS.items()))
-    _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
+    columns = ScoreColumns(*(column_of(batch, name, dtype) for name, dtype in _SCORE_COLUMNS.items()))
+    check_cut("batch.start", columns.start, len(batch), len(columns.agent))
     rules = [
         ("batch.start", (columns.start[1:] <= columns.start[:-1]).any(), "must give every measurement a score"),
         ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), f"must be from 1 to {MAX_UNITS}, units of 2**-20"),
@@ -126,46 +86,3 @@ def _groups(bucket: NDArray[np.int64], task: NDArray[np.int32], n: int) -> Itera
     changes = (np.diff(bucket[order]) != 0) | (np.diff(task[order]) != 0)
     for select in np.split(order, np.flatnonzero(changes) + 1):
         yield Group(int(bucket[select[0]]), int(task[select[0]]), select)
-
-
-def _column(batch: OutcomeBatch | ScoreBatch, name: str, dtype: DTypeLike) -> NDArray[Any]:
-    column = getattr(batch, name)
-    if column.dtype != dtype or column.ndim != 1:
-        raise InputError(f"batch.{name}", f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
-    return np.ascontiguousarray(column)
-
-
-def _check_cut(argument: str, start: NDArray[np.int64], pieces: int, total: int) -> None:
-    if start.shape != (pieces + 1,) or start[0] != 0 or start[-1] != total:
-        raise InputError(argument, start, f"must cut {total} entries into {pieces} pieces")
-
-
-@kernel
-def _unsound_game(columns: Any) -> tuple[int, int]:
-    """Index of the first outcome that breaks a rule, and the rule; (0, `_SOUND`) if all are valid."""
-    for i in range(len(columns.weight)):
-        lo, hi = columns.side_start[i], columns.side_start[i + 1]
-        if hi - lo < 2 or hi - lo > MAX_SIDES or hi > len(columns.place):
-            return i, _SIDES
-        if columns.weight[i] < 1 or columns.weight[i] > MAX_UNITS:
-            return i, _WEIGHT
-        rule = _unsound_sides(columns, lo, hi)
-        if rule != _SOUND:
-            return i, rule
-    return 0, _SOUND
-
-
-@inlined
-def _unsound_sides(columns: Any, lo: int, hi: int) -> int:
-    for s in range(lo, hi):
-        begin, end = columns.agent_start[s], columns.agent_start[s + 1]
-        if end <= begin or end > len(columns.agent):
-            return _EMPTY_SIDE
-        for k in range(begin, end):
-            if columns.agent[k] < 0:
-                return _AGENT
-        for other in range(lo, s):
-            single = end - begin == 1 and columns.agent_start[other + 1] - columns.agent_start[other] == 1
-            if single and columns.agent[begin] == columns.agent[columns.agent_start[other]]:
-                return _TWICE
-    return _SOUND

@@ -11,8 +11,9 @@ from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo
 from ratings_core.arrays.hash_table import WINDOW, add_window
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel, unlocked
+from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
-from ratings_core.tallies.batches import Group, game_columns, groups
+from ratings_core.tallies.batches import Group, groups
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.slabs import Slabs, Totals
 from ratings_core.tallies.tally import Tally
@@ -42,7 +43,7 @@ class PairTally(Tally):
 
         Raises `InputError`, without counting any outcome, if the batch breaks its rules or a cell could overflow.
         """
-        columns = game_columns(batch)
+        columns, _ = games_of(batch)
         grouped = list(groups(bucket, batch.task if self.per_task else None, len(batch)))
         self.slabs.admit(int(columns.weight.sum()))
         for group in grouped:

@@ -11,8 +11,9 @@ from ratings_core.arrays.frozen import Undo
 from ratings_core.arrays.hash_table import WINDOW, add_window
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
+from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
-from ratings_core.tallies.batches import Group, game_columns, groups, in_all
+from ratings_core.tallies.batches import Group, groups, in_all
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally
 
@@ -53,7 +54,7 @@ class PlaceTally(Tally):
 
         Raises `InputError`, without counting any outcome, if the batch breaks its rules or a cell could overflow.
         """
-        columns = game_columns(batch)
+        columns, _ = games_of(batch)
         grouped = list(groups(bucket, None, len(batch)))
         self.slabs.admit(int(columns.weight.sum()))
         for group in grouped:

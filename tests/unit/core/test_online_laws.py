@@ -12,8 +12,9 @@ from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Prequential, Rater, Sco, WengLin, elo, fenchel_young, sco
-from ratings_core.online.games import games_of, scoring
+from ratings_core.online.games import scoring
 from ratings_core.online.pairwise import no_noise, play
+from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.assembly import FORBIDDEN
 from tests.support.game_streams import at_times, batch_of, duels, game, mixed_games
@@ -223,7 +224,7 @@ def test_a_broken_batch_is_refused_and_changes_nothing(rater, twin, column, valu
     broken = dataclasses.replace(sound, **{column: np.array(values, getattr(sound, column).dtype)})
     with pytest.raises(InputError) as caught:
         rater.fold(state, broken, score)
-    assert caught.value.argument in (column, "side_start", "agent_start")
+    assert caught.value.argument in ("batch", f"batch.{column}", "batch.side_start", "batch.agent_start")
     assert digest(state.arrays()) == before
     assert not score.counts.any()
 
