@@ -266,7 +266,7 @@ def _split(events: Sequence[Event]) -> list[bytes]:
 
 _encoder = msgspec.json.Encoder()
 _items_decoder: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
-_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_fields_decoder: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw])
 _E = TypeVar("_E", bound=Event)
 _Decoder: TypeAlias = msgspec.json.Decoder[Event | list[Event]]
 
@@ -490,23 +490,31 @@ def _one(parsed: Any, raw: Raw) -> Event | None:
 def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
     """The request as a record in which every outcome has an id and a time; None if the request is unreadable."""
     try:
-        parsed = _any_decoder.decode(body)
-        if rules.items_rule(parsed) is not None:
+        if not is_array(body):
+            return _encoder.encode(_with_id_and_time(Raw(body), now, new_id))
+        items = _items_decoder.decode(body)
+        if rules.items_rule(items) is not None:
             return None  # too many or no items: no ids are made for them
-        for item in parsed if isinstance(parsed, list) else [parsed]:
-            if isinstance(item, dict):
-                item.setdefault("time", now)
-                if "id" not in item:
-                    item["id"] = new_id()
-        return _encoder.encode(parsed)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
+        return _encoder.encode([_with_id_and_time(item, now, new_id) for item in items])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _with_id_and_time(item: Raw, now: float, new_id: Callable[[], str]) -> Raw | dict[str, Any]:
+    """Fields of an item of a request, with an id and a time. Their values stay JSON text. An item that is no object stays as it is."""
+    if not bytes(item).lstrip().startswith(b"{"):
+        return item
+    fields: dict[str, Any] = _fields_decoder.decode(item)
+    fields.setdefault("time", now)
+    if "id" not in fields:
+        fields["id"] = new_id()
+    return fields
 
 
 def _unread(body: bytes) -> Decoded:
     items = _items(body, MAX_RECORD_BYTES)
     if not isinstance(items, _Unread):
-        items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, and numbers that a double can hold")
+        items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, no half of a surrogate pair")
     return Decoded(refusals=[Refusal(0, -1, items.reason, items.path, items.rule)])
 
 

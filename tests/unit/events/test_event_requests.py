@@ -41,11 +41,18 @@ def test_the_future_is_refused_beyond_the_given_seconds() -> None:
 
 def test_whole_bodies_that_cannot_be_read() -> None:
     cases = {b"{": Reason.UNPARSABLE, b"[]": Reason.BAD_FIELD, b" " * (1 << 21): Reason.TOO_LARGE, b"[" * 200: Reason.TOO_DEEP}
-    cases |= {b'{"v":1e999}': Reason.BAD_FIELD, b"[" * 70 + b"]" * 70: Reason.TOO_DEEP, b'{"v":"\\ud800"}': Reason.BAD_FIELD}
+    cases |= {b"[" * 70 + b"]" * 70: Reason.TOO_DEEP, b'{"v":"\\ud800"}': Reason.BAD_FIELD}
     for body, reason in cases.items():
         found = request(body)
         assert [(one.item, one.reason) for one in found.refusals] == [(-1, reason)], body[:20]
         assert found.events == []
+
+
+def test_a_number_that_no_double_holds_is_refused_alone() -> None:
+    body = json.dumps([BARE, {**BARE, "weight": "HUGE"}, BARE]).replace('"HUGE"', "1e999").encode()
+    found = request(body)
+    assert found.item == [0, 2]
+    assert [(one.item, one.reason, one.path) for one in found.refusals] == [(1, Reason.BAD_FIELD, "$[1].weight")]
 
 
 def test_what_is_taken_fits_a_record() -> None:
