@@ -38,7 +38,7 @@ class LogFeed:
                 self.close()
             poll = self._readers.poll(seconds, {number: runtime.partition.position for number, runtime in self._owned.running().items()})
         except LogError as error:
-            archived = self._readers.is_in_archive(error)
+            archived = self._readers.turn_to_archive(error)
             self.close()
             if not archived:
                 self._failed(error)
