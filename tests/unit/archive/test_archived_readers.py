@@ -51,7 +51,7 @@ def test_a_partition_that_does_not_answer_delays_no_other(log: Log, monkeypatch:
 
 
 def test_forgotten_records_are_read_from_the_archive_and_the_others_from_the_topic(log: Log) -> None:
-    reached, offsets = {0: 0, 1: 0}, dict[int, list[int]]()
+    reached, offsets, turned = {0: 0, 1: 0}, dict[int, list[int]](), list[bool]()
     with closing(ControlLog(log.control)) as control:
         readers = LogReaders(log, control, 7, threading.Event())
 
@@ -59,7 +59,7 @@ def test_forgotten_records_are_read_from_the_archive_and_the_others_from_the_top
             try:
                 poll = readers.poll(0.01, reached)
             except OffsetLost as error:
-                assert readers.turn_to_archive(error)
+                turned.append(readers.turn_to_archive(error))
                 readers.close()
                 return False
             for number, records in poll.records.items():
@@ -69,6 +69,7 @@ def test_forgotten_records_are_read_from_the_archive_and_the_others_from_the_top
 
         until(polled, "all records were read")
         readers.close()
+    assert turned == [True]
     assert offsets == {0: list(range(40)), 1: list(range(40))}
 
 
