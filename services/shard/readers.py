@@ -136,7 +136,7 @@ class LogReaders:
         return True
 
     def unreadable(self, number: int, position: int) -> LogError | None:
-        """Return the error of reading one partition from `position` on; None if it can be read."""
+        """Return the error of reading one partition from `position` on; None if it can be read, or if its archive is to be read."""
         try:
             end = self._topic.end(number)
             with closing(open_reader(self._topic, {number: position}, self._control.known().partitions.skipped)) as reader:
@@ -145,7 +145,7 @@ class LogReaders:
                         break
                     reader.poll(_PROBE_SECONDS, self._most_records)
         except LogError as error:
-            return error
+            return None if self.turn_to_archive(error) else error
         return None
 
     def _open(self, positions: Mapping[int, int]) -> list[ForgottenRecords]:

@@ -134,7 +134,7 @@ class LogWatch:
             if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
                 continue
             log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-            runtime.attempts.resume(self._topic.end(number))
+            runtime.attempts.resume(max(runtime.end, position + 1))  # the end as last read: a question now would delay the other folds
             self._go_on(runtime, position, PartitionEvent.DECIDE)
 
     def _retry(self) -> None:

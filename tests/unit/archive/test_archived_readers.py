@@ -73,6 +73,16 @@ def test_forgotten_records_are_read_from_the_archive_and_the_others_from_the_top
     assert offsets == {0: list(range(40)), 1: list(range(40))}
 
 
+def test_a_partition_whose_next_records_are_archived_is_not_unreadable(log: Log) -> None:
+    """Another partition of the reader fails, and each one is read alone."""
+    with closing(ControlLog(log.control)) as control:
+        readers = LogReaders(log, control, 7, threading.Event())
+        assert [readers.unreadable(number, 5) for number in range(2)] == [None, None]
+        log.archived = None
+        error = LogReaders(log, control, 7, threading.Event()).unreadable(1, 5)
+        assert isinstance(error, OffsetLost)
+
+
 def test_records_that_the_archive_does_not_have_either_are_lost(log: Log, tmp_path: Path) -> None:
     log.archived = History(log.outcomes, str(tmp_path / "none"))
     with closing(ControlLog(log.control)) as control:
