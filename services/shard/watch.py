@@ -90,7 +90,7 @@ class LogWatch:
         """
         if self._measuring is None and not self._owned.replaced:
             running = self._owned.running()
-            folded = {number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()}
+            folded = {number: runtime.reached for number, runtime in running.items()}
             asked = [number for number, runtime in self._owned.runtimes.items() if runtime.status is not PartitionStatus.OFFLINE]
             self._measuring = start(partial(self._ends, asked, folded), "measure")
 
