@@ -55,8 +55,8 @@ def iter_battles(stream: io.BufferedReader, delimiter: str = ",", rules: RowRule
     """Read the battles of a file in file order, one at a time. stream: as `unpacked` returns it; delimiter: of a CSV file.
 
     The winner must be model_a, model_b, tie, tie (bothbad) or both_bad; other values raise an error and never count as a tie. Rows of a raw
-    log that are not verdicts, or do not name two models, are yielded as `Skipped`. rules: how to treat single rows; only
-    a CSV or Parquet file must have all columns that they name, objects of JSON may lack them. Raises `FormatError` with row and field.
+    log that are not verdicts, or do not name two models, are yielded as `Skipped`. rules: how to treat single rows; the file
+    must have all columns that they name, a JSON file in at least one of its objects. Raises `FormatError` with row and field.
     """
     return made(_items(stream, delimiter, rules), lambda row, item: _chosen_battle(row, item, rules), rules)
 
@@ -78,8 +78,23 @@ def _items(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterat
     if first.startswith(MAGIC):
         return parquet_rows(stream, (*COLUMNS, *rules.columns))
     if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
-        return json_rows(stream)
+        return _with_columns(json_rows(stream), rules) if rules.columns else json_rows(stream)
     return _table(stream, delimiter, rules)
+
+
+def _with_columns(rows: Iterator[tuple[int, Any]], rules: RowRules) -> Iterator[tuple[int, Any]]:
+    """Yield the rows. Raises `FormatError` after the last one if none of the objects has a column that the rules name.
+
+    A single object may lack such a column, because many JSON files leave out empty values.
+    """
+    known, named = dict[str, None](), set(rules.columns)
+    for row, item in rows:
+        if isinstance(item, dict):
+            known = known or dict.fromkeys(item)
+            known |= dict.fromkeys(named & item.keys())
+        yield row, item
+    if known:
+        rules.check_columns(known)
 
 
 def _table(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterator[tuple[int, Any]]:

@@ -8,7 +8,6 @@ A local archive is copied after the log. An archive on an object store is not co
 results are read from, and restored to, the URL in EQUIRANK_CHECKPOINTS.
 """
 
-import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from services.archive.location import folder_of
 from services.backends import LOG_FILE
 from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.runtime.atomic_write import sync
 from services.runtime.data_folder import DataFolder
 
 _STATE: Final = "state"
@@ -91,7 +91,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         inventory.write(part)
         _make_durable(part)
         part.rename(target)
-        _sync(target.absolute().parent)
+        sync([target.absolute().parent])
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -140,7 +140,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
         if tables is not None:
             _restore_archive(source / _ARCHIVE, tables)
         part.rename(data / LOG_FILE)
-        _sync(data)
+        sync([data])
     except BaseException:
         _clear(data)
         if elsewhere is not None:
@@ -193,7 +193,7 @@ def _restore_archive(source: Path, folder: Path) -> None:
     """Copy the verified tables of a backup, and wait until they are on disk."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
     _make_durable(folder)
-    _sync(folder.absolute().parent)
+    sync([folder.absolute().parent])
 
 
 def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
@@ -237,16 +237,7 @@ def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> N
 
 def _make_durable(made: Path) -> None:
     """Wait until a file, or a folder with its files and their names, is on disk. A missing path has no effect."""
-    for path in (*made.rglob("*"), made) if made.exists() else ():
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+    sync((*made.rglob("*"), made) if made.exists() else ())
 
 
 def _size(folder: Path) -> int:

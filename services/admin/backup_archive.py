@@ -3,7 +3,7 @@
 The archive grows while the log is copied. Each table is therefore copied after the log, at its newest version that ends within the log's
 copy. The log drops only records that the archive holds already, so that version leaves no gap before the log's first record.
 
-An erasure may change a table after the log's copy was made. That copy lacks the erasure's request, and the erasure deletes the files of
+An erasure may change a table after the log's copy was made. That copy may lack the erasure's request, and the erasure deletes the files of
 earlier versions. The backup is then refused and has to be repeated.
 """
 
@@ -40,7 +40,8 @@ def copy_archive(archive: Path, target: Path, log: LogCopy) -> int:
         Number of rows of the copied tables.
 
     Raises:
-        InputError: The archive is of another log, lacks outcomes that the log dropped, or has an erasure that the log lacks.
+        InputError: The archive is of another log, lacks outcomes that the log dropped, has an erasure that the log lacks, or lost files
+            to an erasure during the copy.
         DeltaError, OSError: The archive cannot be read, or the backup cannot be written.
     """
     return sum(_copy_table(str(archive), target, number, log) for number in log.heads)
@@ -77,9 +78,13 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
         return 0
     _check_erasures(url, table, number, log, "an erasure ran during the backup; back up again")
     made = Path(table_uri(str(target.absolute()), number))
-    for name in _files(Path(table_uri(url, number)), table):
-        (made / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.copyfile(Path(table_uri(url, number)) / name, made / name)
+    try:
+        for name in _files(Path(table_uri(url, number)), table):
+            (made / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.copyfile(Path(table_uri(url, number)) / name, made / name)
+    except FileNotFoundError as error:
+        rule = f"must have all files of partition {number}: an erasure deleted some during the backup; back up again ({error.filename})"
+        raise InputError("EQUIRANK_ARCHIVE", url, rule) from error
     return ArchiveReader(DeltaTable(str(made))).rows
 
 

@@ -21,7 +21,7 @@ _GROUP_ROWS: Final = 1 << 16
 
 
 class Format(StrEnum):
-    """Formats of an export. `jsonl` has outcomes of the wire schema; `equirank replay` reads it."""
+    """Formats of an export. `jsonl` has outcomes of the wire schema. `equirank replay` reads all formats, with all columns of outcomes."""
 
     PARQUET = "parquet"
     CSV = "csv"

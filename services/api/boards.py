@@ -36,7 +36,10 @@ Position: TypeAlias = Annotated[
 ]
 At: TypeAlias = Annotated[
     str | None,
-    Query(description="Return the board at this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970. Not with `position`."),
+    Query(
+        description="Return the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
+        "1970. Not with `position`."
+    ),
 ]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
 

@@ -67,17 +67,9 @@ class History:
         """See `Topic.end`."""
         return self._topic.end(partition)
 
-    def forgot(self, partition: int, position: int) -> bool:
-        """Whether the topic forgot records from `position` on. Raises `LogError`."""
-        return position < self._topic.begin(partition)
-
     def reader(self, positions: Mapping[int, int]) -> Reader:
-        """Open a reader that reads forgotten records from the archive, as `ArchivedRecords`, and then the topic. Raises `LogError`."""
-        reader = _HistoryReader(self, self._topic, positions)
-        for partition, position in positions.items():
-            if self.forgot(partition, position):
-                reader.go_back(partition)
-        return reader
+        """Open a reader that reads forgotten records from the archive, as `ArchivedRecords`, and the others from the topic."""
+        return _HistoryReader(self, self._topic, positions)
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
@@ -132,7 +124,7 @@ class History:
 
 
 class _HistoryReader:
-    """Reads archives to their ends, then the topic. If the topic forgets the next records in the meantime, it reads the archive again."""
+    """Reads the topic. If the topic forgot the next records of a partition, reads its archive to the end, then the topic again."""
 
     def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
         self._history, self._topic, self._reached = history, topic, dict(positions)

@@ -1,7 +1,6 @@
 """Create, open and sync a partition's table. Each partition of the outcome log has a table."""
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from services.archive.location import folder_of
 from services.archive.schema import APP_ID, BEGIN_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, TABLE
+from services.runtime.atomic_write import sync
 
 _PREFIX: Final = "equirank log "
 _LEFT: Final = 8
@@ -120,9 +120,5 @@ def _sync(root: Path, version: int) -> None:
     entry = root / "_delta_log" / f"{version:020d}.json"
     actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
     files = [root / unquote(action["add"]["path"]) for action in actions if "add" in action]
-    for path in dict.fromkeys([*files, *(file.parent for file in files), root, entry, entry.parent]):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    above = root.parents[:2]  # the archive's folder and the one that it is in: the first commit may have made both
+    sync(dict.fromkeys([*files, *(file.parent for file in files), root, entry, entry.parent, *above]))

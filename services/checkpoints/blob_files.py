@@ -12,6 +12,7 @@ import fsspec
 from fsspec.implementations.arrow import ArrowFSWrapper
 from fsspec.implementations.local import LocalFileSystem
 
+from services.runtime.atomic_write import sync
 from services.runtime.deadlines import Calls
 from services.runtime.object_stores import OBJECT_STORES, open_file_system, scheme_of
 
@@ -81,7 +82,10 @@ class BlobFiles:
         return self._call(name, mapped)
 
     def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
-        """Write a file. On a local disk, the content is flushed to the disk. After a failed write the partial file is removed."""
+        """Write a file. After a failed write the partial file is removed.
+
+        On a local disk, the content is on the disk afterwards; `sync` makes its name durable.
+        """
         path = self._path(name)
         try:
             self._call(name, lambda: self._write(path, parts), sum(len(part) for part in parts))
@@ -91,6 +95,14 @@ class BlobFiles:
             if error.filename is None and error.errno is not None:
                 error.filename = path
             raise
+
+    def sync(self, *folders: str) -> None:
+        """Make the names of the files in `folders`, and the folders themselves, durable. Only a local disk needs this."""
+        if self.is_local:
+            root = Path(self._root)
+            every = [path for folder in folders for path in (root / folder, *(root / folder).parents)]
+            within = dict.fromkeys(path for path in every if path.is_relative_to(root.parent))
+            self._call("", lambda: sync(filter(Path.is_dir, within)))
 
     def remove(self, name: str) -> None:
         """Remove a file."""

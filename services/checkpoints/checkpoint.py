@@ -132,10 +132,11 @@ class CheckpointStore:
         return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
 
     def write_manifest(self, manifest: Manifest) -> str:
-        """Write a manifest and return its name. The objects that it names must be written before."""
+        """Write a manifest, and return its name once the checkpoint is durable. The objects that it names must be written before."""
         body = msgspec.json.encode(manifest)
         name = _manifest_name(manifest)
         self.blobs.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
+        self.blobs.sync(_objects(manifest.partition), _folder(manifest.partition))
         return name
 
     def manifests(self, partition: int) -> list[str]:

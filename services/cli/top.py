@@ -37,7 +37,12 @@ def top(
     position: Annotated[
         int | None, typer.Option(min=0, help="Show the board at the newest kept position that is not after this one.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help="Show the board at this arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Show the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
+        ),
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:

@@ -1,6 +1,10 @@
-"""Atomic writes of small files: a temporary file in the same folder is written and then renamed."""
+"""Atomic writes of small files, and waiting until files are on disk.
+
+`write_whole` does not wait, because what it writes can be made again after a power failure.
+"""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,3 +23,18 @@ def write_whole(path: Path, content: bytes) -> None:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Wait until the contents of files, and the names in folders, are on disk. Raises `OSError`.
+
+    Folders that this process may not read are left out, because they cannot be opened.
+    """
+    for path in paths:
+        if path.is_dir() and not os.access(path, os.R_OK):
+            continue
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

@@ -36,9 +36,9 @@ class LogFeed:
         try:
             if self._owned.take_change():
                 self.close()
-            poll = self._readers.poll(seconds, {number: runtime.partition.position for number, runtime in self._owned.running().items()})
+            poll = self._readers.poll(seconds, {number: runtime.reached for number, runtime in self._owned.running().items()})
         except LogError as error:
-            archived = self._readers.is_in_archive(error)
+            archived = self._readers.turn_to_archive(error)
             self.close()
             if not archived:
                 self._failed(error)

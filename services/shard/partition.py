@@ -216,7 +216,7 @@ class Partition:
         """Fold one pool's outcomes in order. If the fold raises, only this pool stops."""
         if state.stopped is not None or not len(share):
             return
-        before, late_before = state.content.counts.copy(), state.content.clock.late
+        before, late_before, version = state.content.counts.copy(), state.content.clock.late, state.changes.version
         try:
             refused = state.fold(share.outcomes)
             state.note(share.retractions())
@@ -225,7 +225,7 @@ class Partition:
             log.exception("pool stopped", extra={"pool": share.pool, "position": first})
             why = f"{type(error).__name__} between offsets {first} and {last}: {error}"
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {share.pool}`"
-            state.stop(f"{why}; {hint}", first, broken=True)
+            state.stop(f"{why}; {hint}", first, broken=state.changes.version != version)  # equal if freezing the pool beforehand failed
             return
         self.counters.add(state.content, before, late_before, share, batch)
         for i, reason, path, rule in refused:

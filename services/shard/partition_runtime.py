@@ -62,9 +62,14 @@ class PartitionRuntime:
     _memory_at: float = float("-inf")
 
     @property
+    def reached(self) -> int:
+        """First offset that was not read yet. It is above the partition's position if the offsets between have no record."""
+        return max(self.passed, self.partition.position)
+
+    @property
     def lag(self) -> int:
         """Number of offsets that were not read yet."""
-        return max(0, self.end - max(self.passed, self.partition.position))
+        return max(0, self.end - self.reached)
 
     def pass_to(self, position: int, *, idle: bool) -> None:
         """Note that all records below `position` were folded, unless the partition stopped.

@@ -92,6 +92,9 @@ class LogReaders:
         self._reader: Reader | None = None
         self._forgotten: list[ForgottenRecords] | None = None
         """Archive readers of the partitions whose next records the topic forgot; None while no readers are open."""
+        self._begins: dict[int, int] = {}
+        """First offset that the topic holds of each partition whose next records it forgot. The topic names it in the error of a read.
+        It is not asked for it beforehand, because a partition without a leader takes long to answer and must not delay the others."""
 
     def poll(self, seconds: float, positions: Mapping[int, int]) -> Poll:
         """Read records, waiting at most `seconds` for the first. Raises `LogError`.
@@ -121,16 +124,19 @@ class LogReaders:
             self._reader.close()
             self._reader = None
 
-    def is_in_archive(self, error: LogError) -> bool:
+    def turn_to_archive(self, error: LogError) -> bool:
         """Whether `error` says that the topic forgot the next records of a partition whose archive is not being read yet.
 
-        Reopening the readers then reads the partition from the archive.
+        Readers that are opened afterwards read the partition from the archive.
         """
         archived = {one.partition for one in self._forgotten or ()}
-        return self._history is not None and isinstance(error, OffsetLost) and error.forgotten and error.partition not in archived
+        if self._history is None or not isinstance(error, OffsetLost) or not error.forgotten or error.partition in archived:
+            return False
+        self._begins[error.partition] = error.begin
+        return True
 
     def unreadable(self, number: int, position: int) -> LogError | None:
-        """Return the error of reading one partition from `position` on; None if it can be read."""
+        """Return the error of reading one partition from `position` on; None if it can be read, or if its archive is to be read."""
         try:
             end = self._topic.end(number)
             with closing(open_reader(self._topic, {number: position}, self._control.known().partitions.skipped)) as reader:
@@ -139,13 +145,12 @@ class LogReaders:
                         break
                     reader.poll(_PROBE_SECONDS, self._most_records)
         except LogError as error:
-            return error
+            return None if self.turn_to_archive(error) else error
         return None
 
     def _open(self, positions: Mapping[int, int]) -> list[ForgottenRecords]:
         """Open readers at the next offset of each partition. Returns the readers of the archive. Raises `LogError`."""
-        history = self._history
-        forgotten = [number for number, position in positions.items() if history is not None and history.forgot(number, position)]
+        forgotten = [number for number, position in positions.items() if position < self._begins.get(number, 0)]
         followed = {number: position for number, position in positions.items() if number not in forgotten}
         if followed:
             self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
@@ -158,4 +163,4 @@ class LogReaders:
     def _from_archive(self, number: int, position: int) -> ForgottenRecords:
         topic, skipped = self._history or self._topic, self._control.known().partitions.skipped
         opened = partial(open_reader, topic, {number: position}, skipped)
-        return ForgottenRecords(number, position, self._topic.begin(number), opened, self._most_records)
+        return ForgottenRecords(number, position, self._begins[number], opened, self._most_records)

@@ -27,7 +27,7 @@ class ShardReport:
             progress_at=figures.polled_at,
             counters=figures.counts.copy(),
             dead_letters=dict(figures.dead_letters),
-            odd_times=dict(sum((runtime.partition.counters.odd for runtime in runtimes), Counter())),
+            odd_times=dict(sum((Counter(dict(runtime.partition.counters.odd)) for runtime in runtimes), Counter())),
             folds=Durations.together([figures.folds]),
             pauses={"checkpoint": Durations.together([figures.freezes]), "publication": Durations.together([figures.copies])},
             checkpoints=Durations.together([figures.checkpoints], CHECKPOINT_BUCKETS),

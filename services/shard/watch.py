@@ -90,7 +90,7 @@ class LogWatch:
         """
         if self._measuring is None and not self._owned.replaced:
             running = self._owned.running()
-            folded = {number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()}
+            folded = {number: runtime.reached for number, runtime in running.items()}
             asked = [number for number, runtime in self._owned.runtimes.items() if runtime.status is not PartitionStatus.OFFLINE]
             self._measuring = start(partial(self._ends, asked, folded), "measure")
 
@@ -134,7 +134,7 @@ class LogWatch:
             if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
                 continue
             log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-            runtime.attempts.resume(self._topic.end(number))
+            runtime.attempts.resume(max(runtime.end, position + 1))  # the end as last read: a question now would delay the other folds
             self._go_on(runtime, position, PartitionEvent.DECIDE)
 
     def _retry(self) -> None:

@@ -107,10 +107,10 @@ class ShardWorker:
         poll = self._feed.poll(0.0 if self._works() else _POLL_SECONDS)
         if poll is None:
             return
-        for number, records in poll.records.items():
-            self._fold(self._owned.runtimes[number], records, behind=poll.full)
         for number, position in poll.passed.items():
-            self._owned.runtimes[number].pass_to(position, idle=number not in poll.records)
+            runtime = self._owned.runtimes[number]
+            self._fold(runtime, poll.records.get(number, ()), behind=poll.full)
+            runtime.pass_to(position, idle=number not in poll.records)  # at once: a decision may resume it while others are folded
         if not poll.records:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 

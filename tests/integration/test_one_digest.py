@@ -29,6 +29,7 @@ from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire.events import encode
+from tests.support.archive import ArchiveFirst
 from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
@@ -113,14 +114,13 @@ def test_cuts_and_logs_change_no_bit(backend: str, cut: int, expected: Digests, 
 
 @pytest.mark.parametrize(("backend", "cuts"), [("sqlite_log", 8), ("kafka_log", 3)])
 def test_archive_and_topic_change_no_bit_wherever_the_cut_is(
-    backend: str, cuts: int, expected: Digests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    backend: str, cuts: int, expected: Digests, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     log, draw = request.getfixturevalue(backend), random.Random(cuts)
     number, url = partition_of("football", PARTITIONS), str(tmp_path / "archive")
-    monkeypatch.setattr(History, "forgot", lambda _self, _partition, _position: True)
     for cut in sorted(draw.sample(range(1, log.outcomes.end(number)), cuts)):
         follow(log.outcomes, {}, url, number, cut)
-        assert folded_from(History(log.outcomes, url), log, number)["football"] == expected["football"], cut
+        assert folded_from(ArchiveFirst(log.outcomes, url), log, number)["football"] == expected["football"], cut
 
 
 def folded_from(history: History, log: Log, number: int) -> Digests:

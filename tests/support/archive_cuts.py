@@ -9,11 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Final, NamedTuple
-from unittest.mock import patch
 
 from services.admin.verify import verify_partition
 from services.archive.follow import follow
-from services.archive.history import History
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
@@ -22,6 +20,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from tests.chaos.traffic import POOLS, traffic
+from tests.support.archive import ArchiveFirst
 from tests.support.installation import until
 from tests.support.worker import PARTITIONS, store_of, working
 
@@ -69,12 +68,12 @@ def hold(settings: Settings, log: Log, outcomes: int, cuts: int, seed: int, say:
     say(f"folded again from the JSON log: {_differing(findings)}")
     draw, ends = random.Random(seed), [log.outcomes.end(number) for number in range(PARTITIONS)]
     places = [sorted(draw.sample(range(1, end + 1), cuts)) for end in ends]
-    with patch.object(History, "forgot", lambda *_: True):
-        for cut in zip(*places, strict=True):
-            for number, end in enumerate(cut):
-                follow(log.outcomes, {}, str(settings.archive), number, end)
-            findings += (found := list(_verified(settings, log, f"archive to {cut}")))
-            say(f"folded again from the archive up to offsets {cut}, then the topic, which ends at {ends}: {_differing(found)}")
+    log.archived = ArchiveFirst(log.outcomes, str(settings.archive))
+    for cut in zip(*places, strict=True):
+        for number, end in enumerate(cut):
+            follow(log.outcomes, {}, str(settings.archive), number, end)
+        findings += (found := list(_verified(settings, log, f"archive to {cut}")))
+        say(f"folded again from the archive up to offsets {cut}, then the topic, which ends at {ends}: {_differing(found)}")
     return Report(
         outcomes=sum(head.outcomes for head in heads),
         duplicates=sum(head.duplicates for head in heads),

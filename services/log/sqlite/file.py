@@ -17,6 +17,7 @@ from urllib.parse import quote
 from services.log.protocol import LogError
 from services.log.records import NAMES
 from services.log.sqlite.filesystems import refuse_network_filesystem
+from services.runtime.atomic_write import sync
 
 APPLICATION_ID = 0x45515231
 SCHEMA_VERSION = 1
@@ -76,6 +77,7 @@ def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
     with sqlite_errors(path), closing(_connect(path, "rwc", busy_timeout)) as connection:
         identity = _make_or_check(connection, path, partitions)
         _enter_wal(connection, path, busy_timeout)
+        sync([path.parent, path.parent.parent])  # SQLite waits for the file, and the folder may be new
         return SqliteFile(path, identity, partitions, _node(path), busy_timeout)
 
 
@@ -86,10 +88,10 @@ def table_of(topic: str, partition: int) -> str:
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors to `LogError`, with advice to the operator."""
+    """Convert errors of SQLite and of the file system to `LogError`, with advice to the operator."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_IOERR and _is_full(path):  # SQLite reports a full disk as a general I/O error for its shared-memory file
             code = sqlite3.SQLITE_FULL

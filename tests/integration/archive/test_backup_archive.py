@@ -178,3 +178,27 @@ def test_an_archive_that_underwent_an_erasure_after_the_log_was_copied_is_no_par
     (tmp_path / "early" / inventory.FILE).unlink()
     with pytest.raises(InputError, match="must not have erasures that are missing in the log"):
         backup.restore(tmp_path / "early", tmp_path / "again", settings.archive)
+
+
+def test_an_erasure_that_deletes_the_files_of_the_version_to_copy_says_to_back_up_again(
+    tmp_path: Path, settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request is in the copied log; the archive has grown beyond that copy when the erasure runs, so an older version is needed."""
+    fold(settings, log, 0, 200)
+    archive(settings)
+    request = ErasureRequest(pool=simulated.POOL, name=erased_name("rock", ()), by="x", time=0.0)
+    ControlLog(log.control).append(request)
+    copy_log = backup.copy_log
+
+    def erased_meanwhile(source: Path, target: Path) -> None:
+        copy_log(source, target)
+        fold(settings, log, 200, 300)
+        archive(settings)
+        erase_rows(str(settings.archive), HOME, log.outcomes.identity, [request])
+
+    monkeypatch.setattr(backup, "copy_log", erased_meanwhile)
+    with pytest.raises(InputError, match=r"EQUIRANK_ARCHIVE .* an erasure deleted .* back up again"):
+        backup.back_up(settings.data, tmp_path / "copy", settings.archive)
+    monkeypatch.undo()
+    assert not (tmp_path / "copy").exists()
+    assert backup.back_up(settings.data, tmp_path / "copy", settings.archive).archived == 300

@@ -69,6 +69,14 @@ def table(rows: list[dict[str, Any]]) -> bytes:
     return out.getvalue().encode()
 
 
+def array(rows: list[dict[str, Any]]) -> bytes:
+    return b"[" + b",".join(lines(rows).splitlines()) + b"]"
+
+
+def lines(rows: list[dict[str, Any]]) -> bytes:
+    return "\n".join(as_json(rows)).encode()
+
+
 def vote(kind: str, models: Any, states: Any = STATES) -> bytes:
     return json.dumps({"tstamp": 1682351621.47, "type": kind, "models": models, "states": states, "ip": "127.0.0.1"}).encode()
 
@@ -96,10 +104,27 @@ def test_a_row_is_the_same_row_in_json_and_parquet() -> None:
 
 
 @pytest.mark.parametrize("rules", [RowRules(task="tsk"), RowRules(slice_by="tsk"), RowRules(where=(("tsk", "en"),))])
-@pytest.mark.parametrize("written", [table, parquet])
+@pytest.mark.parametrize("written", [table, parquet, array, lines])
 def test_a_column_that_the_rules_name_has_to_be_there(written: Callable[[list[dict[str, Any]]], bytes], rules: RowRules) -> None:
     with pytest.raises(FormatError, match="tsk"):
         list(iter_battles(unpacked(io.BytesIO(written(PREFERENCES))), rules=rules))
+
+
+def test_an_error_about_a_named_column_of_json_is_that_of_csv() -> None:
+    errors = []
+    for written in (table, array):
+        with pytest.raises(FormatError) as refused:
+            list(iter_battles(unpacked(io.BytesIO(written(PREFERENCES))), rules=RowRules(keep_bad=True, task="tsk")))
+        errors.append(str(refused.value))
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize(
+    "data", [b"[]", b'[{"model_a":"a","model_b":"b","winner":"tie"},{"model_a":"a","model_b":"b","winner":"tie","t":"x"}]']
+)
+def test_one_object_with_the_named_column_is_enough_and_so_is_none_at_all(data: bytes) -> None:
+    found = list(iter_battles(unpacked(io.BytesIO(data)), rules=RowRules(task="t")))
+    assert [one.task for one in found if isinstance(one, Battle)] in ([], [None, "x"])
 
 
 @pytest.mark.parametrize(("kind", "places"), [("leftvote", (1, 2)), ("rightvote", (2, 1)), ("tievote", (1, 1)), ("bothbad_vote", (1, 1))])

@@ -84,6 +84,14 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     assert not refusal(tmp_path / "log").retriable
 
 
+def test_a_new_log_is_durable_with_the_folder_that_was_made_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, synced, fsync = tmp_path / "data", set[int](), os.fsync
+    folder.mkdir()
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.add(os.fstat(file).st_ino), fsync(file)))
+    open_sqlite_log(folder / "log.sqlite", 1).close()
+    assert {folder.stat().st_ino, tmp_path.stat().st_ino} <= synced
+
+
 def test_an_empty_file_becomes_a_log(path: Path) -> None:
     path.touch()
     log = open_sqlite_log(path, 1)

@@ -1,7 +1,9 @@
 """What a shard counts of its partitions: no counter of Prometheus may fall while the process lives."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,20 @@ def shard(tmp_path: Path) -> Iterator[Shard]:
     yield one
     one.control.close()
     log.close()
+
+
+class Growing(Counter[str]):
+    """Gets a key while it is iterated, as if the folding thread counted its first odd outcome then."""
+
+    def items(self) -> Any:
+        for pair in super().items():
+            self.setdefault("future", 1)
+            yield pair
+
+
+def test_health_is_told_while_the_fold_counts_its_first_odd_outcome(shard: Shard) -> None:
+    shard.owned.runtimes[0].partition.counters.odd = Growing(late=2)
+    assert shard.told.odd_times == {"late": 2}
 
 
 def test_no_counter_falls_where_a_partition_is_recovered_again(shard: Shard) -> None:

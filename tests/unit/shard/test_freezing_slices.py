@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
+from services.control.lifecycles import PoolStatus
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
 from services.runtime.durations import Durations
@@ -199,6 +201,29 @@ def test_a_pool_that_could_not_be_frozen_is_not_left_out() -> None:
     failing.clear()
     assert freezing.step(float("inf"))
     assert len(freezing.kept()) == len(states)
+    freezing.close()
+
+
+def test_a_pool_that_could_not_be_frozen_before_a_fold_stops_unbroken_and_is_frozen_later() -> None:
+    partition, directory = Partition(0, 1), FixedDirectory(control())
+    values = [json.dumps(outcome("games0", i, random.Random(i))).encode() for i in range(2)]
+    partition.fold([Record(0, values[0], 0.0)], directory)
+    state, failing = partition.pools["games0"], [True]
+    before = digest(state.arrays())
+
+    def freeze(_: int) -> FrozenPool:
+        if failing:
+            raise MemoryError
+        return state.freeze()
+
+    freezing = Freezing([state], freeze, Durations())
+    partition.fold([Record(1, values[1], 0.0)], directory)
+    assert (state.status, state.stop_record.position) == (PoolStatus.STOPPED, 1)
+    assert "MemoryError between offsets 1 and 1" in (state.stopped or "")
+    assert digest(state.arrays()) == before
+    failing.clear()
+    assert freezing.step(float("inf"))
+    assert len(freezing.kept()) == 1
     freezing.close()
 
 

@@ -1,6 +1,7 @@
 """Data objects and checkpoints: what was written is read, and whatever is not whole is passed over with its reason."""
 
 import hashlib
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,6 +142,16 @@ def at(store: CheckpointStore, skipped: list[SkippedCheckpoint]) -> tuple[int, i
     held = {tuple(arrays[one.object]["at"].tolist()) for one in taken.pools}
     assert held <= {(taken.position, taken.epoch)}
     return taken.position, taken.epoch
+
+
+def test_a_written_checkpoint_is_durable_with_all_folders_that_were_made_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, synced, fsync = CheckpointStore(str(tmp_path / "state")), set[int](), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.add(os.fstat(file).st_ino), fsync(file)))
+    write(store, 5, 1, "blitz")
+    made = [tmp_path, *(tmp_path / "state").rglob("*"), tmp_path / "state"]
+    assert len(made) == 8, "two files, five folders, and the folder that holds them"
+    assert [path for path in made if path.stat().st_ino not in synced] == []
+    store.write_manifest(manifest(7, 1, [], number=9))  # a partition without pools has no folder of objects
 
 
 def damage(store: CheckpointStore, name: str, byte: int) -> None:

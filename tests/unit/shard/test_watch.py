@@ -9,8 +9,8 @@ import pytest
 
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
-from services.control.records import Takeover
-from services.log.protocol import Log, LogError
+from services.control.records import Skipped, Takeover
+from services.log.protocol import BatchDamaged, Log, LogError
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
@@ -139,6 +139,30 @@ def test_partitions_that_are_added_are_told_once(
             until(lambda before=before: step() is None and figures.measured_at > before + 6.0, "measured")
             assert figures.unread_partitions == unread
     assert caplog.text.count("3 partitions were added to topic equirank.outcomes: no shard reads them") == 1
+
+
+def test_a_decision_on_a_partition_that_does_not_answer_takes_effect_without_a_question_to_it(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question would take as long as the log's deadline, each second, and the fold of all partitions would wait for it."""
+    end, offline, threads = log.outcomes.end, list[int](), list[str]()
+
+    def answering(partition: int) -> int:
+        threads.append(threading.current_thread().name)
+        if partition in offline:
+            raise LogError("no broker leads it", retriable=True)
+        return end(partition)
+
+    log.outcomes.append(1, [(None, b"x")] * 3)
+    with watching(log, tmp_path) as (step, owned, _), closing(ControlLog(log.control)) as control:
+        monkeypatch.setattr(log.outcomes, "end", answering)
+        until(lambda: step() is None and owned.runtimes[1].end == 3, "measured")
+        owned.stop(1, BatchDamaged(log.outcomes.name, 1, 0, 2, "bad checksum"))
+        offline.append(1)
+        control.append(Skipped(partition=1, begin=0, end=2, time=0.0))
+        step()
+        assert owned.runtimes[1].status is PartitionStatus.RUNNING
+    assert set(threads) == {"measure"}
 
 
 def test_a_control_log_without_an_answer_takes_nothing_over(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
