@@ -15,6 +15,7 @@ from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
 from services.backends import open_log
+from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
 from services.cli.installation import reached, settings_of
 from services.cli.options import Columns, Delimiter, file_options
@@ -107,4 +108,10 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
             return
         with console.status("waiting until readers see the outcomes"):
             head = await_position(store.live, pool, last.position)
-    console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)
+    console.print(standing(head), highlight=False)
+
+
+def standing(head: PoolHead) -> str:
+    """What a pool counts and drops, in words. Conflicts are told where there are any, because the outcomes of such rows do not count."""
+    counted = f"{head.pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped"
+    return f"{counted}, {head.conflicts} ids repeated with other content, which does not count" if head.conflicts else counted
