@@ -112,6 +112,6 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
 
 
 def standing(head: PoolHead) -> str:
-    """What a pool counts and drops, in words. Conflicts are told where there are any, because the outcomes of such rows do not count."""
+    """Sentence on what a pool counts and drops. It names conflicts if there are any, because such outcomes do not count."""
     counted = f"{head.pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped"
     return f"{counted}, {head.conflicts} ids repeated with other content, which does not count" if head.conflicts else counted

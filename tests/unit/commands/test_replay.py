@@ -242,7 +242,7 @@ def test_a_report_says_what_was_sent_before() -> None:
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
 
 
-def test_conflicts_of_the_pool_are_told_where_there_are_any() -> None:
+def test_the_summary_names_conflicts_if_there_are_any() -> None:
     counted = "blitz: 7 outcomes of 3 agents, 0 duplicates dropped"
     assert standing(head_of(position=7)) == counted
     assert standing(head_of(position=7, conflicts=2)) == f"{counted}, 2 ids repeated with other content, which does not count"
