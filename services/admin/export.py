@@ -72,7 +72,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     extras.load("deltalake", "archive", "exporting outcomes")
     number = partition_of(pool, log.outcomes.partitions)
     if begin < (held := log.history.begin(number)):
-        raise InputError("from", begin, f"must be at least {held}: neither the log nor an archive has older records")
+        raise InputError("from", begin, f"must be at least {held}: neither the log nor an archive (EQUIRANK_ARCHIVE) has older records")
     end = log.outcomes.end(number) if wanted.range.end is None else min(wanted.range.end, log.outcomes.end(number))
     archive = log.archived.archive(number, begin) if isinstance(log.archived, History) else None
     if archive is not None:

@@ -96,8 +96,8 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
     number = partition_of(wanted.pool, history.partitions)
     needed = generations.after_wish(control, (0, wanted), 0, 0, 0.0).start
     if needed < (begin := history.begin(number)):
-        rule = f"must be now, or at least {begin}: the log of {wanted.pool} begins there, and neither topic nor archive has older records"
-        raise InputError("start", wanted.start, rule)
+        older = f"the log of {wanted.pool} begins there, and neither topic nor archive (EQUIRANK_ARCHIVE) has older records"
+        raise InputError("start", wanted.start, f"must be now, or at least {begin}: {older}")
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:

@@ -101,7 +101,7 @@ def _pool(log: Log, control: ControlState, name: str) -> _Pool:
         known = ", ".join(sorted(pool for pool in control.pools if control.serving(pool) is not None))
         raise InputError("pool", name, f"must be a pool that has outcomes: {known or 'there is none'}")
     if made.start < (begin := log.history.begin(partition_of(name, log.outcomes.partitions))):
-        rule = f"must be in log and archive from its start at position {made.start}, but they begin at {begin}"
+        rule = f"must be in log and archive (EQUIRANK_ARCHIVE) from its start at position {made.start}, but they begin at {begin}"
         raise InputError("pool", name, rule)
     return _Pool(control.pools[name], erasing(control, made))
 

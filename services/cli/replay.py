@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
-from ratings_core.formats.times import seconds
 from services.backends import open_log
+from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
 from services.cli.installation import reached, settings_of
 from services.cli.options import Columns, Delimiter, file_options
@@ -24,6 +24,7 @@ from services.imports.replay import Replayed, replay_file
 from services.log.protocol import Log
 from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
+from services.runtime.times import moment
 
 _SHOWN: Final = 5
 
@@ -59,7 +60,7 @@ def replay(
     set_up_memory()
     settings = settings_of(data)
     rules = RowRules(features=tuple(Feature.parsed(text) for text in feature or []))
-    of_all = None if at is None else seconds(at, 1, "--time")
+    of_all = None if at is None else moment(at, "--time")
     options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, of_all, rules)
     console = Console(soft_wrap=True)
     with closing(open_log(settings)) as log:
@@ -107,4 +108,10 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
             return
         with console.status("waiting until readers see the outcomes"):
             head = await_position(store.live, pool, last.position)
-    console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)
+    console.print(standing(head), highlight=False)
+
+
+def standing(head: PoolHead) -> str:
+    """Sentence on what a pool counts and drops. It names conflicts if there are any, because such outcomes do not count."""
+    counted = f"{head.pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped"
+    return f"{counted}, {head.conflicts} ids repeated with other content, which does not count" if head.conflicts else counted

@@ -86,8 +86,9 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
 def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -> str:
     """Message for a fold that cannot start because the records from offset `needed` on are forgotten. Raises `LogError`."""
     return (
-        f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive has the records between: start a "
-        f"season with `equirank pools settings {pool} --start now`; with EQUIRANK_ARCHIVE set, records are kept from now on"
+        f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive has the records between: set "
+        f"EQUIRANK_ARCHIVE to the archive that has them, or start a season with `equirank pools settings {pool} --start now`; with "
+        "EQUIRANK_ARCHIVE set, records are kept from now on"
     )
 
 

@@ -1,20 +1,13 @@
-"""Parsing of times from users: ISO dates and times, or seconds since 1970."""
-
-import math
-from datetime import UTC, datetime
+"""Parsing of times from users, with the rules of times in files."""
 
 from ratings_core.errors import InputError
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.times import seconds
 
 
 def moment(text: str, argument: str) -> float:
-    """Parse a time as seconds since 1970. A time without a zone is in UTC. Raises `InputError` that names `argument`."""
+    """Parse a time as seconds since 1970, as `seconds` parses a cell of a file. Raises `InputError` that names `argument`."""
     try:
-        if math.isfinite(seconds := float(text)):
-            return seconds
-    except ValueError:
-        pass
-    try:
-        asked = datetime.fromisoformat(text)
-        return (asked if asked.tzinfo else asked.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError) as error:
-        raise InputError(argument, text, "must be a time such as 2026-11-22T06:00:00Z, or seconds since 1970") from error
+        return seconds(text, 1, argument)
+    except FormatError as error:
+        raise InputError(argument, text, "must be a time such as 2026-11-22T06:00:00Z or 2026-11-22, or seconds since 1970") from error

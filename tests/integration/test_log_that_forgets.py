@@ -69,7 +69,12 @@ def refused(found: list[Finding], begin: int) -> bool:
     """Whether a verification says that it cannot start, and what to do."""
     [one] = found
     told = one.difference or ""
-    return one.what == "log" and f"begins at {begin}, after 0" in told and "--start now" in told and "EQUIRANK_ARCHIVE" in told
+    return (
+        one.what == "log"
+        and f"begins at {begin}, after 0" in told
+        and "--start now" in told
+        and "set EQUIRANK_ARCHIVE to the archive" in told
+    )
 
 
 def test_what_was_forgotten_is_refused_and_what_was_folded_goes_on(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:

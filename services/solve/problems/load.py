@@ -265,7 +265,10 @@ OFFLINE: Final = NamedPool("offline", [])
 
 
 def named_pool(source: Source, pool: str | None) -> NamedPool:
-    """`pool`, or the only pool that the file names, with its retractions. Raises `InputError` with the names of the file's pools."""
+    """`pool`, or the only pool that the file names, with its retractions. Raises `InputError` with the names of the file's pools.
+
+    A file whose rows are all bad names no pool, and is not refused here: the reading of its rows reports what they break.
+    """
     named: set[str] = set()
     retractions: list[RetractEvent] = []
     for event in decoded_lines(source):
@@ -274,9 +277,9 @@ def named_pool(source: Source, pool: str | None) -> NamedPool:
             retractions.append(event)
     if pool is None and len(named) == 1:
         pool = next(iter(named))
-    if pool is None or pool not in named:
-        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it has no outcomes)'}")
-    return NamedPool(pool, [event for event in retractions if event.pool == pool])
+    if named and pool not in named:
+        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named))}")
+    return NamedPool(pool or OFFLINE.pool, [event for event in retractions if event.pool == pool])
 
 
 class FeatureRows:

@@ -77,7 +77,9 @@ def test_other_settings_are_refused_where_the_log_forgot_what_they_need(
     for body in ({"bans": ["eve"]}, {"start": 14}, {}):
         answer = api.client.post(PATH, json=body)
         assert answer.status_code == 422
-        assert "must be now, or at least 15: the log of blitz begins there" in json.dumps(answer.json())
+        assert "must be now, or at least 15: the log of blitz begins there, and neither topic nor archive (EQUIRANK_ARCHIVE)" in json.dumps(
+            answer.json()
+        )
     assert control.refresh().wish("blitz") is None
     assert api.client.post(PATH, json={"bans": ["eve"], "start": "now"}).status_code == 202
 

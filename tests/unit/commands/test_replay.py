@@ -18,7 +18,7 @@ from ratings_core.formats.features import Feature
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
-from services.cli.replay import replay, report
+from services.cli.replay import replay, report, standing
 from services.control.log import ControlLog
 from services.imports.files import FileOptions, decoded_lines
 from services.imports.journal import Journal, Progress
@@ -30,6 +30,7 @@ from services.runtime.settings import Settings
 from services.wire import events
 from services.wire.events import Event, GameEvent, Reason, ScoreEvent
 from services.wire.pools import Kind
+from tests.support.boards import head_of
 from tests.support.files import outcomes_of
 
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
@@ -239,6 +240,12 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_says_what_was_sent_before() -> None:
     lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
+
+
+def test_the_summary_names_conflicts_if_there_are_any() -> None:
+    counted = "blitz: 7 outcomes of 3 agents, 0 duplicates dropped"
+    assert standing(head_of(position=7)) == counted
+    assert standing(head_of(position=7, conflicts=2)) == f"{counted}, 2 ids repeated with other content, which does not count"
 
 
 def test_refused_outcomes_are_told_by_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,9 +157,11 @@ def test_problems_are_one_line_and_status_2(run: Any, kind: str, arguments: tupl
     assert err.count("\n") == 1
 
 
-def test_a_broken_line_of_outcomes_is_named(run: Any) -> None:
-    text = FILES["outcomes"][1] + '{"v":1,"pool":"p","sides":[]}\n'
-    code, _, err = run("outcomes", "--method", "copeland", text=text)
+@pytest.mark.parametrize("lines", [FILES["outcomes"][1], "\n" * 5])
+@pytest.mark.parametrize("method", ["copeland", "elo"])
+def test_a_broken_line_of_outcomes_is_named(run: Any, method: str, lines: str) -> None:
+    text = lines + '{"v":1,"pool":"p","sides":[]}\n'
+    code, _, err = run("outcomes", "--method", method, text=text)
     assert code == 2
     assert "line 6: $.sides" in err
 
