@@ -19,6 +19,8 @@ Sparse: TypeAlias = "sparse.csr_array[Any]"
 Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
 T = TypeVar("T")
 
+MAX_IDS: Final = 2**31
+"""Largest number of ids. An id is an int32, from 0 to 2**31 - 1."""
 LARGEST_WEIGHT: Final = 1e150
 """Largest accepted weight. Sums of larger weights could overflow."""
 

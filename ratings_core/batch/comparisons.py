@@ -33,7 +33,7 @@ class Comparisons:
     weight: Floats
 
     def __post_init__(self) -> None:
-        checks.count("m", self.m, low=1)
+        checks.count("m", self.m, low=1, high=checks.MAX_IDS)
         n = len(self.first)
         for name, dtype in (("first", np.int64), ("second", np.int64), ("result", np.float64), ("outcome", np.int64)):
             column = getattr(self, name)

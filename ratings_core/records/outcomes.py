@@ -25,7 +25,6 @@ MAX_SIDES: Final = 64
 MAX_AGENTS: Final = 4096
 MAX_SCORE: Final = 1e15
 MAX_PLACE: Final = 2**31 - 1
-MAX_IDS: Final = 2**31
 NO_TASK: Final = -1
 _MOST_NUMBER: Final = 2**63
 """Largest first number in `OutcomeBatch.numbered`. A key has 64 bits for the number of an outcome."""
@@ -293,8 +292,7 @@ def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.i
 
 
 def _ids(argument: str, values: ArrayLike, n_agents: int) -> NDArray[Any]:
-    if checks.count("n_agents", n_agents) > MAX_IDS:
-        raise InputError("n_agents", n_agents, f"must be at most {MAX_IDS}")
+    checks.count("n_agents", n_agents, high=checks.MAX_IDS)
     ids = checks.ids(argument, values)
     if ids.size and not (ids.min() >= 0 and ids.max() < n_agents):
         raise InputError(argument, ids, f"must hold ids from 0 to {n_agents - 1}")
