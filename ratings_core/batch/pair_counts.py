@@ -64,7 +64,7 @@ def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
     """
     if isinstance(wins, MetPairs):
         if ties is not None:
-            raise InputError("ties", ties, "must be left out where wins are MetPairs, which hold them")
+            raise InputError("ties", ties, "must be left out if wins is a MetPairs, which contains ties")
         return wins
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None

@@ -18,8 +18,8 @@ UNIT: Final = 1.0 / WEIGHT_ONE
 
 _DTYPES: Final = {"side_start": np.int64, "place": np.int32, "agent_start": np.int64, "agent": np.int32, "weight": np.int64}
 _FAULTS: Final = {
-    -2: ("side_start", f"must run from 0 to the number of sides, 2 to {MAX_SIDES} an outcome"),
-    -3: ("agent_start", "must run from 0 to the number of agents, at least 1 a side"),
+    -2: ("side_start", f"must run from 0 to the number of sides, with 2 to {MAX_SIDES} sides per outcome"),
+    -3: ("agent_start", "must run from 0 to the number of agents, with at least 1 agent per side"),
     -4: ("agent", "must hold ids from 0"),
     -5: ("weight", "must be positive"),
 }
@@ -79,7 +79,7 @@ def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
     if key.dtype != np.uint64 or key.shape != (len(batch), 2):
         raise InputError("key", f"{key.dtype} {key.shape}", f"must be uint64 ({len(batch)}, 2)")
     if (bare := np.flatnonzero(~key.any(axis=1))).size:
-        rule = "must be the hash of the outcome's id; `OutcomeBatch.numbered` makes keys where there are no ids"
+        rule = "must be the hash of the outcome's id; `OutcomeBatch.numbered` makes keys for outcomes without ids"
         raise InputError(f"key[{bare[0]}]", 0, rule)
     return _as_kernels_take_it(key)
 

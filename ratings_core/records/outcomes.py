@@ -176,7 +176,7 @@ class OutcomeBatch:
         n, k = games.shape
         ordered = np.sort(games, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
-            raise InputError("games", games, "must name each agent once a row")
+            raise InputError("games", games, "must contain each agent at most once per row")
         return cls(
             side_start=np.arange(0, n * k + 1, k, dtype=np.int64),
             place=np.tile(np.arange(1, k + 1, dtype=np.int32), n),
@@ -276,7 +276,7 @@ def _as_number(argument: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise InputError(argument, value, "must be a number that a double holds") from error
+        raise InputError(argument, value, "must be a number in the range of a double") from error
 
 
 def _check_time(time: float) -> None:

@@ -227,7 +227,7 @@ def test_what_cannot_be_gone_through_holds_no_tallies(tallies):
         "replicates": lambda: replicate_intervals(lambda _: np.ones(3), tallies),
         "deletions": lambda: jackknife_intervals(lambda _: np.ones(3), PAIRS, tallies),
     }.items():
-        with pytest.raises(InputError, match=f"^{argument} must be several"):
+        with pytest.raises(InputError, match=f"^{argument} must be iterable"):
             call()
 
 

@@ -146,7 +146,7 @@ def test_what_cannot_be_guessed_says_what_to_do(name: str, head: str, words: str
 
 @pytest.mark.parametrize("word", ["agent", "Model", "player "])
 def test_a_score_table_that_lies_on_its_side_is_refused(word: str) -> None:
-    with pytest.raises(FormatError, match="swap its rows and columns"):
+    with pytest.raises(FormatError, match="swap rows and columns"):
         read_scores(f"{word},pong,chess\nann,1,2\nbob,3,4\n")
 
 
