@@ -132,6 +132,26 @@ def test_the_certificate_of_davidson_is_the_largest_error_of_a_score_or_of_the_t
     assert errors.max() > 1.1 * errors.min()
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.5])
+def test_a_cce_with_small_regrets_and_other_multipliers_is_approximate(scale: float) -> None:
+    """The entropy gap is negative with too small multipliers, and positive with too large ones."""
+    start = cce(GAME).start
+    scaled = replace(start, arrays={name: scale * values for name, values in start.arrays.items()})
+    found = cce(GAME, options=CCEOptions(tolerance=1e-1, max_seconds=1e-9, accept_approximate=True), start=scaled)
+    assert found.certificate.value <= 1e-1 < abs(found.entropy_gap) <= 100
+    assert np.sign(found.entropy_gap) == np.sign(scale - 1)
+    assert found.status is Status.APPROXIMATE
+
+
+def test_turned_results_of_comparisons_have_the_same_certificate() -> None:
+    turned = replace(FOUGHT, result=1.0 - FOUGHT.result)
+    plain, other = (
+        rough(lambda given=given: contextual_bradley_terry(given, FEATURE, options=ContextualOptions(max_iterations=1)))
+        for given in (FOUGHT, turned)
+    )
+    assert other.certificate.value == pytest.approx(plain.certificate.value)
+
+
 @pytest.mark.parametrize("name", ["fenchel_young", "soft_condorcet"])
 def test_turned_results_have_the_same_certificate(name: str) -> None:
     """Errors of turned results have the other sign."""
@@ -217,12 +237,12 @@ def test_the_imbalance_of_flows_counts_states_that_lose_more_than_they_get() -> 
 
 
 def test_the_divergence_of_a_rotation_is_over_the_size_of_the_flow_and_has_no_sign() -> None:
-    """Agent 2 gets 1 from both others and the flow between these is 3: agent 2 lacks 2 of the 4 units at agents 0 and 1."""
+    """Agent 2 has a surplus of 2 units. The largest flow is that at agent 0, 3 to agent 1 and 1 to agent 2."""
     divergence = import_module("ratings_core.analysis.hodge")._divergence
     first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
     left = np.array([0.0, 1.0, 1.0])
     for sign in (1.0, -1.0):
-        assert divergence(3, first, second, np.array([-3.0, 1.0, 1.0]), np.ones(3), sign * left) == 2.0 / 4.0
+        assert divergence(3, first, second, np.array([-3.0, 1.0, 0.5]), np.ones(3), sign * left) == 2.0 / 4.0
 
 
 def test_the_largest_shortfall_of_all_chains_of_schulze_is_the_gap() -> None:
@@ -252,3 +272,5 @@ def test_gaps_of_the_components_of_kemeny_add_up() -> None:
     found = module._result(votes, parts, module.linear([0, 1]), np.array([0, 1]), "keep", 0.0)
     assert (found.certificate.value, found.bound) == (3.0 / 10.0, found.value + 3.0)
     assert found.status is Status.APPROXIMATE
+    near = module._result(votes, [parts[0]._replace(bound=1.0 + 2e-8)], module.linear([0, 1]), np.array([0, 1]), "keep", 0.0)
+    assert (near.certificate.value, near.status) == (pytest.approx(1e-9), Status.APPROXIMATE)
