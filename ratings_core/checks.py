@@ -19,6 +19,8 @@ Sparse: TypeAlias = "sparse.csr_array[Any]"
 Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
 T = TypeVar("T")
 
+MAX_IDS: Final = 2**31
+"""Largest number of ids. An id is an int32, from 0 to 2**31 - 1."""
 LARGEST_WEIGHT: Final = 1e150
 """Largest accepted weight. Sums of larger weights could overflow."""
 
@@ -33,7 +35,7 @@ def real(argument: str, values: ArrayLike) -> Floats:
     if is_sparse(values):
         raise InputError(argument, values, "must be dense")
     if np.ma.is_masked(values):
-        raise InputError(argument, values, "must not be masked; what is behind a mask would count")
+        raise InputError(argument, values, "must not be masked, because masked values would be used")
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":
@@ -48,7 +50,7 @@ def real(argument: str, values: ArrayLike) -> Floats:
 def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
     """`values` as an array of integers of any shape. Raises `InputError` for other types, including floats and bools."""
     if np.ma.is_masked(values):
-        raise InputError(argument, values, "must not be masked; what is behind a mask would count")
+        raise InputError(argument, values, "must not be masked, because masked values would be used")
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -105,7 +107,7 @@ def zero_diagonal(argument: str, matrix: Matrix) -> None:
     """Raises `InputError` unless the diagonal of a square matrix, dense or sparse, is 0: agents do not meet themselves."""
     diagonal = np.asarray(matrix.diagonal())
     if (bad := np.flatnonzero(diagonal != 0)).size:
-        raise InputError(f"{argument}[{bad[0]}, {bad[0]}]", diagonal[bad[0]].item(), "must be 0, agents do not meet themselves")
+        raise InputError(f"{argument}[{bad[0]}, {bad[0]}]", diagonal[bad[0]].item(), "must be 0, because no agent plays itself")
 
 
 def sparse_square(argument: str, matrix: Any) -> Sparse:
@@ -214,7 +216,7 @@ def iterable(argument: str, values: Any) -> Iterable[Any]:
     try:
         return cast("Iterable[Any]", iter(values))
     except TypeError as error:
-        raise InputError(argument, values, "must be several, one after another") from error
+        raise InputError(argument, values, "must be iterable") from error
 
 
 def named_arrays(argument: str, arrays: object, names: Collection[str]) -> None:

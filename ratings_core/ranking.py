@@ -132,7 +132,7 @@ def normalised_kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: floa
 
 def _vector(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if values.ndim != 1:
-        raise InputError("scores", values.shape, "must be one score an agent, in one dimension")
+        raise InputError("scores", values.shape, "must be one-dimensional, with one score per agent")
     return values
 
 
@@ -166,7 +166,7 @@ def _common_levels(first: Ranking, second: Ranking) -> tuple[Ints, Ints]:
     lacking = at == len(theirs)
     lacking[~lacking] = theirs[at[~lacking]] != mine[~lacking]
     if lacking.any():
-        raise InputError("second", int(mine[lacking][0]), "must rank every agent of first; it lacks this one")
+        raise InputError("second", int(mine[lacking][0]), "must rank every agent of first; this agent is missing")
     return first.level, second.level[at]
 
 

@@ -1,4 +1,4 @@
-"""Draw every key and password of the compose installation once, and give its volumes to the user that the services run as."""
+"""Generate the keys and passwords of the compose installation once, and make the services' user the owner of its volumes."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ FOLDER = Path("/secrets")
 
 
 def main() -> None:
-    """Write the files of the volume `secrets`; `ready` comes last. A second run keeps them."""
+    """Write the files of the volume `secrets`, with `ready` last. A second run changes no file."""
     for volume in ("/secrets", "/kafka", "/checkpoints", "/prometheus", "/grafana"):
         os.chown(volume, USER, USER)
     if (FOLDER / "ready").exists():

@@ -1,4 +1,4 @@
-"""Ports of loopback for servers that start after their port was chosen. Standard library only."""
+"""Loopback ports for servers whose port is chosen before they start. Standard library only."""
 
 import itertools
 import random
@@ -13,11 +13,11 @@ _LOWEST: Final = 15_000
 def free_ports(count: int) -> list[int]:
     """Ports of 127.0.0.1 that are free now, in random order.
 
-    They lie below the range from which the kernel gives ports to outgoing connections. A port inside that range may go to any connection
-    before the server that it was chosen for listens on it.
+    They are below the range from which the kernel assigns ports to outgoing connections. The kernel could assign a port of that range to a
+    connection before the server listens on it.
 
     Args:
-        count: How many ports.
+        count: Number of ports.
 
     Raises:
         OSError: Fewer ports are free.
@@ -31,7 +31,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def _candidates() -> list[int]:
-    """Ports outside the kernel's range, where it leaves a thousand of them; else all."""
+    """Ports below the kernel's range if these are at least a thousand, else all ports."""
     first = int(_EPHEMERAL.read_text(encoding="utf-8").split()[0]) if _EPHEMERAL.exists() else 32_768
     return list(range(_LOWEST, first if first > _LOWEST + 1_000 else 65_536))
 

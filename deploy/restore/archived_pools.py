@@ -1,6 +1,6 @@
-"""Write each pool of an archive to a file that `equirank replay` takes, where the log of the archive is lost.
+"""Write each pool of an archive to a file for `equirank replay`, after the loss of the archive's log.
 
-    python archived_pools.py URL FOLDER      URL: of the archive; FOLDER: new, gets a file POOL.parquet for each pool
+    python archived_pools.py URL FOLDER      URL: address of the archive; FOLDER: new folder for a file POOL.parquet per pool
 
 docs/operations/disasters.md runs it in a pod of Equirank.
 """
@@ -21,7 +21,7 @@ ROWS = 1 << 17
 
 
 def main() -> None:
-    """Read every table once for the names of its pools, and once for each pool."""
+    """Read every table once for its pool names, and then once per pool."""
     url, folder = sys.argv[1].rstrip("/"), Path(sys.argv[2])
     folder.mkdir(parents=True)
     above, _, name = url.rpartition("/")
@@ -40,7 +40,7 @@ def pools(archive: ArchiveReader) -> set[str]:
 
 
 def write(file: pq.ParquetWriter, part: pa.Table) -> int:
-    """Append rows to a file. Returns how many."""
+    """Append rows to a file. Returns their number."""
     file.write_table(part)
     return len(part)
 

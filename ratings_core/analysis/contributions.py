@@ -77,7 +77,7 @@ def _of_joints(game: Game, joints: Joints, probability: Floats, rated: int, part
 
 def _of_blocks(game: Game, play: TiltedJoint, rated: int, parting: int) -> Floats:
     if play.game is not game:
-        raise InputError("play", type(play).__name__, "must be of the game it is handed in with")
+        raise InputError("play", type(play).__name__, "must belong to the given game")
     values = np.zeros((game.shape[rated], game.shape[parting]))
     most = max(1, _CELLS // game.shape[rated])
     for block, logs in contractions(play.game).log_blocks(play.log_prior, play.multipliers):
@@ -100,5 +100,5 @@ def _of_mixes(game: Game, mixes: Mixes, rated: int, parting: int) -> Floats:
 def _seat(argument: str, player: int, players: int) -> int:
     given = checks.count(argument, player, low=-players)
     if given >= players:
-        raise InputError(argument, player, f"must be the number of a player, {-players} to {players - 1}")
+        raise InputError(argument, player, f"must be a player's number, {-players} to {players - 1}")
     return given % players

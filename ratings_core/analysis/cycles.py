@@ -62,7 +62,7 @@ def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle |
     M = _accepted(margins)
     checks.instance("found", found, IteratedMaximalLotteries)
     if M.shape[0] != len(found.ratings):
-        raise InputError("margins", M.shape, f"must be those of the {len(found.ratings)} agents of the levels")
+        raise InputError("margins", M.shape, f"must have a row for each of the {len(found.ratings)} agents in the levels")
     return tuple(_strongest(M, level.agents) for level in found.levels)
 
 

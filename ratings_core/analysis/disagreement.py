@@ -36,12 +36,14 @@ class Disagreement:
 def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
     """Compare rankings of the same agents 0 to n-1. Raises `InputError` for fewer than two rankings, and for different sets of agents."""
     if len(checks.sequence("rankings", rankings)) < 2:
-        raise InputError("rankings", len(rankings), "must be two at least")
+        raise InputError("rankings", len(rankings), "must contain at least two rankings")
     agents = len(checks.instance("rankings[0]", rankings[0], Ranking))
     for i, ranking in enumerate(rankings):
         checks.instance(f"rankings[{i}]", ranking, Ranking)
         if len(ranking) != agents or agents < 2 or not np.array_equal(np.sort(ranking.ids), np.arange(agents)):
-            raise InputError(f"rankings[{i}]", len(ranking), f"must rank agents 0 to n-1, the same in all, two at least ({agents} here)")
+            raise InputError(
+                f"rankings[{i}]", len(ranking), f"must rank agents 0 to n-1, with n at least 2 and as in rankings[0] ({agents})"
+            )
     first = np.stack([ranking.rank for ranking in rankings])
     last = np.stack([np.diff(ranking.start)[ranking.level] for ranking in rankings]) + first - 1
     high, low = last.argmin(axis=0), first.argmax(axis=0)

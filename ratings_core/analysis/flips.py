@@ -54,7 +54,7 @@ def flip_pair(profile: Profile, ahead: int, behind: int) -> Flip:
     _check_agent("ahead", ahead, profile)
     _check_agent("behind", behind, profile)
     if ahead == behind:
-        raise InputError("behind", behind, "must be another agent than ahead")
+        raise InputError("behind", behind, "must differ from ahead")
     signs = _signs(profile, behind)[:, ahead]
     return _pair(behind, -signs * profile.weight)
 
@@ -186,7 +186,9 @@ def _bound(against: Floats) -> int:
     model.passModel(lp)
     model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(f"the bound on votes ended as '{model.modelStatusToString(model.getModelStatus())}'; rescale the weights")
+        raise SolverError(
+            f"the program of the bound on votes ended as '{model.modelStatusToString(model.getModelStatus())}'; rescale the weights"
+        )
     prices = np.asarray(model.getSolution().row_dual, np.float64).clip(0)
     return int(np.ceil(_dual(against / unit, missing / unit, prices) - _ROUNDING))
 

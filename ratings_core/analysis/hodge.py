@@ -100,7 +100,8 @@ def hodge(flow: Any, weight: Any = None, *, noise: float = 0.0, accept_approxima
     )
     if found.status is Status.OPTIMAL or accept_approximate:
         return found
-    raise SolverError(f"potentials leave a divergence of {divergence:.3g}; weights of very different size may be the reason", found)
+    reached = f"the cyclic flow has a divergence of {divergence:.3g}, more than {TOLERANCE:g}"
+    raise SolverError(f"{reached}; rescale weights of very different size", found)
 
 
 def _share(energy: float, cyclic: float, freedom: int) -> float | None:
@@ -145,7 +146,7 @@ def _refuse_unweighted(flow: Sparse, weight: Sparse) -> None:
     stray.eliminate_zeros()
     if stray.nnz:
         a, b = (int(ids[0]) for ids in stray.coords)
-        raise InputError(f"flow[{a}, {b}]", float(flow[a, b]), "must be 0 where the pair's weight is 0")
+        raise InputError(f"flow[{a}, {b}]", float(flow[a, b]), "must be 0 for a pair of weight 0")
 
 
 def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component: Ids) -> tuple[Floats, int]:

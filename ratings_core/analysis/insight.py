@@ -58,7 +58,7 @@ def insight(
     """
     size = checks.count("agents", agents, low=2)
     if levels is not None and len(checks.instance("levels", levels, IteratedMaximalLotteries).ratings) != size:
-        raise InputError("levels", len(levels.ratings), f"must be of the same {size} agents")
+        raise InputError("levels", len(levels.ratings), f"must be for the same {size} agents")
     wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     margins = sparse.csr_array(wins - wins.T)
     parts = cyclicity(counts, size)

@@ -80,7 +80,7 @@ def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, lev
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
     ratings = checks.real("ratings", ratings)
     if ratings.shape[:1] < (2,):
-        raise InputError("replicates", len(ratings) if ratings.ndim else 0, "must be two at least")
+        raise InputError("replicates", len(ratings) if ratings.ndim else 0, "must contain at least two replicates")
     if ratings.ndim != 2 or np.isinf(ratings).any():
         raise InputError("ratings", ratings, "must be finite or NaN, (replicates, agents)")
     ranks = _ranks(ratings) if ranks is None else checks.integers("ranks", ranks)
@@ -148,7 +148,7 @@ def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> ND
     if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
         raise InputError("key", key.shape, f"must be uint64 ({len(comparisons.weight)}, 2)")
     if len(np.unique(key, axis=0)) < len(key):
-        raise InputError("key", len(key), "must differ between outcomes, else they are drawn together")
+        raise InputError("key", len(key), "must differ between outcomes, because outcomes with equal keys are drawn together")
     return key
 
 
@@ -164,7 +164,7 @@ def cell_replicates(counts: MetPairs, *, seed: int, replicates: int) -> Iterator
     for name in ("won", "lost", "tied"):
         column = getattr(counts, name)
         if (bad := np.flatnonzero(column != np.floor(column))).size:
-            raise InputError(f"{name}[{bad[0]}]", float(column[bad[0]]), "must be a whole number, as outcomes of weight 1 make it")
+            raise InputError(f"{name}[{bad[0]}]", float(column[bad[0]]), "must be a whole number, as sums of outcomes of weight 1 are")
     return _cell_replicates(counts, base, count)
 
 

@@ -31,7 +31,7 @@ def group_deletions(comparisons: Comparisons, key: NDArray[np.uint64] | None = N
     group = outcome_groups(outcome_keys(comparisons, key), seed=base, groups=count)
     used = np.unique(group)
     if len(used) < 2:
-        raise InputError("groups", groups, f"must part outcomes into two groups at least ({len(group)} given)")
+        raise InputError("groups", groups, f"must divide outcomes into at least two groups ({len(group)} given)")
     return _deletions(PairCells.of(comparisons), comparisons.weight, group, used)
 
 
@@ -56,7 +56,7 @@ def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs]
     rating = np.asarray(fit(whole), np.float64)
     without = np.array([fit(counts) for counts in checks.iterable("deletions", deletions)], np.float64)
     if (groups := len(without)) < 2:
-        raise InputError("deletions", groups, "must be two at least")
+        raise InputError("deletions", groups, "must contain at least two deletions")
     error = np.sqrt((groups - 1) / groups * ((without - rating) ** 2).sum(axis=0))
     reach = float(stdtrit(groups - 1, 1 - tail)) * error
     low, high = rating - reach, rating + reach

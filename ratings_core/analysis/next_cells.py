@@ -41,7 +41,7 @@ def next_cells(sensitivity: ArrayLike, variance: ArrayLike, count: ArrayLike, *,
     """
     s, v, n = checks.finite("sensitivity", sensitivity), checks.finite("variance", variance), checks.finite("count", count)
     if s.ndim != 2 or not s.size or v.shape != s.shape or n.shape != s.shape:
-        raise InputError("sensitivity", s.shape, f"must be (agents, tasks), as variance {v.shape} and count {n.shape} are")
+        raise InputError("sensitivity", s.shape, f"must have the shape (agents, tasks) of variance {v.shape} and count {n.shape}")
     for name, values in (("variance", v), ("count", n)):
         if (values < 0).any():
             raise InputError(name, float(values.min()), "must be nonnegative")

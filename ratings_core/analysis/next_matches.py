@@ -118,7 +118,7 @@ def next_matches(
     begun = time.perf_counter()
     m = checks.count("agents", agents, low=2)
     if m > AGENTS_UP_TO:
-        raise InputError("agents", m, f"must be at most {AGENTS_UP_TO}: choose whom to match")
+        raise InputError("agents", m, f"must be at most {AGENTS_UP_TO}; pass fewer agents")
     budget, even = checks.number("games", games, above=0.0, high=_MOST_GAMES), checks.number("floor", floor, low=0.0, high=1.0)
     if not callable(loss):
         raise InputError("loss", loss, "must be a loss, such as all_ratings()")

@@ -67,7 +67,7 @@ def normal_intervals(
     """
     level, prior = _level(level), checks.number("prior", prior, low=0.0)
     if checks.instance("counts", counts, MetPairs).m > NORMAL_AGENTS:
-        raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
+        raise InputError("counts", counts.m, f"must have at most {NORMAL_AGENTS} agents")
     theta = _ratings(theta, counts.m)
     nu = nu if nu is None or _infinite(nu) else checks.number("nu", nu, low=0.0)
     _check_groups(groups, counts.m)
@@ -116,7 +116,7 @@ def simultaneous_ranks(
     label = np.zeros(m, np.int64) if component is None else checks.integers("component", component)
     for name, array, shape in (("covariance", covariance, (m, m)), ("component", label, (m,))):
         if array.shape != shape:
-            raise InputError(name, array.shape, f"must be of the {m} agents of theta, {shape}")
+            raise InputError(name, array.shape, f"must have a row and a column for each of the {m} agents of theta, {shape}")
     compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
     spread = covariance.diagonal()
     error = np.where(compare, np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0)), 1.0)  # 0 times an infinite value is NaN
@@ -147,7 +147,7 @@ def _check_groups(groups: Any, m: int) -> None:
         raise InputError("groups", groups, "must be a list of two or more, or none")
     for i, group in enumerate(groups):
         if checks.instance(f"groups[{i}]", group, MetPairs).m != m:
-            raise InputError(f"groups[{i}]", group.m, f"must be of the same {m} agents as counts")
+            raise InputError(f"groups[{i}]", group.m, f"must be for the same {m} agents as counts")
 
 
 def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:
@@ -185,7 +185,7 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     try:
         inverse = linalg.cho_solve(linalg.cho_factor(bread), np.eye(len(bread)))
     except linalg.LinAlgError as error:
-        raise SolverError("intervals: the information is singular to rounding, set a prior") from error
+        raise SolverError("intervals cannot be computed: the information matrix is numerically singular; set a prior") from error
     inverse[held] = inverse[:, held] = 0.0
     covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
     return covariance if prior else centred(covariance, component)

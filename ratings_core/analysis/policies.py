@@ -76,7 +76,7 @@ def by_policy(make: Callable[[str], Gamified[Any]], rate: Callable[[Any], Floats
         else:
             made[policy] = checks.instance("make", game, Gamified)
     if not made:
-        raise InputError("make", refused, "must make a game under one policy at least")
+        raise InputError("make", refused, "must give a game under at least one policy")
     games = list(made.values())
     return ByPolicy(
         policies=tuple(made),

@@ -60,7 +60,7 @@ def drawn_columns(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64
     checks.instance("rng", rng, Generator)
     given = checks.integers("member", member)
     if given.ndim != 1 or not given.size or not np.array_equal(np.unique(given), np.arange(len(np.unique(given)))):
-        raise InputError("member", member, "must be a class from 0 on, without gaps, for each of one column or more")
+        raise InputError("member", member, "must contain a class for each of one or more columns, with classes counted from 0 without gaps")
     member = given
     classes = int(member.max()) + 1
     times = np.bincount(rng.integers(classes, size=classes), minlength=classes)
@@ -78,7 +78,7 @@ class PairGroups:
     def __init__(self, groups: Sequence[PairCounts]) -> None:
         """groups: pair counts of two or more groups of the same agents, including empty groups. Raises `InputError` for fewer."""
         if len(checks.sequence("groups", groups)) < 2:
-            raise InputError("groups", len(groups), "must be two at least")
+            raise InputError("groups", len(groups), "must contain at least two groups")
         for i, group in enumerate(groups):
             checks.instance(f"groups[{i}]", group, PairCounts)
         own = [one.first.astype(np.int64) << 32 | one.second for one in groups]
@@ -97,7 +97,7 @@ class PairGroups:
         """Sum of the counts of all groups, each multiplied by its weight. weight: (groups,), >= 0. Raises `InputError`."""
         weight = _nonnegative("weight", weight)
         if weight.shape != (len(self),):
-            raise InputError("weight", weight.shape, f"must be one for each of {len(self)} groups")
+            raise InputError("weight", weight.shape, f"must contain a weight for each of {len(self)} groups")
         wins, losses, ties = np.split(np.asarray(self._cells @ weight, np.float64), 3)
         first, second = (self._keys >> 32).astype(np.int32), (self._keys & _LOW).astype(np.int32)
         return _met(PairCounts(first, second, wins, losses, ties))
@@ -119,9 +119,9 @@ def _drawn(name: str, values: Floats, rng: Generator) -> Floats:
     checks.instance("rng", rng, Generator)
     column = np.atleast_1d(_nonnegative(name, values))
     if (most := float(column.max(initial=0.0))) > _MOST:
-        raise InputError(name, most, f"must be at most {_MOST:g}, above which nothing can be drawn")
+        raise InputError(name, most, f"must be at most {_MOST:g}, the largest mean of a Poisson draw")
     if (bad := np.flatnonzero(column != np.floor(column))).size:
-        raise InputError(f"{name}[{bad[0]}]", float(column[bad[0]]), "must be a whole number, as outcomes of weight 1 make it")
+        raise InputError(f"{name}[{bad[0]}]", float(column[bad[0]]), "must be a whole number, as sums of outcomes of weight 1 are")
     return rng.poisson(column).astype(np.float64)
 
 

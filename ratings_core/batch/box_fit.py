@@ -44,7 +44,7 @@ def box_of(low: float, high: float) -> Box:
     least = checks.number("low", low, low=-LARGEST, high=LARGEST)
     box = Box(least, checks.number("high", high, above=least, high=LARGEST))
     if box.width < 1 / LARGEST:
-        raise InputError("high", high, f"must be above low, {least:g}, by {1 / LARGEST:g} or more")
+        raise InputError("high", high, f"must exceed low ({least:g}) by at least {1 / LARGEST:g}")
     return box
 
 

@@ -126,7 +126,9 @@ def bradley_terry(
     counts = pair_counts(wins if comparisons is None else comparisons.counts(), ties)
     _check_agents(options, counts.m, names)
     if options.standard_errors == "clustered" and comparisons is None:
-        raise InputError("standard_errors", options.standard_errors, "must not be 'clustered' for tallies; Comparisons know their outcomes")
+        raise InputError(
+            "standard_errors", options.standard_errors, "must not be 'clustered' for tallies; pass Comparisons, which know their outcomes"
+        )
     component = components_of(counts, options.prior)
     if options.unconnected == "raise":
         check_connected(component, names)
@@ -151,7 +153,7 @@ def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, sca
         return None
     given = checks.real(argument, ratings)
     if given.shape != (m,):
-        raise InputError(argument, given.shape, f"must be of {m} agents")
+        raise InputError(argument, given.shape, f"must contain a rating for each of {m} agents")
     if np.isinf(given).any():
         raise InputError(argument, "infinite", "must be finite, or NaN for agents without rating")
     return np.asarray(np.where(np.isnan(given), 0.0, (given - centre) / scale), np.float64)
@@ -191,11 +193,11 @@ def _solution(options: LogitOptions, likelihood: PairLikelihood, minimum: Minimu
 
 def _check_agents(options: BradleyTerryOptions, m: int, names: Sequence[str] | None) -> None:
     if options.standard_errors != "none" and m > COVARIANCE_UP_TO:
-        rule = f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}"
+        rule = f"must be 'none' for more than {COVARIANCE_UP_TO} agents ({m} given)"
         raise InputError("standard_errors", options.standard_errors, rule)
     if names is not None:
         if len(checks.sequence("names", names)) != m:
-            raise InputError("names", len(names), f"must be one a row of wins, {m}")
+            raise InputError("names", len(names), f"must contain a name for each of the {m} rows of wins")
         for i, name in enumerate(names):
             checks.instance(f"names[{i}]", name, str)
 
@@ -204,7 +206,7 @@ def _check_prior(likelihood: PairLikelihood) -> None:
     """Reject a prior too small for float64: only the prior determines the mean, and rounding errors of many games would exceed it."""
     most = float(likelihood.games.max())
     if 0 < likelihood.prior < LEAST_PRIOR * most:
-        rule = f"must be 0, or at least {LEAST_PRIOR * most:.3g} where an agent has {most:.3g} games: rounding would hide less"
+        rule = f"must be 0 or at least {LEAST_PRIOR * most:.3g}, because rounding hides a smaller prior if an agent has {most:.3g} games"
         raise InputError("prior", likelihood.prior, rule)
 
 
@@ -228,9 +230,9 @@ def check_connected(component: Labels, names: Sequence[str] | None) -> None:
     if len(groups) > 1:
         named = [[names[agent] if names is not None else agent for agent in group] for group in sorted(groups, key=len)]
         rule = (
-            "must link every two agents by chains of wins both ways, else ratings are not finite"
-            f" ({len(groups)} strongly connected components here: set a prior, as in options=BradleyTerryOptions(prior=1) or"
-            " --param prior=1; or set unconnected='components' to rate each by itself)"
+            "must connect every two agents by chains of wins in both directions, because ratings are not finite otherwise"
+            f" ({len(groups)} strongly connected components; set a prior, as in options=BradleyTerryOptions(prior=1) or"
+            " --param prior=1; or set unconnected='components' to rate each component separately)"
         )
         raise InputError("wins", named, rule)
 
@@ -259,7 +261,7 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
 
 def _checked(solution: BradleyTerry, tolerance: float) -> BradleyTerry:
     if solution.status is not Status.OPTIMAL:
-        reached = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} a game, more than {tolerance:g}"
+        reached = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} per game, more than {tolerance:g}"
         advice = "raise max_iterations, set a prior (the data may be nearly separable) or accept a larger tolerance"
         raise SolverError(f"{reached}, after {solution.stats['iterations']:.0f} iterations: {advice}", solution)
     return solution

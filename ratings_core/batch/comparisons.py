@@ -33,7 +33,7 @@ class Comparisons:
     weight: Floats
 
     def __post_init__(self) -> None:
-        checks.count("m", self.m, low=1)
+        checks.count("m", self.m, low=1, high=checks.MAX_IDS)
         n = len(self.first)
         for name, dtype in (("first", np.int64), ("second", np.int64), ("result", np.float64), ("outcome", np.int64)):
             column = getattr(self, name)
@@ -47,9 +47,9 @@ class Comparisons:
         if not np.isin(self.result, (0.0, 0.5, 1.0)).all():
             raise InputError("result", self.result, "must hold 0, 1/2 and 1 only")
         if self.weight.dtype != np.float64 or self.weight.ndim != 1 or not (np.isfinite(self.weight) & (self.weight > 0)).all():
-            raise InputError("weight", self.weight, "must be float64, finite and positive, one an outcome")
+            raise InputError("weight", self.weight, "must be float64, finite and positive, with one weight per outcome")
         if n and (self.outcome[0] < 0 or (np.diff(self.outcome) < 0).any() or self.outcome[-1] >= len(self.weight)):
-            raise InputError("outcome", self.outcome, f"must not fall, from 0 to {len(self.weight) - 1}")
+            raise InputError("outcome", self.outcome, f"must be ascending, from 0 to {len(self.weight) - 1}")
 
     def __len__(self) -> int:
         return len(self.first)

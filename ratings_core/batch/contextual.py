@@ -91,7 +91,7 @@ def contextual_bradley_terry(
     found, steps = _newton(model, options.tolerance / 2, options.max_iterations)
     solution = _solution(model, found, steps, time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
-        reached = f"the gradient is {solution.certificate.value:.3g} of the most it could be, more than {options.tolerance:g}"
+        reached = f"the gradient is {solution.certificate.value:.3g} times its largest possible value, more than {options.tolerance:g}"
         raise SolverError(f"{reached}: raise max_iterations", solution)
     return solution
 
@@ -175,7 +175,7 @@ class _Model:
         try:
             self.factor(scaled - _SEPARABLE * 1e-3 * np.diag(scaled.diagonal()))
         except linalg.LinAlgError as error:
-            rule = "must not be mixtures of each other or of who met whom: drop one, or set feature_prior"
+            rule = "must be linearly independent of each other and of the pairings; drop a feature, or set feature_prior"
             raise InputError("features", self.features.shape, rule) from error
 
     def check_uncertain(self, x: Floats) -> None:
@@ -186,7 +186,7 @@ class _Model:
         try:
             self.factor(left)
         except linalg.LinAlgError as error:
-            rule = "must not tell results with certainty, else coefficients are not finite: set feature_prior or prior"
+            rule = "must not determine results with certainty, because coefficients are not finite then; set feature_prior or prior"
             raise InputError("features", self.features.shape, rule) from error
 
 

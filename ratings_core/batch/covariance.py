@@ -26,7 +26,8 @@ def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labe
     try:
         factor = linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        raise SolverError("standard errors: the information is singular to rounding, set a prior or ask for none") from error
+        reason = "standard errors cannot be computed: the information matrix is numerically singular"
+        raise SolverError(f"{reason}; set a prior, or standard_errors='none'") from error
     inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
     if likelihood.prior > 0:
         return inverse

@@ -91,7 +91,7 @@ def davidson(
     if not decided:
         return _only_ties(halves, options.standard_errors != "none", begun)
     if not halves.prior and not _bounded(within, halves.component):
-        rule = "must not be explained ever better by more and more ties: nobody who beat an agent is led back to it. Set a prior"
+        rule = "must contain fewer ties: the fit is not finite, because no cycle of results has more wins than ties; set a prior"
         raise InputError("ties", tied, rule)
     model = _Model(within, halves.prior, halves.component)
     start = np.where(np.isnan(halves.ratings), 0.0, (halves.ratings - halves.centre) / halves.scale)
@@ -101,7 +101,7 @@ def davidson(
         solution = replace(solution, covariance=_covariance(model, point, halves), assumes="independent pairs")
     solution = replace(solution, seconds=time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
-        gap = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} a game, more than {options.tolerance:g}"
+        gap = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} per game, more than {options.tolerance:g}"
         raise SolverError(f"{gap}: raise max_iterations, or set a prior", solution)
     return solution
 
@@ -253,7 +253,7 @@ def _solution(model: _Model, halves: BradleyTerry, point: Floats, steps: int, to
 def _covariance(model: _Model, point: Floats, halves: BradleyTerry) -> Floats:
     """Covariance of the ratings from the inverse information (points squared); without a prior, of ratings minus their component's mean."""
     if len(point) - 1 > DENSE_UP_TO:
-        raise InputError("standard_errors", True, f"must be left out above {DENSE_UP_TO} agents, here are {len(point) - 1}")
+        raise InputError("standard_errors", True, f"must be left out for more than {DENSE_UP_TO} agents ({len(point) - 1} given)")
     laplacian, border, corner = model.curvature(point)
     solve = _solver(model, laplacian)
     inverse = np.column_stack([solve(column) for column in np.eye(len(border))])
@@ -275,5 +275,5 @@ def _as_davidson(found: BradleyTerry, nu: float, begun: float | None) -> Davidso
 
 def _only_ties(halves: BradleyTerry, standard_errors: bool, begun: float) -> Davidson:
     if standard_errors:
-        raise InputError("standard_errors", standard_errors, "must be left out where everything was tied: ratings have no finite error")
+        raise InputError("standard_errors", standard_errors, "must be left out if all games are ties, because errors are not finite")
     return _as_davidson(halves, math.inf, begun)

@@ -75,7 +75,7 @@ def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions =
     solution = replace(solution, seconds=time.perf_counter() - begun, stats={"iterations": steps, "pairs": len(counts.first)})
     if solution.status is Status.OPTIMAL or options.accept_approximate:
         return solution
-    reached = f"expected and actual points of an agent differ by {solution.certificate.value:.3g} a vote, more than {allowed:g}"
+    reached = f"expected and actual points of an agent differ by {solution.certificate.value:.3g} per vote, more than {allowed:g}"
     raise SolverError(f"{reached}: raise max_iterations or tolerance, or set accept_approximate", solution)
 
 

@@ -64,7 +64,7 @@ def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
     """
     if isinstance(wins, MetPairs):
         if ties is not None:
-            raise InputError("ties", ties, "must be left out where wins are MetPairs, which hold them")
+            raise InputError("ties", ties, "must be left out if wins is a MetPairs, which contains ties")
         return wins
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None
@@ -77,7 +77,7 @@ def pair_counts(wins: Any, ties: Any = None) -> MetPairs:
 
 def of_tally(counts: tallies.PairCounts, m: int) -> MetPairs:
     """Convert the counts of a tally of agents 0 to m-1. Raises `InputError` if an agent id is m or greater."""
-    checks.count("m", m, low=1)
+    checks.count("m", m, low=1, high=checks.MAX_IDS)
     checks.instance("counts", counts, tallies.PairCounts)
     if len(counts) and int(counts.second.max()) >= m:
         raise InputError("m", m, f"must be above the largest agent id, {int(counts.second.max())}")

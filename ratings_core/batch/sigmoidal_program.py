@@ -54,7 +54,7 @@ def sigmoidal_program(
     checks.switch("accept_approximate", accept_approximate)
     counts = pair_counts(wins, ties)
     if counts.m > MOST_AGENTS:
-        raise InputError("wins", counts.m, f"must be of at most {MOST_AGENTS} agents; soft_condorcet takes more")
+        raise InputError("wins", counts.m, f"must have at most {MOST_AGENTS} agents; soft_condorcet accepts more")
     most, box = checks.count("max_nodes", max_nodes, low=1), box_of(low, high)
     allowed = checks.number("tolerance", tolerance, above=0.0)
     first = soft_condorcet(counts, options=SoftCondorcetOptions(tau=tau, low=low, high=high, accept_approximate=True))
@@ -65,7 +65,7 @@ def sigmoidal_program(
     solution = replace(solution, seconds=time.perf_counter() - begun)
     if solution.status is Status.OPTIMAL or accept_approximate:
         return solution
-    reached = f"the loss is proven to {solution.certificate.value:.3g} of all margins only, {allowed:g} was asked for"
+    reached = f"the loss gap is {solution.certificate.value:.3g} of the sum of all margins, more than {allowed:g}"
     raise SolverError(f"{reached}: raise max_nodes or tolerance, or pass accept_approximate=True", solution)
 
 

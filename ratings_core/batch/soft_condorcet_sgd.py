@@ -130,7 +130,7 @@ def soft_condorcet_posterior(
     chain.run(size, checks.count("burn_in", burn_in))
     noise = chain.gradient_noise()
     if not noise > 0:
-        raise InputError("profile", profile.voters, "must hold votes that differ: their gradients have no variance here")
+        raise InputError("profile", profile.voters, "must contain different votes, because the gradients of equal votes have no variance")
     chain.alpha = 2 * (size / profile.voters) * (len(profile.names) - 1) / noise
     found = np.empty((count, len(profile.names)))
     for sample in found:
@@ -144,7 +144,7 @@ class _Chain:
 
     def __init__(self, profile: Profile, box: Box, tau: float, alpha: float, seed: int) -> None:
         if not checks.instance("profile", profile, Profile).voters > 0:
-            raise InputError("weight", profile.voters, "must be positive in sum")
+            raise InputError("weight", profile.voters, "must have a positive sum")
         self._profile, self.box = profile, box
         self.tau, self.alpha = scale_of("tau", tau, box), checks.number("alpha", alpha, above=0.0, high=LARGEST**2)
         self._rng = np.random.default_rng(checks.count("seed", seed))

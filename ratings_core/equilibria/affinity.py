@@ -178,8 +178,8 @@ def _accepted(found: MostAffine, tolerance: float) -> MostAffine:
     if found.status is Status.OPTIMAL:
         return found
     raise SolverError(
-        f"the most affine mix is not certain to {tolerance:g}: residual {found.certificate.value:.2g}; "
-        "take a narrower kernel, or raise tolerance or max_seconds",
+        f"the most affine mix does not reach tolerance {tolerance:g}: its residual is {found.certificate.value:.2g}; "
+        "use a narrower kernel, or raise tolerance or max_seconds",
         found,
     )
 
@@ -286,7 +286,7 @@ def _scaled(kernel: ArrayLike, p: float) -> Floats:
         a, b = (int(i) for i in bad[0])
         raise InputError(f"kernel[{a}, {b}]", K[a, b].item(), "must be from 0 to 1")
     if (off := np.flatnonzero(K.diagonal() != 1)).size:
-        raise InputError(f"kernel[{off[0]}, {off[0]}]", K[off[0], off[0]].item(), "must be 1, a strategy is like itself")
+        raise InputError(f"kernel[{off[0]}, {off[0]}]", K[off[0], off[0]].item(), "must be 1, because a strategy equals itself")
     return np.asarray(K / (K ** (p + 1)).sum(axis=0) ** (1 / (p + 1)), np.float64)
 
 

@@ -217,7 +217,7 @@ def _accepted(found: AlphaRank, options: AlphaRankOptions) -> AlphaRank:
     if found.status is Status.OPTIMAL or options.accept_approximate:
         return found
     if found.status is Status.FAILED:
-        raise SolverError("the chain was not solved within max_seconds: raise it, or rate fewer profiles", found)
+        raise SolverError("the chain was not solved within max_seconds; raise max_seconds, or rate fewer profiles", found)
     raise SolverError(
         f"flows differ by {found.certificate.value:.3g}, more than {options.tolerance:g}: "
         "lower alpha or the population, or raise tolerance",

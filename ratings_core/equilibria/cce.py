@@ -209,8 +209,8 @@ def _accepted(found: CCE, tolerance: float) -> CCE:
     if found.status is Status.OPTIMAL:
         return found
     raise SolverError(
-        f"the equilibrium is not certain to tolerance {tolerance:g}: gains are up to {found.certificate.value:.2g} units beyond eps, the "
-        f"entropy is up to {abs(found.entropy_gap):.2g} nats off; raise tolerance, eps, max_iterations or max_seconds, take targets "
-        "above 0, or pass accept_approximate=True",
+        f"the equilibrium does not reach tolerance {tolerance:g}: gains exceed eps by up to {found.certificate.value:.2g} units, and the "
+        f"entropy is up to {abs(found.entropy_gap):.2g} nats from the optimum; raise tolerance, eps, max_iterations or max_seconds, "
+        "use targets above 0, or pass accept_approximate=True",
         found,
     )

@@ -123,7 +123,7 @@ def _joints(given: starts.Start | None, game: NormalForm | AgentAgentTask | King
     places = starts.places(start, game)
     joints = starts.array(start, "joints", (None, len(places)))
     if not np.issubdtype(joints.dtype, np.integer) or (joints < 0).any() or (joints >= [len(own) for own in places]).any():
-        raise InputError("start.joints", joints.dtype.name, "must be ids of its strategies")
+        raise InputError("start.joints", joints.dtype.name, "must contain ids of the game's strategies")
     now = np.column_stack([own[joints[:, p]] for p, own in enumerate(places)])
     return small.ids(now[(now >= 0).all(axis=1)])
 
@@ -138,13 +138,14 @@ def _accepted(found: Deviation, least: LeastGains, tolerance: float) -> Deviatio
     ratio = found.stats["unit_ratio"]
     if ratio > LARGEST_UNIT_RATIO:
         raise SolverError(
-            f"deviation ratings are not certain: the players' payoffs have units {ratio:.2g} apart, and at most {LARGEST_UNIT_RATIO:g} "
-            "can be certified; scale the payoffs of the players, or pass accept_approximate=True",
+            f"deviation ratings cannot be certified: the units of the players' payoffs differ by a factor of {ratio:.2g}, more than "
+            f"{LARGEST_UNIT_RATIO:g}; scale the payoffs of the players, or pass accept_approximate=True",
             found,
         )
-    why = f"they may be off by {found.certificate.value:.2g}" if least.complete else f"{found.stats['solves']:.0f} programs were not enough"
+    unfinished = f"{found.stats['solves']:.0f} programs did not determine all ratings"
+    why = f"their error may be {found.certificate.value:.2g}" if least.complete else unfinished
     raise SolverError(
-        f"deviation ratings are not certain to tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance, max_solves or "
+        f"deviation ratings do not reach tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance, max_solves or "
         "max_seconds, round the payoffs, or pass accept_approximate=True",
         found,
     )

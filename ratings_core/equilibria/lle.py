@@ -117,12 +117,12 @@ def _followed(game: TiltedGame, targets: Mixes, units: Floats, tolerance: float,
             if near is not None and near.regret <= min(regret, tolerance) and confirmed(first, near):
                 return _End(near.mixes, point, steps, True, "", crossings, symmetric)
             if regret <= 0.1 * tolerance or steps >= max_steps or deadline.passed():
-                why = "a strategy with a target of 0 would be better" if regret <= tolerance else "max_steps or max_seconds was reached"
+                why = "a strategy with target 0 has a higher payoff" if regret <= tolerance else "max_steps or max_seconds was reached"
                 break
     except LostPathError as error:
         why = f"the path was lost {error}"
     if best is None:
-        raise SolverError("no step along the path of logit equilibria could be taken")
+        raise SolverError("no step along the path of logit equilibria converged")
     return _End(best.at.mixes, best, steps, False, why, crossings, system.unknowns < sum(map(len, labels)))
 
 
@@ -175,9 +175,9 @@ def _accepted(found: LLE, why: str) -> LLE:
     if found.status is Status.OPTIMAL:
         return found
     apart = float(found.units.max() / found.units.min())
-    advice = f"players' payoffs are {apart:.1g} apart, scale them alike where their units mean nothing; " if apart >= _FAR_APART else ""
+    advice = f"scale payoffs alike, as players' units differ by a factor of {apart:.1g}; " if apart >= _FAR_APART else ""
     raise SolverError(
-        f"the limiting logit equilibrium is not certain: at beta {found.beta:.3g} a player could gain {found.certificate.value:.2g} of "
-        f"its unit; {why}; {advice}raise tolerance, max_steps or max_seconds, take targets above 0, or pass accept_approximate=True",
+        f"the limiting logit equilibrium misses the tolerance: at beta {found.beta:.3g} a player could gain {found.certificate.value:.2g} "
+        f"of its unit; {why}; {advice}raise tolerance, max_steps or max_seconds, use targets above 0, or pass accept_approximate=True",
         found,
     )

@@ -133,7 +133,7 @@ class Master:
         status = self._model.modelStatusToString(self._model.getModelStatus())
         raise SolverError(
             f"a program of deviation ratings ended as '{status}' after {int((~self.open).sum())} of {len(self.open)} rows; "
-            "round the payoffs or rescale ones of very different size"
+            "round the payoffs, or rescale payoffs of very different size"
         )
 
     def _run(self, strategy: int, scaling: int, presolve: str) -> bool:
@@ -186,7 +186,7 @@ def _empty_program(rows: int) -> highspy.Highs:
     model = highspy.Highs()
     for option, value in OPTIONS:
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS refuses the option {option}={value}; install highspy >= 1.10")
+            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = 1, rows + 1
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = np.ones(1), np.full(1, -highspy.kHighsInf), np.full(1, highspy.kHighsInf)
@@ -202,4 +202,4 @@ def _empty_program(rows: int) -> highspy.Highs:
 
 def _taken(status: highspy.HighsStatus) -> None:
     if status == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refuses a change of a program of deviation ratings; check that payoffs are finite, and report it")
+        raise SolverError("HiGHS rejects a change of a program of deviation ratings; check that payoffs are finite, and report this error")

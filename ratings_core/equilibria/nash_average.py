@@ -125,7 +125,7 @@ def nash_average(
     guess = None
     if start is not None:
         if len(checks.sequence("start", start)) != 2:
-            raise InputError("start", len(start), "must be two: the mix of agents and that of tasks")
+            raise InputError("start", len(start), "must contain two mixes: of agents and of tasks")
         guess = (
             played_before("start[0]", start[0], table.agent_side.in_classes(rows.member), len(rows)),
             played_before("start[1]", start[1], table.task_side.in_classes(columns.member), len(columns)),

@@ -99,8 +99,8 @@ class _Judged:
         if found.status is Status.OPTIMAL or accept_approximate:
             return found
         raise SolverError(
-            f"what is played is no equilibrium to tolerance {self.tolerance:g}: players would gain {found.certificate.value:.3g} of the "
-            "payoffs' spread; solve it better, raise tolerance, or pass accept_approximate=True",
+            f"the play is not an equilibrium to tolerance {self.tolerance:g}: a player would gain {found.certificate.value:.3g} of the "
+            "payoffs' spread; solve it to a smaller tolerance, raise tolerance, or pass accept_approximate=True",
             found,
         )
 
@@ -135,7 +135,7 @@ def _judged(game: Game, play: Play, tolerance: float) -> _Judged:
     allowed = checks.number("tolerance", tolerance, above=0.0)
     if isinstance(play, TiltedJoint):
         if play.game is not accepted_game(game):
-            raise InputError("play", type(play).__name__, "must be of the game it is handed in with")
+            raise InputError("play", type(play).__name__, "must belong to the given game")
         at = contractions(play.game).moments(play.log_prior, play.multipliers)
         worth = tuple(own + payoff for own, payoff in zip(at.gains, at.payoffs, strict=True))
         return _Judged(game, play, at.marginals, worth, at.payoffs, float(units_of(game).max()), allowed, started)

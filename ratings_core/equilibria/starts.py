@@ -34,9 +34,9 @@ def accepted(start: Start | None, method: str, game: Game) -> Start | None:
     if start is None:
         return None
     if getattr(start, "method", None) != method:
-        raise InputError("start", getattr(start, "method", type(start).__name__), f"must be the start of an answer of {method}")
+        raise InputError("start", getattr(start, "method", type(start).__name__), f"must be the start of a result of {method}")
     if len(start.strategies) != len(game.shape):
-        raise InputError("start", len(start.strategies), f"must be of a game of {len(game.shape)} players")
+        raise InputError("start", len(start.strategies), f"must be for a game of {len(game.shape)} players")
     return start
 
 

@@ -131,7 +131,7 @@ def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
             return Skipped(row, "a model is not named")
         shown = hidden
     elif hidden is not None and hidden != shown:
-        return Skipped(row, "the models shown are not those that answered")
+        return Skipped(row, "the displayed models differ from the models that answered")
     a, b = (_name(text, row, "models") for text in shown)
     if a == b:
         return Skipped(row, "one model against itself")
@@ -140,7 +140,7 @@ def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
 
 def _shown(row: int, models: Any) -> list[str | None]:
     if not isinstance(models, list) or len(models) != 2 or not all(text is None or isinstance(text, str) for text in models):
-        raise FormatError(row, "models", models, "must be two names, empty where they were hidden")
+        raise FormatError(row, "models", models, "must be two names; a hidden name is empty")
     return [text if text is None else _without_markup(text) for text in models]
 
 

@@ -59,13 +59,13 @@ def contests_profile(contests: Iterable[Contest]) -> Profile:
         start.append(start[-1] + len(places))
         weight.append(contest.weight)
     if not weight:
-        raise InputError("contests", 0, "must hold a contest of two or more")
+        raise InputError("contests", 0, "must contain a contest with at least two participants")
     return Profile(tuple(ids), np.array(start), np.concatenate(agent), np.concatenate(level), np.array(weight))
 
 
 def _contest(row: int, item: Any) -> Contest | Skipped:
     if not isinstance(item, dict):
-        raise FormatError(row, None, item, "must be a contest, an object")
+        raise FormatError(row, None, item, "must be a contest, as a JSON object")
     standings = item.get("standings")
     if not isinstance(standings, list):
         raise FormatError(row, "standings", standings, "must be a list of [handle, first place, last place]")
@@ -74,7 +74,7 @@ def _contest(row: int, item: Any) -> Contest | Skipped:
         raise FormatError(row, "name", title, "must be a text")
     handles, places = _standings(row, standings)
     if len(handles) < 2:
-        return Skipped(row, "fewer than two took part")
+        return Skipped(row, "fewer than two participants")
     return Contest(row, title, _number(item, row, "time_seconds", None), _weight(item, row), handles, places, content(item, row))
 
 
@@ -89,7 +89,7 @@ def _standings(row: int, standings: list[Any]) -> tuple[tuple[str, ...], tuple[i
         if handle in places:
             raise FormatError(row, at, handle, "must name each handle once")
         if first > last or last_of.setdefault(first, last) != last:
-            raise FormatError(row, at, one, "must have the range of places, first to last, that all who tied have")
+            raise FormatError(row, at, one, "must have the same range of places, first to last, as all tied participants")
         places[handle] = first
     return tuple(places), tuple(places.values())
 

@@ -39,7 +39,7 @@ def content(value: Any, row: int) -> str:
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
     except RecursionError as error:
-        raise FormatError(row, None, f"{type(value).__name__}", "must not nest so deep") from error
+        raise FormatError(row, None, f"{type(value).__name__}", "must be nested less deeply") from error
 
 
 def starts_array(stream: io.BufferedReader) -> bool:
@@ -96,7 +96,7 @@ class _Text:
 
     def take(self, character: str) -> None:
         if self.next() != character:
-            raise self.error(f"must be items of a JSON array, with {character} here")
+            raise self.error(f"must be items of a JSON array, with {character} at this position")
         self._at += 1
 
     def value(self) -> Any:

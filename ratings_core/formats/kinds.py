@@ -74,7 +74,7 @@ def _json_kind(filename: str, head: str) -> FileKind:
         return FileKind.BATTLES
     if '"v"' in head:
         return FileKind.OUTCOMES
-    rule = "must hold battles (model_a, model_b, winner), contests (standings) or outcomes of the wire schema; else name its kind (--input)"
+    rule = "must hold battles (model_a, model_b, winner), contests (standings) or outcomes of the wire schema; else pass its kind (--input)"
     raise InputError("file", filename, rule)
 
 
@@ -86,8 +86,8 @@ def _csv_kind(filename: str, head: str, delimiter: str) -> FileKind:
     if set(COLUMNS) <= set(header):
         return FileKind.BATTLES
     if len(header) < 2 or len(lines) < 2:
-        rule = "must be a table with a header and rows of a known kind; else name its kind (--input) or its delimiter (--delimiter)"
-        raise InputError("file", filename, rule if lines else "must hold rows; it is empty")
+        rule = "must be a table with a header and rows of a known kind; otherwise pass its kind (--input) or its delimiter (--delimiter)"
+        raise InputError("file", filename, rule if lines else "must contain rows; the file is empty")
     names = {(_first_row([line], filename, delimiter) or [""])[0] for line in lines[1:]}
     return FileKind.MARGINS if names <= set(header[1:]) else FileKind.SCORES
 
@@ -96,4 +96,4 @@ def _first_row(lines: list[str], filename: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader(lines, delimiter=delimiter), [])
     except csv.Error as error:
-        raise InputError("file", filename, f"must be a table of a known kind ({error}); else name its kind (--input)") from error
+        raise InputError("file", filename, f"must be a table of a known kind ({error}); otherwise pass its kind (--input)") from error

@@ -36,7 +36,7 @@ def read_margins(source: Source, delimiter: str = ",") -> MarginTable:
     for line, row in rows:
         i = _row_of(row[0], line, position)
         if lines[i]:
-            raise FormatError(line, rows.header[0], row[0], "must not be a second row of the same agent")
+            raise FormatError(line, rows.header[0], row[0], "must have one row per agent")
         read[i], lines[i] = np.array([_margin(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)]), line
     _check_complete(names, lines)
     return MarginTable(names, _antisymmetric(np.array([read.pop(i) for i in range(len(names))]), names, lines))

@@ -126,7 +126,7 @@ def _game(tags: _Tags, content: str, unplayed: Unplayed) -> ChessGame | Skipped:
     if result not in _RESULTS:
         raise tags.error("Result", result, "must be 1-0, 0-1 or 1/2-1/2 (* is left out by unplayed=skip)")
     if not _UNKNOWN.isdisjoint((tags["White"], tags["Black"])):
-        return Skipped(tags.line, "a player is not known")
+        return Skipped(tags.line, "a player is unknown")
     white, black = tags.player("White"), tags.player("Black")
     if white == black:
         raise tags.error("Black", black, "must differ from White")

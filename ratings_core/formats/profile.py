@@ -116,7 +116,7 @@ def data_type(profile: Profile) -> str:
 
 def _check_line(argument: str, text: str) -> None:
     if text != text.strip() or len(text.splitlines()) > 1:
-        raise InputError(argument, text, "must be one line without white space at an end")
+        raise InputError(argument, text, "must be one line without leading or trailing white space")
 
 
 def _order(levels: tuple[tuple[int, ...], ...]) -> str:
@@ -140,7 +140,7 @@ def _check_stated(stated: dict[str, tuple[int, str]], profile: Profile, uncast: 
     }
     for field, (line, text) in stated.items():
         if field in found and text != found[field]:
-            raise FormatError(line, field, text, f"must be {found[field]}, as the file has")
+            raise FormatError(line, field, text, f"must be {found[field]}, as the file's orders give")
         if field == "DATA TYPE" and text in TYPES and not _holds(text, data_type(profile)):
             raise FormatError(line, field, text, f"must hold the file's orders, which are {data_type(profile)}")
 
@@ -154,7 +154,7 @@ def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
     if found is None:
         raise FormatError(line, None, content, "must be COUNT: ORDER with a count of 0 or more")
     if _LEVEL.sub("", found[2]).replace(",", "").strip():
-        raise FormatError(line, None, content, "must be numbers parted by commas, tied ones in braces")
+        raise FormatError(line, None, content, "must be numbers separated by commas, with tied numbers in braces")
     levels = [_level(line, (tied or alone).split(","), numbers) for tied, alone in _LEVEL.findall(found[2]) if (tied or alone).strip()]
     members = [member for level in levels for member in level]
     if not members or len(set(members)) != len(members):

@@ -61,17 +61,17 @@ def read_scores(source: Source, delimiter: str = ",") -> ScoreFile:
         lines.append(line)
         scores.extend(row)
     if not tasks:
-        raise FormatError(1, None, rows.header, "must be a header that is followed by at least one task")
+        raise FormatError(1, None, rows.header, "must be a header, followed by at least one task")
     return ScoreFile(agents, tuple(tasks), np.frombuffer(scores, np.float64).reshape(-1, len(agents)).T.copy(), tuple(lines))
 
 
 def _agents(rows: Rows) -> tuple[str, ...]:
     if rows.header[0].strip().lower() in _AGENT_WORDS:
-        rule = "must be the column that names tasks, one column an agent behind it; the table looks turned: swap its rows and columns"
+        rule = "must be the column of task names, followed by one column per agent; if the table is transposed, swap rows and columns"
         raise FormatError(1, rows.header[0], rows.header[0], rule)
     agents = distinct(rows.header[1:], 1, "agent")
     if not agents:
-        raise FormatError(1, None, rows.header, "must name at least one agent behind the column of tasks")
+        raise FormatError(1, None, rows.header, "must name at least one agent after the column of tasks")
     return agents
 
 
@@ -80,7 +80,7 @@ def _scored(rows: Rows, agents: tuple[str, ...]) -> Iterator[tuple[int, str, lis
     for line, row in rows:
         task = name(row[0], line, rows.header[0])
         if task in seen:
-            raise FormatError(line, rows.header[0], task, f"must not be a task for the second time (first in row {seen[task]})")
+            raise FormatError(line, rows.header[0], task, f"must be a task without an earlier row (first in row {seen[task]})")
         seen[task] = line
         yield line, task, [_score(cell, line, agent) for cell, agent in zip(row[1:], agents, strict=True)]
 

@@ -48,7 +48,7 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
     plain: io.BufferedReader = io.BufferedReader(_Filled(byte_stream(stream)), HEAD_BYTES)
     first = plain.peek()[:6]
     if (other := next((name for magic, name in _NOT_READ.items() if first.startswith(magic)), None)) is not None:
-        raise InputError("file", other, "must be plain, or packed by gzip or Zstandard")
+        raise InputError("file", other, "must be uncompressed, or compressed with gzip or Zstandard")
     method = next((name for magic, name in _PACKED.items() if first.startswith(magic)), None)
     if method is None:
         return plain
@@ -59,7 +59,7 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
 def head(stream: io.BufferedReader) -> bytes:
     """The first bytes of the file, up to 64 KiB. They remain unread. stream: as `unpacked` returns it. Raises `InputError`."""
     if not callable(getattr(stream, "peek", None)):
-        raise InputError("stream", stream, "must be a stream of bytes as unpacked returns it")
+        raise InputError("stream", stream, "must be a stream of bytes, as `unpacked` returns")
     return stream.peek()
 
 
@@ -106,7 +106,7 @@ class _Filled(io.RawIOBase):
                 buffer[done : done + len(piece)] = piece
                 done += len(piece)
         except OSError as error:
-            raise InputError("file", str(error), "must be readable to its end, and whole where it is packed") from error
+            raise InputError("file", str(error), "must be readable to its end, and complete if it is compressed") from error
         return done
 
 

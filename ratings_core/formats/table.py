@@ -38,7 +38,7 @@ class Rows:
             if len(row) == len(self.header):
                 yield line, row
             else:
-                yield line, FormatError(line, None, len(row), f"must have {len(self.header)} cells, as the header has")
+                yield line, FormatError(line, None, len(row), f"must have {len(self.header)} cells, like the header")
 
     def column(self, name: str) -> int:
         """Index of the column. Raises `FormatError` with the existing columns."""
@@ -114,4 +114,4 @@ def _cells(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str
 def _check_header(header: list[str]) -> None:
     twice = next((text for text, count in Counter(header).items() if count > 1), None)
     if twice is not None:
-        raise FormatError(1, twice, twice, "must head one column only")
+        raise FormatError(1, twice, twice, "must be the header of only one column")

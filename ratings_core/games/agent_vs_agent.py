@@ -64,5 +64,5 @@ def _logits(ahead: Floats, names: Sequence[str]) -> Floats:
     """Log-odds of p = (1 + u) / 2, which are 2 artanh u."""
     if (certain := np.argwhere(np.abs(ahead) >= 1)).size:
         pair = " over ".join(names[i] for i in certain[0].tolist())
-        raise InputError("pseudo_count", 0.0, f"must be above 0, as a pair has only wins ({pair}) and its logit is infinite")
+        raise InputError("pseudo_count", 0.0, f"must be above 0, because a pair has only wins ({pair}) and its logit would be infinite")
     return np.asarray(2 * np.arctanh(ahead), np.float64)

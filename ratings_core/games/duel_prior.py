@@ -47,7 +47,7 @@ def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, off
     start, slope_at_end = np.zeros(n * (tasks + 1)), _FLAT / 10
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "gtol": slope_at_end, "ftol": 0.0})
     if (steepest := float(np.abs(found.jac).max())) > _FLAT * most:
-        raise SolverError(f"the prior of duels did not converge, slope {steepest:.3g}; pool tasks, or use another policy")
+        raise SolverError(f"the fit of the prior of duels did not converge (slope {steepest:.3g}); pool tasks, or use another policy")
     strength = found.x[:n] + found.x[n:].reshape(tasks, n)
     return np.asarray(expit(strength[:, :, None] - strength[:, None, :]), np.float64)
 

@@ -52,7 +52,7 @@ class Duels:
         """
         given = checks.sequence("counts", counts)
         if not len(given):
-            raise InputError("counts", 0, "must be of at least one task")
+            raise InputError("counts", 0, "must contain at least one task")
         agents = checks.count("agents", agents, low=1, high=MOST_DENSE)
         ahead, games, decided = np.zeros((3, len(given), agents, agents))
         for task, one in enumerate(given):
@@ -87,7 +87,7 @@ class Duels:
         """
         ids = checks.integers("group", group)
         if ids.shape != (len(self.ahead),) or not np.array_equal(np.unique(ids), np.arange(len(np.unique(ids)))):
-            raise InputError("group", group, f"must be a number from 0 on, without gaps, for each of {len(self.ahead)} tasks")
+            raise InputError("group", group, f"must contain a number for each of {len(self.ahead)} tasks, counted from 0 without gaps")
         parts = _parts(self)
         pooled = np.zeros((len(parts), int(ids.max()) + 1, *self.ahead.shape[1:]))
         for total, part in zip(pooled, parts, strict=True):
@@ -206,9 +206,9 @@ def duel_on_task(
     """
     free = checks.choice("difference", difference, get_args(Difference)) == "denoised"
     if free and checks.instance("duels", duels, Duels).compare != "wins":
-        raise InputError("difference", difference, "needs wins and losses: how differences of scores vary is not known")
+        raise InputError("difference", difference, "needs wins and losses, because the variance of score differences is unknown")
     if free and (duels.games != np.floor(duels.games)).any():
-        raise InputError("difference", difference, "needs games of weight 1: how much chance is in other weights is not known")
+        raise InputError("difference", difference, "needs games of weight 1, because the variance for other weights is unknown")
     given = duels if free else replace(checks.instance("duels", duels, Duels), decided=None)
     u, left = _prepared(given, missing, kappa, merge, agents, tasks)
     rows, columns = _names(u, agents, tasks)
@@ -252,9 +252,9 @@ def _kappa(kappa: Kappa | None, missing: str, compare: str) -> Kappa:
             raise InputError("kappa", kappa, "must be left out unless missing='prior'")
         return 0.0
     if compare != "wins":
-        raise InputError("missing", missing, "needs wins and losses, differences of scores have no such prior")
+        raise InputError("missing", missing, "needs wins and losses, because score differences have no such prior")
     if kappa is None:
-        raise InputError("kappa", kappa, "must be given with missing='prior': how many games the prediction counts for")
+        raise InputError("kappa", kappa, "must be given with missing='prior': the number of games that the prediction counts as")
     return "held-out" if isinstance(kappa, str) and kappa == "held-out" else checks.number("kappa", kappa, above=0.0)
 
 
@@ -299,7 +299,7 @@ def _kept(duels: Duels, missing: str) -> tuple[Mask, Mask]:
     if missing == "drop_tasks":
         tasks = np.asarray(~unknown.any(axis=(1, 2)), bool)
         if not tasks.any():
-            raise InputError("missing", missing, "must leave something to rate; no task has compared every two agents")
+            raise InputError("missing", missing, "must leave at least one task; no task compares every two agents")
     if missing == "drop_agents":
         gaps = unknown.sum(axis=0)
         while (open_ := gaps[np.ix_(agents, agents)].sum(axis=1)).any():

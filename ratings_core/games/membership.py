@@ -34,7 +34,7 @@ def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_
     model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         status = model.modelStatusToString(model.getModelStatus())
-        raise SolverError(f"the program for {len(unclear)} close strategies ended as '{status}'; rescale or round the payoffs")
+        raise SolverError(f"the program for {len(unclear)} close strategies ended with status '{status}'; rescale or round the payoffs")
     unit = np.asarray(model.getSolution().col_value, np.float64)[len(ids) :]
     if ((unit > UNDECIDED) & (unit < 1 - UNDECIDED)).any():
         raise SolverError(f"{len(unclear)} close strategies are undecided at double precision; round the payoffs or raise `close`")
@@ -48,9 +48,9 @@ def _program(free: Floats, unit: Floats) -> highspy.Highs:
     model = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("primal_feasibility_tolerance", 1e-10)):
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS refuses the option {option}={value}; install highspy >= 1.10")
+            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
     if model.passModel(_description(np.vstack([free, unit]), len(unit))) == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refuses the support program; check that payoffs are finite and below 1e15")
+        raise SolverError("HiGHS rejects the support program; check that payoffs are finite and below 1e15")
     return model
 
 

@@ -110,7 +110,7 @@ def _(game: AgentAgentTask) -> Floats:
 
 def _units(*largest: float) -> Floats:
     if vanishing := [float(own) for own in largest if 0 < own < LEAST]:
-        raise InputError("game", vanishing[0], f"must have payoffs that differ by {LEAST:g} at least, or by nothing: scale them")
+        raise InputError("game", vanishing[0], f"must have payoffs that are equal or differ by at least {LEAST:g}; scale them")
     return np.array([float(own) or 1.0 for own in largest])
 
 

@@ -111,7 +111,7 @@ class NormalForm:
         given = checks.sequence("payoffs", payoffs)
         tensors = tuple(_tensor(f"payoffs[{p}]", tensor, len(given)) for p, tensor in enumerate(given))
         if len(tensors) < 2:
-            raise InputError("payoffs", len(tensors), "must be of at least two players")
+            raise InputError("payoffs", len(tensors), "must contain a tensor for each of at least two players")
         for p, tensor in enumerate(tensors):
             if tensor.shape != tensors[0].shape:
                 raise InputError(f"payoffs[{p}]", tensor.shape, f"must have the shape of payoffs[0], {tensors[0].shape}")
@@ -200,7 +200,7 @@ def accepted_mixes(mixes: Sequence[ArrayLike], shape: tuple[int, ...]) -> tuple[
     """A distribution over each player's strategies, divided by its sum. Raises `InputError`."""
     mixes = checks.sequence("mixes", mixes)
     if len(mixes) != len(shape):
-        raise InputError("mixes", len(mixes), f"must be one for each of the {len(shape)} players")
+        raise InputError("mixes", len(mixes), f"must contain a mix for each of the {len(shape)} players")
     given = tuple(checks.finite(f"mixes[{p}]", mix) for p, mix in enumerate(mixes))
     for p, mix in enumerate(given):
         if mix.shape != (shape[p],):
@@ -215,12 +215,12 @@ def names_or_numbers(argument: str, names: Sequence[str] | None, n: int) -> Name
         return tuple(map(str, range(n)))
     given = [name.item() if isinstance(name, np.generic) else name for name in checks.sequence(argument, names)]
     if len(given) != n:
-        raise InputError(argument, len(given), f"must name each of {n} once")
+        raise InputError(argument, len(given), f"must contain {n} names")
     for place, name in enumerate(given):
         if not isinstance(name, str):
             raise InputError(f"{argument}[{place}]", name, "must be a name, as text")
     if len(set(given)) != n:
-        raise InputError(argument, next(name for name in given if given.count(name) > 1), "must not be there twice")
+        raise InputError(argument, next(name for name in given if given.count(name) > 1), "must be unique")
     return tuple(given)
 
 

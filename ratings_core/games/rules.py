@@ -62,7 +62,7 @@ def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> S
     if found.status is Status.OPTIMAL or options.accept_approximate:
         return found
     raise SolverError(
-        f"{what} is not certain to tolerance {options.tolerance:g}: {_shortfall(found)}; "
+        f"{what} does not reach tolerance {options.tolerance:g}: {_shortfall(found)}; "
         f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or set accept_approximate",
         found,
     )

@@ -103,7 +103,7 @@ def _check_policy(scores: Floats, missing: str, agents: Sequence[str] | None, ta
     if missing in ("prior", "zero"):
         for empty, place in ((absent.all(axis=1), "scores[{}]"), (absent.all(axis=0), "scores[:, {}]")):
             if empty.any():
-                raise InputError(place.format(int(np.argmax(empty))), np.nan, "must have a measured cell to fill in the others")
+                raise InputError(place.format(int(np.argmax(empty))), np.nan, "must have a measured cell, to fill the others")
 
 
 def _kept(scores: Floats, missing: str) -> tuple[Mask, Mask]:
@@ -113,7 +113,9 @@ def _kept(scores: Floats, missing: str) -> tuple[Mask, Mask]:
     tasks = ~absent.any(axis=0) if missing == "drop_tasks" else np.ones(scores.shape[1], bool)
     if not (agents.any() and tasks.any()):
         other = "drop_agents" if missing == "drop_tasks" else "drop_tasks"
-        raise InputError("missing", missing, f"must leave something to rate; every line has a NaN, try {other!r} or fewer agents or tasks")
+        raise InputError(
+            "missing", missing, f"must leave agents and tasks, but each one has a NaN; use {other!r}, or fewer agents or tasks"
+        )
     return np.asarray(agents, bool), np.asarray(tasks, bool)
 
 
@@ -129,7 +131,7 @@ def _additive(scores: Floats, absent: Mask) -> Floats:
     n, t = scores.shape
     row, column = np.nonzero(~absent)
     if connected_components(sparse.coo_array((np.ones(len(row)), (row, n + column)), (n + t, n + t)), directed=False)[0] > 1:
-        raise InputError("missing", "prior", "needs agents and tasks that are all linked by measured cells")
+        raise InputError("missing", "prior", "needs measured cells that connect all agents and tasks")
     cells = np.arange(len(row))
     design = sparse.csr_array((np.ones(2 * len(row)), (np.tile(cells, 2), np.append(row, n + column))), (len(row), n + t))
     level = float(scores[row, column].mean())

@@ -81,7 +81,7 @@ def _solved(scaled: Sparse, total: float, name: str, solver: str, limit: dict[st
     """Run a solver. None if it returns no strategy. The exploitability is computed from the margins, not from the solver's status."""
     model = _model({"solver": solver, "run_crossover": "off", **limit})
     if model.passModel(_program(scaled, total)) == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refuses the program of a lottery; check that margins are finite and below 1e15")
+        raise SolverError("HiGHS rejects the program of a lottery; check that margins are finite and below 1e15")
     model.run()
     values = np.asarray(model.getSolution().col_value, np.float64)
     strategy = np.where(np.isfinite(values) & (values > NEGLIGIBLE), values, 0.0)
@@ -99,7 +99,7 @@ def _model(options: dict[str, str | int]) -> highspy.Highs:
     fixed = {"output_flag": False, "threads": 1, "random_seed": 0, "kkt_tolerance": 1e-9}
     for option, value in {**fixed, **options}.items():
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS refuses the option {option}={value}; install highspy >= 1.10")
+            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
     return model
 
 

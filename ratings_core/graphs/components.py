@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ratings_core import checks
+from ratings_core.errors import InputError
+
 Labels: TypeAlias = NDArray[np.int64]
 Connection: TypeAlias = Literal["strong", "weak"]
 
@@ -14,7 +17,8 @@ Connection: TypeAlias = Literal["strong", "weak"]
 def strong_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int) -> Labels:
     """Strongly connected components of the directed graph on 0 to size-1 with arcs tails[k] -> heads[k].
 
-    Returns int64 (size,): a label per node; labels count up from 0 in the order of each component's smallest node.
+    tails, heads: integers (k,). Returns int64 (size,): a label per node; labels count up from 0 in the order of each component's smallest
+    node. Raises `InputError` unless tails and heads have equal length and contain nodes.
     """
     return _labels(tails, heads, size, "strong")
 
@@ -25,16 +29,28 @@ def weak_components(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[A
 
 
 def members(labels: Labels) -> list[list[int]]:
-    """List the nodes of each component in ascending order, by label."""
-    order = np.argsort(labels, kind="stable")
-    edges = np.cumsum(np.bincount(labels))[:-1]
-    return [part.tolist() for part in np.split(order, edges)]
+    """List the nodes of each component in ascending order, by label. Raises `InputError` unless `labels` are a label per node."""
+    checked = _nodes("labels", labels, len(checks.sequence("labels", labels)))
+    order = np.argsort(checked, kind="stable")
+    ends = np.cumsum(np.bincount(checked))
+    return [part.tolist() for part in np.split(order, ends)[:-1]]
 
 
 def _labels(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], size: int, connection: Connection) -> Labels:
+    size = checks.count("size", size, high=checks.MAX_IDS)
+    tails, heads = _nodes("tails", tails, size), _nodes("heads", heads, size)
+    if len(tails) != len(heads):
+        raise InputError("heads", len(heads), f"must have the length of tails, {len(tails)}")
     arcs = sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
     _, found = csgraph.connected_components(arcs, directed=True, connection=connection)
     _, first = np.unique(found, return_index=True)
     renamed = np.empty(len(first), np.int64)
     renamed[np.argsort(first)] = np.arange(len(first))
     return np.asarray(renamed[found], np.int64)
+
+
+def _nodes(argument: str, values: NDArray[np.integer[Any]], size: int) -> NDArray[np.integer[Any]]:
+    nodes = checks.ids(argument, values)
+    if nodes.ndim != 1 or (nodes.size and not (nodes.min() >= 0 and nodes.max() < size)):
+        raise InputError(argument, values, f"must be one-dimensional, with integers from 0 to {size - 1}")
+    return nodes

@@ -38,7 +38,7 @@ def posterior_copeland(margins: PosteriorMargins, *, tie_tolerance: float = 0.0)
     tied = len(margins) - 1 - beaten - lost
     difference = float(abs(int(beaten.sum()) - int(lost.sum())))
     if difference != 0 or tied.min(initial=0) < 0:
-        raise SolverError(f"victories and defeats differ by {difference:g}: a bug here or in a library, report it")
+        raise SolverError(f"the numbers of victories and defeats differ by {difference:g}; report this bug of the library or a dependency")
     scores = beaten + tied / 2
     return Copeland(
         ratings=scores,

@@ -49,7 +49,7 @@ class MarginDraws:
         checks.instance("margins", margins, PosteriorMargins)
         prior = checks.number("prior", prior, above=0.0)
         if checks.instance("counts", counts, MetPairs).m != len(margins):
-            raise InputError("counts", counts.m, f"must be of the {len(margins)} agents of margins")
+            raise InputError("counts", counts.m, f"must be for the {len(margins)} agents of margins")
         if counts.m > DRAWN_AGENTS:
             raise InputError("agents", counts.m, f"must be at most {DRAWN_AGENTS} to draw all margins; solve fewer agents (most_agents)")
         kappa = margins.kappa

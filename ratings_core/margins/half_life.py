@@ -80,7 +80,7 @@ def choose_half_life(
     if not len(checks.sequence("half_lives", half_lives)):
         raise InputError("half_lives", 0, "must name at least one half-life")
     if not 1 <= checks.count("first", first) < len(buckets):
-        raise InputError("first", first, f"must be from 1 to {len(buckets) - 1}: buckets before it are learnt from")
+        raise InputError("first", first, f"must be from 1 to {len(buckets) - 1}, because earlier buckets are the training data")
     losses, games = np.zeros(len(half_lives)), 0.0
     for b in range(first, len(buckets)):
         held = buckets[b]
@@ -89,7 +89,7 @@ def choose_half_life(
             learnt = posterior_margins(decayed(buckets[:b], half_life), kappa=kappa, prior=prior)
             losses[i] += log_loss((1 + learnt.win_less_loss(held.first, held.second)) / 2, held).sum()
     if not games:
-        raise InputError("buckets", 0, "must hold games from `first` on")
+        raise InputError("buckets", 0, "must contain games in bucket `first` or later")
     mean = losses / games
     best = max(half_life for half_life, loss in zip(half_lives, mean.tolist(), strict=True) if loss == mean.min())
     return HalfLife(best, tuple(mean.tolist()), games)
@@ -106,4 +106,4 @@ def _checked(buckets: Sequence[MetPairs]) -> None:
         raise InputError("buckets", 0, "must hold at least one tally")
     for i, one in enumerate(buckets):
         if checks.instance(f"buckets[{i}]", one, MetPairs).m != buckets[0].m:
-            raise InputError(f"buckets[{i}]", one.m, f"must be of the same {buckets[0].m} agents as the first")
+            raise InputError(f"buckets[{i}]", one.m, f"must be for the same {buckets[0].m} agents as the first tally")

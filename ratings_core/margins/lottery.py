@@ -73,8 +73,8 @@ def posterior_lottery(
             break
         chosen = np.sort(np.append(chosen, more))
         if len(chosen) > DENSE_AGENTS:
-            rule = f"more than {DENSE_AGENTS} agents may be in a support; solve fewer agents (most_agents) or raise prior"
-            raise SolverError(f"posterior margins do not settle who can be elected: {rule}", inner)
+            rule = f"it may contain more than {DENSE_AGENTS} agents; solve fewer agents (most_agents) or raise prior"
+            raise SolverError(f"posterior margins do not determine the support: {rule}", inner)
     lottery = _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
     exploitability = lottery.certificate.value
     if exploitability > tolerance and not options.accept_approximate:

@@ -90,7 +90,7 @@ class PosteriorMargins:
         """Margins of some pairs (pairs,). first, second: ids. Raises `InputError` for ids outside 0 to m - 1."""
         first, second = self._known("first", first), self._known("second", second)
         if len(first) != len(second):
-            raise InputError("second", len(second), f"must be as many as first, {len(first)}")
+            raise InputError("second", len(second), f"must have the length of first, {len(first)}")
         if not len(first):
             return np.zeros(0)  # scipy returns no array for an empty list of pairs
         known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
@@ -135,7 +135,7 @@ def posterior_margins(
     prior, pessimism = checks.number("prior", prior, above=0.0), checks.number("pessimism", pessimism, low=0.0)
     checks.switch("restricted", restricted)
     if kappa is not None:
-        kappa = checks.positive("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
+        kappa = checks.positive("kappa", kappa, "must be above 0 (infinity uses only the order), or None to estimate it")
     fit = davidson(counts, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
     theta = _same_where_equal(fit.ratings)
     cells = np.stack([counts.won, counts.tied, counts.lost])

@@ -45,7 +45,7 @@ def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
     if key.dtype != np.uint64 or key.shape != (len(batch), 2):
         raise InputError("key", f"{key.dtype} {key.shape}", f"must be uint64 ({len(batch)}, 2)")
     if (bare := np.flatnonzero(~key.any(axis=1))).size:
-        rule = "must be the hash of the outcome's id; `OutcomeBatch.numbered` makes keys where there are no ids"
+        rule = "must be the hash of the outcome's id; `OutcomeBatch.numbered` makes keys for outcomes without ids"
         raise InputError(f"key[{bare[0]}]", 0, rule)
     return for_kernels(key)
 

@@ -37,7 +37,7 @@ class OnlineState:
     def checked(cls, state: object) -> Self:
         """Return `state` if it is of exactly this class, so that no method uses another method's state. Raises `InputError`."""
         if type(state) is not cls:
-            raise InputError("state", type(state).__name__, f"must be a {cls.__name__}, as the method's init makes it")
+            raise InputError("state", type(state).__name__, f"must be a {cls.__name__}, as the method's init returns")
         return state
 
     @property

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ratings_core import checks
+
 LEVEL: Final = 0.95
 """Nominal coverage of an `interval`."""
 _WIDTHS: Final = 1.96
@@ -15,6 +17,9 @@ _FARTHEST: Final = 4.0
 """Largest distance from the start, in logits, in `Stretch`. Its simulations had very few agents at larger distances."""
 _WIDEST: Final = 1.5
 """Largest deviation of a new agent, in logits, in `Stretch`. Its simulations had no larger deviation."""
+_LARGEST: Final = 1e100
+"""Largest accepted number. Products of larger numbers could overflow."""
+_MOST_PERIODS: Final = 2**63 - 1
 
 
 class Belief(NamedTuple):
@@ -69,6 +74,10 @@ class BeliefModel:
         start: Mean of a new agent.
         logit: Rating difference that changes the log odds by 1.
         stretch: Factor of the widths of intervals.
+
+    Raises:
+        InputError: A parameter or an argument of a method has another type, is not finite, is beyond 1e100, or is not positive (`newcomer`
+            and `logit`), below 1 (`period_seconds`), or negative (deviations and wanders).
     """
 
     newcomer: float
@@ -78,11 +87,38 @@ class BeliefModel:
     logit: float = 1.0
     stretch: Stretch = NO_STRETCH
 
+    def __post_init__(self) -> None:
+        _check_number("newcomer", self.newcomer, 1 / _LARGEST)
+        _check_number("logit", self.logit, 1 / _LARGEST)
+        _check_number("below", self.below, -_LARGEST)
+        _check_number("start", self.start, -_LARGEST)
+        if self.period_seconds is not None:
+            _check_number("period_seconds", self.period_seconds, 1.0)
+        for name, factor in zip(Stretch._fields, checks.instance("stretch", self.stretch, Stretch), strict=True):
+            _check_number(f"stretch.{name}", factor, -_LARGEST)
+
     def deviation(self, belief: Belief, time: float | None) -> float:
         """Deviation of a belief at `time`, in seconds since 1970. The variance grows by wander**2 for every full period of inactivity.
 
         The deviation after the last outcome is returned if `time` is None, or no full period has passed since that outcome's period.
         """
+        _check(belief, time)
+        return self._deviation(belief, time)
+
+    def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
+        """Interval of the strength of an agent at `time`: the mean minus and plus 1.96 deviations times the correction factor.
+
+        rating: ranking value of the agent; time: seconds since 1970, or None for the time of the last outcome.
+        """
+        _check_number("rating", rating, -_LARGEST)
+        _check(belief, time)
+        mean, deviation = rating + self.below * belief.deviation, self._deviation(belief, time)
+        # The factor uses the deviation after the last outcome, so that an interval never narrows during inactivity.
+        place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
+        reach = _WIDTHS * deviation * self.stretch.at(*place)
+        return mean - reach, mean + reach
+
+    def _deviation(self, belief: Belief, time: float | None) -> float:
         if time is None or self.period_seconds is None or not belief.wander:
             return belief.deviation
         away = math.floor(time / self.period_seconds) - belief.since
@@ -90,13 +126,17 @@ class BeliefModel:
             return belief.deviation
         return math.sqrt(min(belief.deviation * belief.deviation + away * (belief.wander * belief.wander), self.newcomer * self.newcomer))
 
-    def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
-        """Interval of the strength of an agent at `time`: the mean minus and plus 1.96 deviations times the correction factor.
 
-        rating: ranking value of the agent; time: seconds since 1970, or None for the time of the last outcome.
-        """
-        mean, deviation = rating + self.below * belief.deviation, self.deviation(belief, time)
-        # The factor uses the deviation after the last outcome, so that an interval never narrows during inactivity.
-        place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
-        reach = _WIDTHS * deviation * self.stretch.at(*place)
-        return mean - reach, mean + reach
+def _check(belief: Belief, time: float | None) -> None:
+    deviation, wander, since = checks.instance("belief", belief, Belief)
+    _check_number("belief.deviation", deviation, 0.0)
+    _check_number("belief.wander", wander, 0.0)
+    checks.count("belief.since", since, low=-_MOST_PERIODS, high=_MOST_PERIODS)
+    if time is not None:
+        _check_number("time", time, -_LARGEST)
+
+
+def _check_number(argument: str, value: float, low: float) -> None:
+    if type(value) is float and low <= value <= _LARGEST:
+        return  # the usual case, because every row of a board's page is checked
+    checks.number(argument, value, low=low, high=_LARGEST)

@@ -25,7 +25,6 @@ MAX_SIDES: Final = 64
 MAX_AGENTS: Final = 4096
 MAX_SCORE: Final = 1e15
 MAX_PLACE: Final = 2**31 - 1
-MAX_IDS: Final = 2**31
 NO_TASK: Final = -1
 _MOST_NUMBER: Final = 2**63
 """Largest first number in `OutcomeBatch.numbered`. A key has 64 bits for the number of an outcome."""
@@ -177,7 +176,7 @@ class OutcomeBatch:
         n, k = games.shape
         ordered = np.sort(games, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
-            raise InputError("games", games, "must name each agent once a row")
+            raise InputError("games", games, "must contain each agent at most once per row")
         return cls(
             side_start=np.arange(0, n * k + 1, k, dtype=np.int64),
             place=np.tile(np.arange(1, k + 1, dtype=np.int32), n),
@@ -277,7 +276,7 @@ def _as_number(argument: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise InputError(argument, value, "must be a number that a double holds") from error
+        raise InputError(argument, value, "must be a number in the range of a double") from error
 
 
 def _check_time(time: float) -> None:
@@ -293,8 +292,7 @@ def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.i
 
 
 def _ids(argument: str, values: ArrayLike, n_agents: int) -> NDArray[Any]:
-    if checks.count("n_agents", n_agents) > MAX_IDS:
-        raise InputError("n_agents", n_agents, f"must be at most {MAX_IDS}")
+    checks.count("n_agents", n_agents, high=checks.MAX_IDS)
     ids = checks.ids(argument, values)
     if ids.size and not (ids.min() >= 0 and ids.max() < n_agents):
         raise InputError(argument, ids, f"must hold ids from 0 to {n_agents - 1}")

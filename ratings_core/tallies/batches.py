@@ -48,7 +48,7 @@ def score_columns(batch: ScoreBatch) -> ScoreColumns:
         ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), f"must be from 1 to {MAX_UNITS}, units of 2**-20"),
         ("batch.agent", (columns.agent < 0).any(), "must hold ids >= 0"),
         ("batch.task", len(columns.task) != len(batch) or (columns.task < 0).any(), "must name each measurement's task by an id >= 0"),
-        ("batch.score", _are_not_scores(columns), f"must be finite, within +-{MAX_SCORE:g}, one an agent"),
+        ("batch.score", _are_not_scores(columns), f"must be finite, within +-{MAX_SCORE:g}, with one score per agent"),
     ]
     for argument, broken, rule in rules:
         if broken:
@@ -69,7 +69,7 @@ def in_all(start: NDArray[np.int64], group: Group) -> int:
 def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
     """Group events 0 to n-1 by bucket and, if `task` (n,) is given, by task. Raises `InputError` for other shapes and dtypes."""
     if checks.instance("bucket", bucket, np.ndarray).shape != (n,) or bucket.dtype != np.int64:
-        raise InputError("bucket", bucket, f"must be int64 of shape ({n},), one bucket an event")
+        raise InputError("bucket", bucket, f"must be int64 of shape ({n},), with one bucket per event")
     if task is not None and (task.shape != (n,) or (task < NO_TASK).any()):
         raise InputError("batch.task", task, f"must have shape ({n},) and hold ids >= 0, or -1 for none")
     task = np.full(n, NO_TASK, np.int32) if task is None else task

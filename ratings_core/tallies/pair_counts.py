@@ -9,7 +9,6 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.records.outcomes import MAX_IDS
 
 Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
@@ -89,7 +88,7 @@ class PairCounts:
         margins[self.first, self.second], margins[self.second, self.first] = margin, -margin
         return margins
 
-    def _check_bound(self, n: int, most: int = MAX_IDS) -> None:
+    def _check_bound(self, n: int, most: int = checks.MAX_IDS) -> None:
         checks.count("n", n, high=most)
         if len(self) and int(self.second.max()) >= n:
             raise InputError("n", n, f"must be above the largest agent id, {int(self.second.max())}")

@@ -64,7 +64,7 @@ class PairTally(Tally):
     def merge(self, other: "PairTally") -> None:
         """Add the counts of `other`, which must use the same ids of agents and tasks. Raises `InputError` if `per_task` differs."""
         if self.per_task != checks.instance("other", other, PairTally).per_task:
-            raise InputError("other.per_task", other.per_task, f"must be {self.per_task}, as here")
+            raise InputError("other.per_task", other.per_task, f"must be {self.per_task}, as in this tally")
         super().merge(other)
 
     def counts(self, buckets: Mapping[int, float] | None = None, task: int | None = None) -> PairCounts:
@@ -74,7 +74,7 @@ class PairTally(Tally):
         and the tally has no separate counts for tasks.
         """
         if task is not None and not self.per_task:
-            raise InputError("task", task, "must be None: this tally does not keep tasks apart")
+            raise InputError("task", task, "must be None: this tally does not separate tasks")
         return _counts(self.slabs.totals(buckets, task))
 
     def counts_by_task(self, buckets: Mapping[int, float] | None = None) -> dict[int, PairCounts]:

@@ -14,11 +14,13 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.records.outcomes import WEIGHT_ONE, ScoreBatch
 from ratings_core.tallies.batches import Group, groups, in_all, score_columns
-from ratings_core.tallies.pair_counts import PairCounts
+from ratings_core.tallies.pair_counts import MOST_DENSE, PairCounts
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally
 from ratings_core.tallies.task_ballots import ballot_pairs
 
+MOST_CELLS: Final = MOST_DENSE**2
+"""Largest number of cells of a dense matrix, which takes 8 TB at this size."""
 _LOW: Final = np.int64(2**32 - 1)
 
 
@@ -85,11 +87,13 @@ class ScoreTable(Tally):
     def means(self, n_agents: int, n_tasks: int, buckets: Mapping[int, float] | None = None) -> NDArray[np.float64]:
         """Weighted mean scores (n_agents, n_tasks); NaN for cells without measurements, and only for these.
 
-        Raises `InputError` if an id is not below its bound.
+        Raises `InputError` if an id is not below its bound, or the matrix has more than `MOST_CELLS` cells.
         """
         cells = self.cells(buckets)
         _check_bound("n_agents", n_agents, cells.agent)
         _check_bound("n_tasks", n_tasks, cells.task)
+        if n_agents * n_tasks > MOST_CELLS:
+            raise InputError("n_agents, n_tasks", (n_agents, n_tasks), f"must have a product of at most {MOST_CELLS}")
         means = np.full((n_agents, n_tasks), np.nan)
         means[cells.agent, cells.task] = cells.mean
         return means
@@ -119,7 +123,7 @@ class ScoreTable(Tally):
 
 
 def _check_bound(argument: str, n: int, ids: NDArray[np.int32]) -> None:
-    checks.count(argument, n)
+    checks.count(argument, n, high=checks.MAX_IDS)
     if len(ids) and int(ids.max()) >= n:
         raise InputError(argument, n, f"must be above the largest id, {int(ids.max())}")
 

@@ -205,9 +205,9 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], expected: Mapping[str, typ
 
 def _check_slabs(slabs: list[tuple[int, int]], start: NDArray[np.int64], rows: int) -> list[int]:
     if sorted(set(slabs)) != slabs:
-        raise InputError("arrays['bucket'], arrays['task']", slabs, "must rise and name each slab once")
+        raise InputError("arrays['bucket'], arrays['task']", slabs, "must be ascending, with each slab once")
     if len(start) != len(slabs) + 1 or start[0] != 0 or start[-1] != rows or (start[1:] <= start[:-1]).any():
-        raise InputError("arrays['start']", start, f"must rise from 0 to {rows}, the number of rows, once a slab")
+        raise InputError("arrays['start']", start, f"must rise from 0 to {rows}, the number of rows, with an increase for each slab")
     return [int(at) for at in start]
 
 
@@ -215,7 +215,7 @@ def _check_parts(slab: tuple[int, int], parts: Sequence[NDArray[np.int64]], inte
     if (parts[0][1:] <= parts[0][:-1]).any():
         raise InputError("arrays['key']", slab, "must rise strictly within each slab")
     if any((part < 0).any() for part in parts[1 : 1 + integers]):
-        raise InputError("arrays", slab, "must hold no negative weight in any slab")
+        raise InputError("arrays", slab, "must not contain negative weights")
 
 
 def _rows(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

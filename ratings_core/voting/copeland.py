@@ -56,7 +56,7 @@ def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
     recounted = (_above(-matrix, tolerance, axis=0) - _above(matrix, tolerance, axis=0) + len(beaten) - 1) / 2
     difference = float(np.abs(scores - recounted).max())
     if difference != 0:
-        raise SolverError(f"points counted along rows and along columns differ by {difference:g}: a bug here or in a library, report it")
+        raise SolverError(f"points counted by rows and by columns differ by {difference:g}; report this bug of the library or a dependency")
     return Copeland(
         ratings=scores,
         certificate=Certificate("exact", difference),

@@ -77,7 +77,9 @@ def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100,
     if found.status is Status.OPTIMAL or accept_approximate:
         return found
     advice = "raise most_programs, or pass accept_approximate=True"
-    raise SolverError(f"no order is proven best: {found.value:.10g} of at most {found.bound:.10g}; {advice}", found)
+    raise SolverError(
+        f"no order is proven optimal; the best value is {found.value:.10g}, and its upper bound is {found.bound:.10g}; {advice}", found
+    )
 
 
 class _Part(NamedTuple):

@@ -70,7 +70,9 @@ class _Program:
         if status == highspy.HighsModelStatus.kInfeasible:  # the fixed pairs form a cycle
             return _Relaxed(low, -np.inf)
         if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"a program of Kemeny's method ended as '{self._model.modelStatusToString(status)}'; round the margins")
+            raise SolverError(
+                f"HiGHS ended a program of Kemeny's method with status '{self._model.modelStatusToString(status)}'; round the margins"
+            )
         solution = self._model.getSolution()
         x = np.clip(np.asarray(solution.col_value, np.float64), 0.0, 1.0)
         return _Relaxed(x, self._bound(np.asarray(solution.row_dual, np.float64), low, high))
@@ -183,7 +185,7 @@ def _model(weight: Floats) -> highspy.Highs:
     model = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("presolve", "off"), ("solver", "simplex")):
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS refuses the option {option}={value}; install highspy >= 1.10")
+            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
     count = len(weight)
     model.addVars(count, np.zeros(count), np.ones(count))
     model.changeColsCost(count, np.arange(count, dtype=np.int32), weight)

@@ -126,7 +126,7 @@ def _levels_before(start: ArrayLike | None, m: int) -> Floats | None:
         return None
     given = checks.finite("start", start)
     if given.shape != (m,):
-        raise InputError("start", given.shape, f"must be of {m} agents")
+        raise InputError("start", given.shape, f"must contain a value for each of {m} agents")
     return np.asarray(np.ceil(given), np.float64)
 
 

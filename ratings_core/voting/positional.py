@@ -102,7 +102,7 @@ def _places(votes: Votes, agents: int | None) -> tuple[PlaceCounts, int]:
         return votes.place_counts(), len(votes.names)
     checks.instance("votes", votes, Profile, PlaceCounts)
     least = int(votes.agent.max(initial=0)) + 1
-    return votes, checks.count("agents", agents, low=least)
+    return votes, checks.count("agents", agents, low=least, high=checks.MAX_IDS)
 
 
 def _scored(

@@ -80,7 +80,7 @@ class Profile:
         """
         table = checks.integers("orders", orders)
         if table.ndim != 2 or not table.size:
-            raise InputError("orders", table, "must be a table of ids, one vote a row")
+            raise InputError("orders", table, "must be a table of ids, with one vote per row")
         n, length = table.shape
         named = tuple(map(str, range(int(table.max()) + 1))) if names is None else _named(names)
         level = np.tile(np.arange(length, dtype=np.int32), n)
@@ -208,7 +208,7 @@ def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
 
 def _named(names: Any) -> tuple[str, ...]:
     if not isinstance(names, Sequence | np.ndarray) or (isinstance(names, np.ndarray) and not names.ndim):
-        raise InputError("names", names, "must be names in an order")
+        raise InputError("names", names, "must be an ordered sequence of names")
     return tuple(names)
 
 
@@ -216,15 +216,15 @@ def _check_names(names: tuple[str, ...]) -> None:
     for i, name in enumerate(checks.instance("names", names, tuple)):
         checks.instance(f"names[{i}]", name, str)
     if not names or len(set(names)) != len(names):
-        raise InputError("names", names, "must name one alternative or more, each once")
+        raise InputError("names", names, "must contain at least one alternative, each once")
 
 
 def _check_votes(profile: Profile) -> None:
     start, agent, level, n = profile.start, profile.agent, profile.level, len(profile.weight)
     if not n or len(start) != n + 1:
-        raise InputError("weight", n, f"must be one for each vote, and there must be a vote (start cuts out {len(start) - 1})")
+        raise InputError("weight", n, f"must contain a weight for each of at least one vote (start defines {len(start) - 1} votes)")
     if start[0] != 0 or start[-1] != len(agent) or len(level) != len(agent) or (np.diff(start) < 1).any():
-        raise InputError("start", start, f"must cut {len(agent)} listed alternatives into votes of one or more")
+        raise InputError("start", start, f"must divide {len(agent)} listed alternatives into votes of at least one")
     if (bad := np.flatnonzero(~((profile.weight >= 0) & (profile.weight <= checks.LARGEST_WEIGHT)))).size:
         raise InputError(f"weight[{bad[0]}]", profile.weight[bad[0]].item(), f"must be nonnegative and at most {checks.LARGEST_WEIGHT:g}")
     if (bad := np.flatnonzero((agent < 0) | (agent >= len(profile.names)))).size:
@@ -254,7 +254,7 @@ def _ids(argument: str, values: Any) -> NDArray[np.int32]:
     """Convert ids to int32. Raises `InputError` for values that are not whole numbers from 0 to 2**31 - 1."""
     ids = checks.ids(argument, values)
     if (bad := np.argwhere((ids < 0) | (ids > MAX_PLACE))).size:
-        raise InputError(f"{argument}[{', '.join(map(str, bad[0]))}]", ids[tuple(bad[0])].item(), "must be an id from 0 on, of 31 bits")
+        raise InputError(f"{argument}[{', '.join(map(str, bad[0]))}]", ids[tuple(bad[0])].item(), "must be an id from 0 to 2**31 - 1")
     return np.asarray(ids, np.int32)
 
 
@@ -263,7 +263,7 @@ def _weights(weight: ArrayLike | None, n: int) -> Floats:
         return np.ones(n)
     given = checks.finite("weight", weight)
     if given.shape != (n,):
-        raise InputError("weight", given.shape, f"must be one for each of {n} votes")
+        raise InputError("weight", given.shape, f"must contain a weight for each of {n} votes")
     return given
 
 

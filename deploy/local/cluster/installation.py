@@ -1,4 +1,4 @@
-"""The processes of `deploy/local/cluster/run`. Standard library only, besides the programs it starts."""
+"""The processes of `deploy/local/cluster/run`. The module needs the standard library and the programs that it starts."""
 
 import os
 import secrets
@@ -29,7 +29,7 @@ _STOP_SECONDS: Final = 30.0
 
 
 class Missing(Exception):  # noqa: N818 - names the fact
-    """A program is missing, or a part does not start; the text says which, with the end of its output."""
+    """A program is missing, or a part does not start. The text contains its name and the end of its output."""
 
 
 class Installation:
@@ -45,7 +45,7 @@ class Installation:
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         for program in ("redis-server", "nginx"):
             if shutil.which(program) is None:
-                raise Missing(f"{program} is missing: install it by your system's package manager")
+                raise Missing(f"{program} is missing: install it with the system's package manager")
         self._folder = folder
         self._parts: dict[str, subprocess.Popen[bytes]] = {}
         self._commands: dict[str, tuple[list[str], dict[str, str]]] = {}
@@ -87,7 +87,7 @@ class Installation:
             time.sleep(0.3)
 
     def watch(self) -> None:
-        """Wait for ever. Raises `Missing` when a part has ended by itself."""
+        """Wait without limit. Raises `Missing` if a part has ended unexpectedly."""
         while True:
             self._check()
             time.sleep(0.5)
@@ -108,7 +108,7 @@ class Installation:
         process.wait()
 
     def revive(self) -> list[str]:
-        """Start every part again that was killed or ended by itself; their names."""
+        """Restart all parts that were killed or have ended. Returns their names."""
         ended = [part for part in self._commands if part not in self._parts or self._parts[part].poll() is not None]
         for part in ended:
             self._run(part)
@@ -191,7 +191,7 @@ class Installation:
             self._run(part)
 
     def output(self, part: str) -> str:
-        """The last of what a part wrote."""
+        """The end of the output of a part."""
         return self._output(part).read_text(encoding="utf-8", errors="replace")[-2000:]
 
     def _output(self, part: str) -> Path:

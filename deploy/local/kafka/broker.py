@@ -1,8 +1,8 @@
 """A real Kafka broker on loopback, or a quorum of several, for tests and for trying Equirank by hand.
 
-KRaft nodes (broker and controller), data of each in a temporary folder, two free ports each. The jars come from `KAFKA_HOME` where that
-is set (an unpacked release), else from Maven and the `pom.xml` beside this file, once, into `.cache/kafka` of the project.
-Needs Java 17 and the standard library only.
+Every node is a KRaft node (broker and controller) with two free ports and its data in a temporary folder. The jars are those of the
+unpacked release in `KAFKA_HOME`, or Maven downloads them once into `.cache/kafka` of the project by the `pom.xml` in this folder.
+The module needs Java 17 and the standard library only.
 """
 
 import ctypes
@@ -33,11 +33,11 @@ PREFIX = "equirank-kafka-"
 
 
 class BrokerError(Exception):
-    """No broker could be had; the text says why, with the end of its log."""
+    """A broker cannot be started. The text contains the reason and the end of the log."""
 
 
 def missing() -> str | None:
-    """Why no broker can be started here, or None if one can."""
+    """The reason why this machine cannot start a broker; None if it can."""
     if shutil.which("java") is None:
         return "no Java on the PATH"
     if not os.environ.get("KAFKA_HOME") and shutil.which("mvn") is None and not _jars_folder().is_dir():
@@ -46,7 +46,7 @@ def missing() -> str | None:
 
 
 def jars() -> Path:
-    """The folder of the broker's jars, fetched if needed; safe for several processes at once."""
+    """The folder of the broker's jars, downloaded if needed. Several processes can call this at once."""
     home = os.environ.get("KAFKA_HOME")
     if home:
         return _jars_of_release(Path(home))
@@ -67,12 +67,12 @@ def _jars_folder() -> Path:
 def _jars_of_release(home: Path) -> Path:
     libs = home / "libs"
     if not any(libs.glob("kafka_2*.jar")):
-        raise BrokerError(f"KAFKA_HOME={home} is no Kafka release: {libs} holds no kafka_2*.jar")
+        raise BrokerError(f"KAFKA_HOME={home} is not a Kafka release: {libs} contains no kafka_2*.jar")
     return libs
 
 
 def _fetch(folder: Path) -> None:
-    # Fetched beside and renamed, so that a folder that exists is complete.
+    # Downloaded into another folder and renamed, so that an existing folder is complete.
     part = Path(tempfile.mkdtemp(prefix="fetch-", dir=CACHE))
     try:
         command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={part}"]
@@ -171,7 +171,7 @@ class Broker:
             self._process.wait()
 
     def close(self) -> None:
-        """End the broker and remove its folder. Its data is temporary, so it is not asked to shut down in order."""
+        """End the broker and remove its folder. Its data is temporary, so an orderly shutdown is not needed."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
         self._owner.close()

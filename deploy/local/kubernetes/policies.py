@@ -29,7 +29,7 @@ Object = Mapping[str, Any]
 
 
 class Cluster:
-    """Policies, pods with an address of their own, and labels of namespaces.
+    """Policies, pods with their own address, and labels of namespaces.
 
     Args:
         policies: NetworkPolicy objects of all namespaces.
@@ -51,7 +51,7 @@ class Cluster:
         return lines
 
     def _of_pod(self, pod: Object, direction: str) -> Iterator[str]:
-        """What is allowed returns from the chain, the rest is dropped. Nothing if no policy selects the pod."""
+        """Rules that let allowed packets return from the chain and drop others. No rules if no policy selects the pod."""
         applied = [policy for policy in self.policies if _applies(policy, pod, direction)]
         if not applied:
             return
@@ -73,7 +73,7 @@ class Cluster:
         for peer in peers or []:
             if "ipBlock" in peer:
                 if peer["ipBlock"].get("except"):
-                    raise ValueError("ipBlock.except: this enforcer does not know it")
+                    raise ValueError("ipBlock.except: this enforcer does not support it")
                 yield f"{option} {peer['ipBlock']['cidr']}"
             else:
                 yield from (f"{option} {pod['status']['podIP']}" for pod in self.pods if self._is_peer(pod, peer, namespace))
@@ -121,11 +121,11 @@ def _ports(rule: Object) -> Iterator[str]:
         elif isinstance(port["port"], int):
             yield f"{match} --dport {port['port']}:{port.get('endPort', port['port'])}"
         else:
-            raise ValueError(f"port: {port['port']!r} is a name; this enforcer knows numbers only")
+            raise ValueError(f"port: {port['port']!r} is a name; this enforcer supports numbers only")
 
 
 def read(keys: Path) -> Cluster:
-    """The cluster as the API server of this node has it."""
+    """The cluster, as read from the API server of this node."""
     tls = ssl.create_default_context(cafile=str(keys / "ca.crt"))
     tls.load_cert_chain(keys / "tls.crt", keys / "tls.key")
     connection = http.client.HTTPSConnection("127.0.0.1", 6443, context=tls, timeout=10)
@@ -163,8 +163,8 @@ def main(keys: Path) -> None:
     while True:
         try:
             wanted = read(keys).rules()
-        except (OSError, http.client.HTTPException) as error:  # the API server starts, or starts again
-            print(f"the policies stay as they are: {error!r}", flush=True)
+        except (OSError, http.client.HTTPException) as error:  # the API server is starting
+            print(f"the policies are not updated: {error!r}", flush=True)
         else:
             if wanted != enforced:
                 replace(wanted)

@@ -62,7 +62,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- join "," $brokers }}
 {{- end }}
 
-{{/* How each of the demo's brokers starts, as broker and controller in one. */}}
+{{/* Start command of each demo broker, which is also a controller. */}}
 {{- define "equirank.demoBroker" -}}
 {{- $kafka := printf "%s-kafka" (include "equirank.name" .) }}
 {{- $brokers := int .Values.demo.kafkaBrokers }}
@@ -95,7 +95,7 @@ server.properties: |
 {{- if .Values.demo.enabled }}{{ include "equirank.name" . }}-redis{{ else }}{{ required "redis.host: name your Redis, or try values-demo.yaml" .Values.redis.host }}{{ end }}
 {{- end }}
 
-{{/* Options of kafka-python as a JSON object. The password is put in by the kubelet. */}}
+{{/* Options of kafka-python as a JSON object. The kubelet inserts the password. */}}
 {{- define "equirank.kafkaOptions" -}}
 {{- $kafka := .Values.kafka }}
 {{- $options := deepCopy $kafka.options }}
@@ -116,7 +116,7 @@ server.properties: |
 {{- toJson $options }}
 {{- end }}
 
-{{/* URL of Redis. The password is put in by the kubelet. */}}
+{{/* URL of Redis. The kubelet inserts the password. */}}
 {{- define "equirank.redisUrl" -}}
 {{- $redis := .Values.redis }}
 {{- if $redis.username }}{{ $_ := required "redis.existingSecret: the Secret with the password of redis.username" $redis.existingSecret }}{{ end }}
@@ -125,7 +125,7 @@ server.properties: |
 {{- printf "%s://%s%s:%d/%d%s" (ternary "rediss" "redis" $redis.tls.enabled) $user (include "equirank.redisHost" .) (int $redis.port) (int $redis.database) $ca }}
 {{- end }}
 
-{{/* Passwords and what holds them: for every process that opens the log or the store by its own settings. */}}
+{{/* Passwords and the settings that contain them, for all processes that connect to the log or the store. */}}
 {{- define "equirank.backendEnv" -}}
 {{- with .Values.kafka.sasl.existingSecret }}
 - {name: KAFKA_PASSWORD, valueFrom: {secretKeyRef: {name: {{ . }}, key: {{ $.Values.kafka.sasl.passwordKey }}}}}
@@ -138,7 +138,7 @@ server.properties: |
 - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
 {{- end }}
 
-{{/* Settings that hold no secret, and the credentials of the object store. */}}
+{{/* Settings without secrets, and the credentials of the object store. */}}
 {{- define "equirank.envFrom" -}}
 - configMapRef: {name: {{ include "equirank.name" . }}-settings}
 {{- with .Values.checkpoints.environmentSecret }}
@@ -151,7 +151,7 @@ server.properties: |
 - {name: EQUIRANK_ADMIN_KEYS, valueFrom: {secretKeyRef: {name: {{ include "equirank.keysSecret" . }}, key: admin-keys}}}
 {{- end }}
 
-{{/* Everything that a process writes goes to /tmp: the root file system is read-only. */}}
+{{/* The root file system is read-only, so processes write to /tmp only. */}}
 {{- define "equirank.mounts" -}}
 - {name: tmp, mountPath: /tmp}
 {{- if not .Values.checkpoints.url }}
@@ -184,7 +184,7 @@ server.properties: |
 {{- end }}
 {{- end }}
 
-{{/* What the restricted pod security standard asks for. */}}
+{{/* Security context of the restricted pod security standard. */}}
 {{- define "equirank.podSecurity" -}}
 securityContext:
   runAsNonRoot: true
@@ -193,7 +193,7 @@ securityContext:
   fsGroup: {{ .Values.podSecurity.fsGroup }}
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
-# Variables that Kubernetes makes of Services would be taken for settings.
+# Environment variables that Kubernetes derives from Services would be read as settings.
 enableServiceLinks: false
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
@@ -207,7 +207,7 @@ imagePullSecrets:
 securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
 {{- end }}
 
-{{/* Where pods run: (dict "root" $ "values" .Values.api). */}}
+{{/* Placement of pods: (dict "root" $ "values" .Values.api). */}}
 {{- define "equirank.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector:
@@ -228,10 +228,10 @@ topologySpreadConstraints:
     labelSelector: {matchLabels: {app.kubernetes.io/instance: {{ .root.Release.Name }}, app.kubernetes.io/component: {{ .component }}}}
 {{- end }}
 
-{{/* Settings that hold no secret: a change of them restarts engine and API. */}}
+{{/* Settings without secrets. A change of them restarts engine and API. */}}
 {{- define "equirank.settings" -}}
 {{- range $name, $value := .Values.settings }}
-{{- /* Helm reads numbers of files as float64, which would be written as 1e+07. */ -}}
+{{- /* Helm reads numbers from files as float64, and would write 10000000 as 1e+07. */ -}}
 {{- $whole := and (kindIs "float64" $value) (eq (toString (floor $value)) (toString $value)) }}
 EQUIRANK_{{ upper $name }}: {{ if $whole }}{{ printf "%.0f" $value | quote }}{{ else if or (kindIs "slice" $value) (kindIs "map" $value) }}{{ toJson $value | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
 {{- end }}

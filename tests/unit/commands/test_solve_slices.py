@@ -168,7 +168,7 @@ def test_features_can_be_solved_slice_by_slice_and_resampled(run: Any) -> None:
         ("contextual_bradley_terry", ("winner",), "must be a number"),
         ("contextual_bradley_terry", ("len_a", "len_a"), "each feature once"),
         ("contextual_bradley_terry", ("minus~len_b",), "must be at least 0"),
-        ("contextual_bradley_terry", ("first-side", "one"), "mixtures of each other"),
+        ("contextual_bradley_terry", ("first-side", "one"), "linearly independent of each other"),
     ],
 )
 def test_features_that_cannot_be_are_refused(run: Any, method: str, features: tuple[str, ...], words: str) -> None:

@@ -180,6 +180,6 @@ def test_the_residual_of_a_mix_that_is_not_the_most_affine_is_what_its_definitio
 
 def test_a_tolerance_out_of_reach_is_an_error_with_the_answer():
     kernel = np.exp(-distances(np.random.default_rng(0).normal(size=(30, 3))))
-    with pytest.raises(SolverError, match="the most affine mix is not certain") as error:
+    with pytest.raises(SolverError, match="the most affine mix does not reach tolerance") as error:
         most_affine(kernel, tolerance=1e-30)
     assert error.value.solution.ratings.sum() == pytest.approx(1)

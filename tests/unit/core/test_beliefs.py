@@ -2,11 +2,14 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.records.beliefs import Belief, BeliefModel, Stretch
 
@@ -91,3 +94,51 @@ def test_a_newcomer_s_interval_is_that_of_the_prior(method: str) -> None:
 def test_a_value_that_ranks_below_the_mean_lies_below_its_interval() -> None:
     """Weng-Lin's ordinal of a mean of 25 and a deviation of 2."""
     assert BeliefModel(newcomer=8.0, below=3.0).interval(19.0, Belief(2.0), 1e9) == pytest.approx((25 - 3.92, 25 + 3.92))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "argument"),
+    [
+        ({"newcomer": 0.0}, "newcomer"),
+        ({"newcomer": math.nan}, "newcomer"),
+        ({"newcomer": 350.0, "period_seconds": 0.0}, "period_seconds"),
+        ({"newcomer": 350.0, "period_seconds": 1e-300}, "period_seconds"),
+        ({"newcomer": 350.0, "logit": 0.0}, "logit"),
+        ({"newcomer": 350.0, "below": math.inf}, "below"),
+        ({"newcomer": 350.0, "start": "1500"}, "start"),
+        ({"newcomer": 350.0, "stretch": None}, "stretch"),
+        ({"newcomer": 350.0, "stretch": Stretch(doubt=math.nan)}, "stretch.doubt"),
+    ],
+)
+def test_parameters_without_an_interval_are_refused(parameters: dict[str, Any], argument: str) -> None:
+    with pytest.raises(InputError) as refused:
+        BeliefModel(**parameters)
+    assert (refused.value.argument, bool(refused.value.rule)) == (argument, True)
+
+
+@pytest.mark.parametrize(
+    ("belief", "time", "argument"),
+    [
+        ((50.0, 10.0, 5), None, "belief"),
+        (Belief(-1.0), None, "belief.deviation"),
+        (Belief(math.nan), None, "belief.deviation"),
+        (Belief(50.0, wander=-1.0), 0.0, "belief.wander"),
+        (Belief(50.0, wander=10.0, since=0.5), 0.0, "belief.since"),
+        (Belief(50.0, wander=10.0, since=-(10**400)), 0.0, "belief.since"),
+        (Belief(50.0, wander=10.0), math.nan, "time"),
+        (Belief(50.0, wander=10.0), math.inf, "time"),
+        (Belief(50.0, wander=10.0), "now", "time"),
+    ],
+)
+def test_beliefs_and_times_without_a_deviation_are_refused(belief: Any, time: Any, argument: str) -> None:
+    for call in (lambda: MODEL.deviation(belief, time), lambda: MODEL.interval(1500.0, belief, time)):
+        with pytest.raises(InputError) as refused:
+            call()
+        assert refused.value.argument == argument
+
+
+@given(st.floats(-1e100, 1e100), st.floats(0.0, 1e100), st.floats(0.0, 1e100), st.floats(-1e100, 1e100))
+def test_every_accepted_number_has_a_finite_interval(rating: float, deviation: float, wander: float, time: float) -> None:
+    far = BeliefModel(newcomer=1e100, below=1e100, period_seconds=1.0, logit=1e-100, stretch=Stretch(1e100, 1e100, 1e100, 1e100))
+    for model in (MODEL, far):
+        assert np.isfinite(model.interval(rating, Belief(deviation, wander), time)).all()

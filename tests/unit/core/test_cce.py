@@ -139,7 +139,7 @@ def test_dominated_strategies_have_multipliers_without_bound_at_eps_0():
 def test_a_target_of_0_can_leave_no_equilibrium():
     """Both prisoners are held to silence, which talking beats."""
     silent = [[1.0, 0.0], [1.0, 0.0]]
-    with pytest.raises(SolverError, match="take targets above 0") as error:
+    with pytest.raises(SolverError, match="use targets above 0") as error:
         cce(PRISONERS, target=silent)
     assert error.value.solution.regrets == close([2, 2])
     found = cce(PRISONERS, target=silent, options=CCEOptions(accept_approximate=True))
@@ -194,7 +194,7 @@ def test_a_deadline_gives_what_there_is():
         ({"max_iterations": 0}, "max_iterations must be a whole number from 1 to"),
         ({"max_seconds": 0}, "max_seconds must be a number from 1e-09 to"),
         ({"target": "uniform"}, "target must be 'even', an AffinityTarget, or a distribution for each player"),
-        ({"target": [[1.0, 0.0]]}, "mixes must be one for each of the 2 players"),
+        ({"target": [[1.0, 0.0]]}, "mixes must contain a mix for each of the 2 players"),
         ({"target": [[0.5, 0.6], [0.5, 0.5]]}, r"mixes\[0\] must be nonnegative with sum 1"),
     ],
 )

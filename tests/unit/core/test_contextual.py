@@ -177,7 +177,7 @@ def test_a_prior_on_features_shrinks_them():
 def test_an_agent_less_by_a_constant_is_no_feature():
     data = battles(300, 4, 1)
     features = (data.first == 2).astype(float) - (data.second == 2)
-    with pytest.raises(InputError, match="mixtures"):
+    with pytest.raises(InputError, match="linearly independent"):
         contextual_bradley_terry(data, features[:, None])
 
 

@@ -76,7 +76,7 @@ def test_parts_of_cce_and_limiting_logit_ratings_are_those_of_their_joints(name,
 
 def test_what_is_played_has_to_be_of_the_game():
     game, other = (NormalForm.of([np.eye(2), np.eye(2)]) for _ in range(2))
-    with pytest.raises(InputError, match="play must be of the game"):
+    with pytest.raises(InputError, match="play must belong to the given game"):
         contributions(game, cce(other).play)
     with pytest.raises(InputError, match="mixes"):
         contributions(game, [[1.0, 0.0]])

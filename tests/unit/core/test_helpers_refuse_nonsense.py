@@ -13,20 +13,24 @@ from ratings_core.analysis.jackknife import jackknife_intervals
 from ratings_core.analysis.normal_intervals import normal_intervals, simultaneous_ranks
 from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
 from ratings_core.arrays.arena import pack
+from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
 from ratings_core.deadline import Deadline
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, NormalForm, agent_vs_agent, duel_on_task, uniform_mixes
+from ratings_core.graphs.components import members, strong_components, weak_components
 from ratings_core.margins import MarginDraws, posterior_copeland, posterior_lottery, posterior_margins
 from ratings_core.online import Elo, Melo, Prequential
 from ratings_core.online.melo import MeloState
 from ratings_core.online.state import OnlineState
 from ratings_core.ranking import Ranking
+from ratings_core.records.beliefs import NO_STRETCH, Belief, BeliefModel, Stretch
 from ratings_core.records.names import are_names, check_name, check_visible_name, hidden_character, is_name
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, ScoreBatch, Scores, Side
 from ratings_core.records.roster import Roster
-from ratings_core.tallies import PairCounts, PairTally, PlaceTally
+from ratings_core.tallies import PairCounts, PairTally, PlaceTally, ScoreTable
+from ratings_core.voting.positional import approval, borda, plurality
 from ratings_core.voting.profile import Ballot, Profile
 from tests.support.options import assert_refused
 
@@ -42,6 +46,7 @@ MARGINS = posterior_margins(WINS)
 GAME = NormalForm.of([WINS - WINS.T, WINS.T - WINS])
 RATED, RANKED = np.array([[1.0, 2, 3], [2, 1, 3]]), np.array([[3, 2, 1], [2, 3, 1]])
 KEY = np.arange(6, dtype=np.uint64).reshape(3, 2)
+BELIEFS = BeliefModel(350.0, period_seconds=60.0)
 ROSTER = Roster()
 ROSTER.intern(["ann", "bob"])
 
@@ -106,6 +111,18 @@ SUBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "a level of a Ballot": (lambda level: Profile.from_ballots([Ballot(1.0, (level,))], ["ann", "bob"]), {"level": (0, 1)}),
     "an agent of a Ballot": (lambda agent: Profile.from_ballots([Ballot(1.0, ((0, agent),))], ["ann", "bob"]), {"agent": 1}),
     "Deadline.within": (Deadline.within, {"max_seconds": 1.0}),
+    "strong_components": (strong_components, {"tails": np.array([0, 1]), "heads": np.array([1, 2]), "size": 3}),
+    "weak_components": (weak_components, {"tails": np.array([0, 1]), "heads": np.array([1, 2]), "size": 3}),
+    "members": (members, {"labels": np.array([0, 1, 0])}),
+    "BeliefModel": (BeliefModel, {"newcomer": 350.0, "period_seconds": 60.0, "logit": 100.0, "stretch": NO_STRETCH}),
+    "start of BeliefModel": (lambda start: BeliefModel(350.0, start=start), {"start": 1500.0}),
+    "below of BeliefModel": (lambda below: BeliefModel(350.0, below=below), {"below": 3.0}),
+    "a factor of Stretch": (lambda factor: BeliefModel(350.0, stretch=Stretch(distance=factor)), {"factor": 0.1}),
+    "BeliefModel.deviation": (BELIEFS.deviation, {"belief": Belief(50.0, 10.0, 5), "time": 600.0}),
+    "BeliefModel.interval": (BELIEFS.interval, {"rating": 1500.0, "belief": Belief(50.0), "time": None}),
+    "deviation of a Belief": (lambda deviation: BELIEFS.deviation(Belief(deviation), 600.0), {"deviation": 50.0}),
+    "wander of a Belief": (lambda wander: BELIEFS.deviation(Belief(50.0, wander), 600.0), {"wander": 10.0}),
+    "since of a Belief": (lambda since: BELIEFS.deviation(Belief(50.0, 10.0, since), 600.0), {"since": 5}),
     "Contributions.of": (contributions(GAME, [np.full(3, 1 / 3)] * 2).of, {"strategy": GAME.strategies[0][0]}),
 }
 NONSENSE: dict[str, Any] = {
@@ -133,15 +150,31 @@ NONSENSE: dict[str, Any] = {
     "ids beyond signed ones": np.array([2**64 - 1, 1], np.uint64),
     "a masked array": np.ma.masked_array(np.ones((3, 3)), np.eye(3)),
 }
+SIGNED_OF_BELIEFS = {"start of BeliefModel-start", "below of BeliefModel-below", "a factor of Stretch-factor"} | {
+    "BeliefModel.deviation-time",
+    "BeliefModel.interval-rating",
+    "BeliefModel.interval-time",
+}
+OF_BELIEFS = SIGNED_OF_BELIEFS | {
+    "BeliefModel-newcomer",
+    "BeliefModel-period_seconds",
+    "BeliefModel-logit",
+    "deviation of a Belief-deviation",
+    "wander of a Belief-wander",
+}
+"""Arguments that may be any number of some range, which contains 2.5."""
 ACCEPTED = {
     "nothing": {"intervals_of-ranks", "normal_intervals-nu", "simultaneous_ranks-freedom", "Outcome-task", "OutcomeBatch.of-tasks"}
-    | {"Roster.names-ids", "PairTally.counts-buckets"},
+    | {"Roster.names-ids", "PairTally.counts-buckets", "BeliefModel-period_seconds", "BeliefModel.deviation-time"}
+    | {"BeliefModel.interval-time"},
     "a broken number": {"normal_intervals-nu", "MarginDraws.of-prior", "Reading.provisional-deviation", "Deadline.within-max_seconds"}
-    | {"weight of a Ballot-weight"},
-    "less than nothing": {"Side-place"},
+    | {"weight of a Ballot-weight"}
+    | OF_BELIEFS,
+    "less than nothing": {"Side-place", "since of a Belief-since"} | SIGNED_OF_BELIEFS,
     "a number beyond doubles": {"Reading.provisional-outcomes"},
     "no axis": {"normal_intervals-nu", "MarginDraws.of-prior", "Reading.provisional-deviation", "Deadline.within-max_seconds"}
-    | {"weight of a Ballot-weight"},
+    | {"weight of a Ballot-weight"}
+    | OF_BELIEFS,
     "text": {
         "Ranking.order-names",
         "check_name-name",
@@ -194,7 +227,7 @@ def test_what_cannot_be_gone_through_holds_no_tallies(tallies):
         "replicates": lambda: replicate_intervals(lambda _: np.ones(3), tallies),
         "deletions": lambda: jackknife_intervals(lambda _: np.ones(3), PAIRS, tallies),
     }.items():
-        with pytest.raises(InputError, match=f"^{argument} must be several"):
+        with pytest.raises(InputError, match=f"^{argument} must be iterable"):
             call()
 
 
@@ -237,10 +270,32 @@ def test_arrays_that_no_machine_holds_are_refused_before_they_are_made(size):
         "agents": lambda: Duels.of_counts([COUNTS], size),
         "n": lambda: agent_vs_agent(COUNTS, size, payoff="win_rate"),
         "shape[1]": lambda: uniform_mixes((2, size + 1)),
+        "size": lambda: strong_components(np.array([0]), np.array([1]), size + 1),
+        "n_agents": lambda: ScoreTable().means(size + 1, 1),
+        "n_tasks": lambda: ScoreTable().means(1, size + 1),
+        "m": lambda: of_tally(COUNTS, size + 1),
     }.items():
         with pytest.raises(InputError) as refused:
             call()
         assert refused.value.argument == argument
+
+
+@pytest.mark.parametrize("rule", [plurality, borda, partial(approval, k=1)])
+@pytest.mark.parametrize("agents", [2**31 + 1, 2**63, 10**400])
+def test_a_vote_over_more_agents_than_there_are_ids_is_refused(rule, agents):
+    with pytest.raises(InputError, match=r"^agents must be at most 2147483648"):
+        rule(PLACES, agents=agents)
+
+
+def test_comparisons_between_more_agents_than_there_are_ids_are_refused():
+    with pytest.raises(InputError, match=r"^m must be at most 2147483648"):
+        Comparisons.of_outcomes(BATCH, 2**31 + 1)
+
+
+def test_a_matrix_of_scores_with_more_cells_than_a_dense_matrix_may_have_is_refused():
+    """Both bounds are valid ids. Their product is one row more than 2**40 cells."""
+    with pytest.raises(InputError, match=r"^n_agents, n_tasks must have a product of at most 1099511627776"):
+        ScoreTable().means(2**20 + 1, 2**20)
 
 
 @pytest.mark.parametrize("number", [10.5, -1e200, 1e308])

@@ -47,5 +47,5 @@ def test_what_cannot_be_said_is_none():
 
 
 def test_levels_of_another_pool_are_refused():
-    with pytest.raises(InputError, match="levels must be of the same 5 agents"):
+    with pytest.raises(InputError, match="levels must be for the same 5 agents"):
         insight(COUNTS, 5, two_sided=True, levels=iterated_maximal_lotteries(np.zeros((2, 2))))

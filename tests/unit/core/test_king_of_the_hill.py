@@ -69,9 +69,9 @@ def test_bad_preferences_are_refused(ahead, message):
 
 
 def test_bad_names_and_penalties_are_refused():
-    with pytest.raises(InputError, match="models must name each of 2 once"):
+    with pytest.raises(InputError, match="models must contain 2 names"):
         KingOfTheHill.of(np.zeros((1, 2, 2)), models=["a"])
-    with pytest.raises(InputError, match="prompts must not be there twice"):
+    with pytest.raises(InputError, match="prompts must be unique"):
         KingOfTheHill.of(np.zeros((2, 2, 2)), prompts=["a", "a"])
     with pytest.raises(InputError, match="penalty must be a finite number from 0 to"):
         KingOfTheHill.of(np.zeros((1, 2, 2)), penalty=-1)

@@ -236,7 +236,7 @@ def test_the_linear_program_reads_the_same_support_as_the_interior_point(M):
 
 def test_a_program_that_was_not_solved_is_an_error_not_an_answer(monkeypatch):
     monkeypatch.setattr(highspy.Highs, "run", lambda model: None)
-    with pytest.raises(SolverError, match="program for 2 close strategies ended as"):
+    with pytest.raises(SolverError, match="program for 2 close strategies ended with status"):
         playable(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.zeros(2, bool), np.ones(2, bool))
 
 

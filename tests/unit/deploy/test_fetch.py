@@ -22,7 +22,7 @@ def test_a_download_that_works(tmp_path: Path) -> None:
 def test_a_download_that_is_refused(tmp_path: Path) -> None:
     status, said = fetch(tmp_path, "a thing", "60", "sh", "-c", "echo looking; echo no route to host; exit 3")
     assert status == 77
-    assert said.startswith("no cluster: a thing cannot be had: no route to host")
+    assert said.startswith("no cluster: a thing cannot be downloaded: no route to host")
     assert said.count("\n") == 0
 
 

@@ -32,9 +32,9 @@ SERVICES = (
 )
 """Folders and flat modules of `services`, lowest layer first. Those of one layer never import each other."""
 LIBRARY = (
-    ("errors", "solution", "kernels", "graphs"),
+    ("errors", "solution", "kernels"),
     ("checks", "extras", "options"),
-    ("arrays", "deadline", "ranking"),
+    ("arrays", "deadline", "graphs", "ranking"),
     ("records",),
     ("tallies", "online"),
     ("games",),

@@ -47,7 +47,7 @@ def battles(data: bytes) -> list[Battle | Skipped]:
 @pytest.mark.parametrize("stream", [io.BytesIO(b"{}"), "battles.json", None])
 def test_a_stream_that_was_not_unpacked_is_refused(stream: Any) -> None:
     for read in (iter_battles, json_values):
-        with pytest.raises(InputError, match="stream must be a stream of bytes as unpacked returns it"):
+        with pytest.raises(InputError, match="stream must be a stream of bytes, as `unpacked` returns"):
             list(read(stream))
 
 
@@ -143,7 +143,7 @@ def test_votes_of_the_raw_log(kind: str, places: tuple[int, int], models: list[s
         (vote("leftvote", [None, None]), "a model is not named"),
         (vote("leftvote", ["", "b"]), "a model is not named"),
         (vote("leftvote", ["", ""], [{}, {}]), "a model is not named"),
-        (vote("leftvote", ["a", "c"]), "the models shown are not those that answered"),
+        (vote("leftvote", ["a", "c"]), "the displayed models differ from the models that answered"),
         (vote("leftvote", ["a", "a"], None), "one model against itself"),
     ],
 )

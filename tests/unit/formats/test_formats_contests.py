@@ -41,8 +41,8 @@ def test_one_contest_many_or_an_array() -> None:
 
 def test_a_contest_of_one_is_left_out_and_said() -> None:
     assert contests(ROUND, {"standings": [["ann", 0, 0]]}, {"standings": []})[1:] == [
-        Skipped(2, "fewer than two took part"),
-        Skipped(3, "fewer than two took part"),
+        Skipped(2, "fewer than two participants"),
+        Skipped(3, "fewer than two participants"),
     ]
 
 
@@ -54,7 +54,7 @@ def test_contests_are_ballots_of_those_who_took_part() -> None:
     wins, ties = profile.pair_counts("unknown").dense(5)
     np.testing.assert_array_equal(wins[0], [0, 1, 1, 1, 0.5])
     assert (ties.sum(), wins[:, 4].sum()) == (2, 0.5)
-    with pytest.raises(InputError, match="contest of two"):
+    with pytest.raises(InputError, match="contest with at least two participants"):
         contests_profile([])
 
 

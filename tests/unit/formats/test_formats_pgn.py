@@ -50,7 +50,7 @@ def test_packed_files_of_one_or_more_frames(pack) -> None:  # type: ignore[no-un
 @pytest.mark.parametrize("cut", [4, 40, -1])
 def test_a_packed_file_that_ends_early_is_no_shorter_file(cut: int) -> None:
     for packed in (zstandard.compress(FILE.encode()), gzip.compress(FILE.encode())):
-        with pytest.raises(InputError, match="whole where it is packed"):
+        with pytest.raises(InputError, match="complete if it is compressed"):
             games(packed[:cut])
 
 
@@ -73,7 +73,7 @@ def test_days_become_times_where_they_are_known(tags: str, time: float | None) -
 
 def test_games_without_result_or_player_are_left_out_and_counted() -> None:
     found = games(game() + game(result="*") + game(white="?") + game(black="") + game(result="*"))
-    assert Counter(one.why for one in found if isinstance(one, Skipped)) == {"no result (unplayed)": 2, "a player is not known": 2}
+    assert Counter(one.why for one in found if isinstance(one, Skipped)) == {"no result (unplayed)": 2, "a player is unknown": 2}
     with pytest.raises(FormatError, match="game 2"):
         games(game() + game(result="*"), "refuse")
 

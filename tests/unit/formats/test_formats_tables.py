@@ -80,12 +80,12 @@ BROKEN = [
     (read_margins, "x,a,b\na,0,1\nb,1,0\n", 2, "b", "must be minus"),
     (read_margins, "x,a,b\na,0,1e-12\nb,1e-12,0\n", 2, "b", "must be minus"),
     (read_margins, "x,a,b\na,0,1\nc,-1,0\n", 3, "1", "agent of the header"),
-    (read_margins, "x,a,b\na,0,1\na,0,1\n", 3, "x", "second row"),
+    (read_margins, "x,a,b\na,0,1\na,0,1\n", 3, "x", "one row per agent"),
     (read_margins, "x,a,b\na,0,one\nb,-1,0\n", 2, "b", "number"),
     (read_margins, "x,a,b\na,0\n", 2, None, "3 cells"),
     (read_margins, "x,a,a\na,0,1\n", 1, "a", "one column"),
     (read_scores, "t,a\np,inf\n", 2, "a", "finite"),
-    (read_scores, "t,a\np,1\np,2\n", 3, "t", "second time"),
+    (read_scores, "t,a\np,1\np,2\n", 3, "t", "without an earlier row"),
     (read_scores, "t,a\np,2e15\n", 2, "a", "within"),
     (read_scores, "t,a \np,1\n", 1, "a ", "white space"),
     (read_scores, "t,a\n", 1, None, "at least one task"),
@@ -146,7 +146,7 @@ def test_what_cannot_be_guessed_says_what_to_do(name: str, head: str, words: str
 
 @pytest.mark.parametrize("word", ["agent", "Model", "player "])
 def test_a_score_table_that_lies_on_its_side_is_refused(word: str) -> None:
-    with pytest.raises(FormatError, match="swap its rows and columns"):
+    with pytest.raises(FormatError, match="swap rows and columns"):
         read_scores(f"{word},pong,chess\nann,1,2\nbob,3,4\n")
 
 

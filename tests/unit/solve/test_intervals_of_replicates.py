@@ -125,7 +125,7 @@ def test_groups_add_up_and_weigh_like_their_sum() -> None:
     assert groups.weighted(np.ones(3)).wins.tolist() == [3.0, 3.0, 3.0]
     assert groups.weighted(np.array([5.0, 0, 2])).wins.tolist() == [4.0, 4.0, 4.0]
     assert len(groups.weighted(np.array([9.0, 0, 0]))) == 0
-    with pytest.raises(InputError, match="two at least"):
+    with pytest.raises(InputError, match="at least two groups"):
         PairGroups(parts[:1])
 
 
