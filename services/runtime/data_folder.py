@@ -71,12 +71,5 @@ class DataFolder:
             self._lock = None
 
     def write_addresses(self, addresses: Addresses) -> None:
-        """Write the addresses of this installation for other commands."""
+        """Write the addresses of this installation to `up.json`, for other programs."""
         write_whole(self.path / "up.json", msgspec.json.encode(addresses))
-
-    def addresses(self) -> Addresses | None:
-        """Addresses of the running installation, or of its last run; None if it never ran."""
-        try:
-            return msgspec.json.decode((self.path / "up.json").read_bytes(), type=Addresses)
-        except FileNotFoundError:
-            return None
