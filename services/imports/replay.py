@@ -29,7 +29,8 @@ from services.wire.pools import Kind, check_pool_name
 
 _CHUNK: Final = 5_000
 """Largest number of outcomes in one append, after which the journal is written."""
-_JOURNALS: Final = "replay"
+JOURNALS: Final = "replay"
+"""Folder of the journals in the data folder."""
 
 Tell = Callable[[int, int | None], None]
 """Callback for progress: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
@@ -90,7 +91,7 @@ def replay_file(
         stamp, account = source.stamp, Account()
         total = _count(file, account, tell)
         partition = partition_of(pool, log.outcomes.partitions)
-        note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
+        note = Journal.of(settings.data / JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
         noted = None if again else note.read()
         sent = before = min(noted.sent, total) if noted else 0
         position = noted.position if noted else 0
