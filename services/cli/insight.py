@@ -31,7 +31,7 @@ from services.boards.findings import (
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.redis import RedisStore
-from services.cli.installation import no_pool, settings_of
+from services.cli.installation import head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
@@ -58,8 +58,7 @@ def insight(
 
 def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
     """The pool's newest insight. Raises `InputError` if there is no such pool."""
-    if store.live.head(pool) is None:
-        raise no_pool(settings, store.live, pool)
+    head_of(settings, store.live, pool)
     return newest(store.solved, pool, now=time.time())
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin import log_coverage, partition_decisions
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
@@ -25,11 +25,9 @@ partitions = typer.Typer(
     help="List the state of partitions, and decide how stopped partitions continue.", no_args_is_help=True, add_completion=False
 )
 
-_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
-
 
 @partitions.command("list")
-def list_(data: _Data = None) -> None:
+def list_(data: Data = None) -> None:
     """List the records in log and archive, the newest checkpoint, and the reason if a partition or its archive is stopped."""
     table = Table("partition", "status", "log holds", "archived to", "checkpoint")
     stopped = list[str]()
@@ -83,7 +81,7 @@ def _why(one: log_coverage.LogCoverage) -> list[str]:
 @partitions.command("accept-loss")
 def accept_loss(
     partition: Annotated[int, typer.Argument(min=0, help="A partition that stopped because its log begins after its checkpoints.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Continue a partition at the present beginning of the log. Earlier records that were not folded or archived are lost permanently."""
     with _opened(data) as (log, control, checkpoints):
@@ -101,7 +99,7 @@ def skip(
         int, typer.Argument(min=0, help="A partition that stopped at a damaged batch, or at a record at which shards died.")
     ],
     offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch. `list` shows it.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Continue a partition without a batch that cannot be read, or without a record at which shards die. Nothing else is skipped.
 
@@ -116,7 +114,7 @@ def skip(
 @partitions.command()
 def retry(
     partition: Annotated[int, typer.Argument(min=0, help="A partition that is isolated because shards died at a record.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Fold again the record at which shards died, for example after you gave them more memory."""
     with _opened(data) as (log, control, _):

@@ -17,7 +17,7 @@ from ratings_core.formats.results import Unplayed
 from ratings_core.formats.times import seconds
 from services.backends import open_log
 from services.boards.waiting import await_position
-from services.cli.installation import reached, settings_of
+from services.cli.installation import Data, reached, settings_of
 from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.imports.replay import Replayed, replay_file
@@ -48,7 +48,7 @@ def replay(
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Send files again that were sent before. Their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.
 

@@ -21,6 +21,7 @@ from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import StoreError
 from services.cli.begin import begin
+from services.cli.installation import Data
 from services.cli.ports import free_port, refuse_busy
 from services.cli.show import shows
 from services.demo.scenario import Scenario
@@ -39,7 +40,7 @@ _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def up(
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
     port: Annotated[int | None, typer.Option(help="Port of the API and the web pages; 0 picks a free port (EQUIRANK_PORT).")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and a simulated pool, or SCENARIO.")
