@@ -150,7 +150,7 @@ def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
     if body.isascii() and b"\\" not in body:
         return []  # no such character is in the body
     single = not is_array(body)
-    items = [(found.item[name.number], name.broken) for name in hidden_names(found.events)]
+    items = [(found.item[number], broken) for number, broken in hidden_names(found.events).items()]
     return [
         Refusal(0, item, Reason.BAD_FIELD, broken.path if single else f"$[{item}]{broken.path[1:]}", broken.rule) for item, broken in items
     ]
