@@ -67,7 +67,7 @@ def replay(
         identity = log.outcomes.identity
     if wait and done:
         _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
-    if any(one.refused for one in done):
+    if any(one.account.refused for one in done):
         raise typer.Exit(1)
 
 
@@ -90,10 +90,10 @@ def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOpt
 
 def report(done: Replayed) -> list[str]:
     """Lines for people about the rows of a file: sent, sent before, left out or refused."""
-    lines = [f"{done.path.name}: {done.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
-    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.skipped.items())]
-    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.refused.items())]
-    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.first[:_SHOWN]]
+    lines = [f"{done.path.name}: {done.account.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
+    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.account.skipped.items())]
+    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.account.refused.items())]
+    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.account.first[:_SHOWN]]
     return lines
 
 

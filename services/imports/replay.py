@@ -5,7 +5,7 @@ still in the dedupe window.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -17,14 +17,14 @@ from ratings_core.formats import FileKind
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.imports import journal
-from services.imports.files import Account, FileOptions, OutcomeFile, Refused, check_rules
+from services.imports.files import Account, FileOptions, OutcomeFile, check_rules
 from services.imports.journal import Journal
 from services.imports.sources import Source
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire import events
-from services.wire.events import Event, Reason
+from services.wire.events import Event
 from services.wire.pools import Kind, check_pool_name
 
 _CHUNK: Final = 5_000
@@ -42,19 +42,16 @@ class Replayed:
 
     Attributes:
         path: Path of the file.
-        rows, skipped, refused, first: As in `Account`.
+        account: Counts of the file's rows.
         sent: Number of outcomes sent now.
         before: Number of outcomes that an earlier replay had sent.
         position: Log offset in the pool's partition below which all of these outcomes are.
     """
 
     path: Path
-    rows: int
+    account: Account
     sent: int
     before: int
-    skipped: Mapping[str, int]
-    refused: Mapping[Reason, int]
-    first: Sequence[Refused]
     position: int
 
 
@@ -104,7 +101,7 @@ def replay_file(
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
-    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, position)
+    return Replayed(path, account, total - before, before, position)
 
 
 def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
