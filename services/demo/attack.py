@@ -55,17 +55,15 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
     if noted is None or noted.log != log_.outcomes.identity or noted.before.keys() != clones.ALL_METHODS.keys():
         noted = Attack(log=log_.outcomes.identity)
     table = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")
-    waves, near = clones.waves(table, time.time()), clones.near(table, time.time())
-    for wave in waves[len(noted.reports) :]:
-        _send(log_, wave)
-        if not _report(settings, solved, noted, wave, stop):
-            return
-    left = near[len(noted.reports) - len(waves) :]
-    for wave in left:  # each has a separate pool, so all are solved at the same time
-        _send(log_, wave)
-    for wave in left:
-        if not _report(settings, solved, noted, wave, stop):
-            return
+    reported = {report.wave for report in noted.reports}
+    # each wave of near copies has a separate pool, so all are solved at the same time
+    for together in (*([wave] for wave in clones.waves(table, time.time())), clones.near(table, time.time())):
+        left = [wave for wave in together if wave.name not in reported]
+        for wave in left:
+            _send(log_, wave)
+        for wave in left:
+            if not _report(settings, solved, noted, wave, stop):
+                return
 
 
 def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
