@@ -34,48 +34,42 @@ def list_(data: Data = None) -> None:
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
         for one in log_coverage.coverage(log, state, checkpoints):
-            isolated = isolated_at(one.partition, state)
+            status, reasons = _judged(one, isolated_at(one.partition, state))
             held = f"{one.begin} to {one.end}" if one.offline is None else "no answer"
-            table.add_row(str(one.partition), _status(one, isolated).value, held, *map(_or_none, (one.archived, one.checkpoint)))
-            stopped += _why(one)
-            if isolated is not None:
-                stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
+            table.add_row(str(one.partition), status.value, held, *map(_or_none, (one.archived, one.checkpoint)))
+            stopped += reasons
     console = Console(soft_wrap=True)
     console.print(table)
     for why in stopped:
         console.print(Text(why))
 
 
-def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
-    """Status of a partition from log, checkpoints and control log. Damaged batches are not detected here, only by the shard."""
-    if one.offline is not None:
-        return PartitionStatus.OFFLINE
-    if one.wrong is not None:
-        return PartitionStatus.LOG_REPLACED
-    if one.unreadable is not None:
-        return PartitionStatus.ARCHIVE_UNREADABLE
-    if one.lost is not None:
-        return PartitionStatus.RECORDS_LOST
-    return PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
+def _judged(one: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
+    """Status of a partition from log, checkpoints and control log, and the reasons why it or its archive stops.
 
-
-def _why(one: log_coverage.LogCoverage) -> list[str]:
-    """The reasons why a partition or its archive stops; empty if neither stops."""
+    Damaged batches are not detected here, only by the shard. isolated: offset at which the partition is isolated; None if it is not.
+    """
+    status = PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
+    stops, accept = f"partition {one.partition} stops", f"`equirank partitions accept-loss {one.partition}`"
+    reasons: list[str] = []
     if one.offline is not None:
-        return [f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers"]
-    if one.wrong is not None:
-        return [f"partition {one.partition} stops: {one.wrong}"]
-    accept = f"`equirank partitions accept-loss {one.partition}`"
-    reasons = []
-    if one.unreadable is not None:
-        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is retried every minute")
+        status = PartitionStatus.OFFLINE
+        reasons.append(f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers")
+    elif one.wrong is not None:
+        status = PartitionStatus.LOG_REPLACED
+        reasons.append(f"{stops}: {one.wrong}")
+    elif one.unreadable is not None:
+        status = PartitionStatus.ARCHIVE_UNREADABLE
+        reasons.append(f"{stops}: {one.unreadable}; it is retried every minute")
     elif one.lost is not None:
-        what = f"partition {one.partition} stops: its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
-        reasons.append(f"{what}: restore a newer checkpoint, or run {accept}")
-    if one.unarchived is not None:
+        status, lost = PartitionStatus.RECORDS_LOST, f"its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
+        reasons.append(f"{stops}: {lost}: restore a newer checkpoint, or run {accept}")
+    if one.unarchived is not None and one.wrong is None:
         what = f"the archive of partition {one.partition} stops at offset {one.unarchived}: its topic has dropped the next records"
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
-    return reasons
+    if isolated is not None:
+        reasons.append(f"{stops}: {Isolated(one.partition, isolated)}")
+    return status, reasons
 
 
 @partitions.command("accept-loss")
