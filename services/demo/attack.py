@@ -16,8 +16,9 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import StoreError
 from services.boards.store.solved import SolvedBoards
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.demo import clones
 from services.demo.clones import Report, Wave
 from services.log.partition import partition_of
@@ -92,10 +93,9 @@ def _file(settings: Settings) -> Path:
 
 
 def _prepare(settings: Settings, log_: Log) -> None:
-    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     with closing(ControlLog(log_.control)) as control:
         for pool in clones.POOLS:
-            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
+            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=default_fold(settings), label=clones.LABEL))
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
 
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from importlib.resources import as_file, files
 from typing import Final
 
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.demo import simulated
 from services.imports.journal import Journal, Progress
 from services.imports.replay import JOURNALS, replay_file
@@ -33,10 +34,11 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
     """Fill the demo's two pools. Returns when all games were sent or `stop` is set."""
-    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     with closing(ControlLog(log_.control)) as control:
         for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), (simulated.POOL, Kind.GAMES, "simulated")):
-            control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold, label=label), settings.max_pools)
+            control.create_pool(
+                PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings), label=label), settings.max_pools
+            )
         if ATARI_POOL not in (state := control.refresh()).plans:
             control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
     with as_file(files("services.demo") / "atari.csv") as table:

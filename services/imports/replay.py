@@ -14,8 +14,9 @@ from typing import Final
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.imports import journal
 from services.imports.files import Account, FileOptions, OutcomeFile, check_rules
 from services.imports.journal import Journal
@@ -143,7 +144,8 @@ def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> 
         if standing is None and kind is None:
             raise InputError("pool", pool, "must exist, as the file holds retractions only")
         if standing is None and kind is not None:
-            fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-            standing = control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold), settings.max_pools)
+            standing = control.create_pool(
+                PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings)), settings.max_pools
+            )
     if standing is not None and kind not in (standing.kind, None):
         raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")
