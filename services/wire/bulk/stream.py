@@ -8,7 +8,7 @@
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -53,7 +53,7 @@ def _check_messages(value: bytes) -> None:
     """Refuse compressed buffers, messages of other types, too many record batches, and a missing end-of-stream marker."""
     source = pa.BufferReader(value)
     kinds: list[str] = []
-    for message in _messages(source):
+    for message in ipc.MessageReader.open_stream(source):
         kinds.append(message.type)
         _check_message(message, kinds)
     if source.tell() != len(value) or not value.endswith(_END):
@@ -62,15 +62,6 @@ def _check_messages(value: bytes) -> None:
         )
     if kinds.count(_BATCH) > MAX_BATCHES:
         raise UnreadableError(Reason.UNPARSABLE, f"must hold at most {MAX_BATCHES} record batches, not {kinds.count(_BATCH)}")
-
-
-def _messages(source: pa.BufferReader) -> Iterator[Any]:
-    reader = ipc.MessageReader.open_stream(source)
-    while True:
-        try:
-            yield reader.read_next_message()
-        except StopIteration:
-            return
 
 
 def _check_message(message: Any, kinds: Sequence[str]) -> None:
