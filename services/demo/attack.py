@@ -21,12 +21,11 @@ from services.control.log import ControlLog
 from services.control.records import PoolCreated
 from services.demo import clones
 from services.demo.clones import Report, Wave
-from services.log.partition import partition_of
+from services.imports.replay import append_outcomes
 from services.log.protocol import Log
 from services.runtime.atomic_write import write_whole
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
-from services.wire import events
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
@@ -60,8 +59,8 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
     # each wave of near copies has a separate pool, so all are solved at the same time
     for together in (*([wave] for wave in clones.waves(table, time.time())), clones.near(table, time.time())):
         left = [wave for wave in together if wave.name not in reported]
-        for wave in left:
-            _send(log_, wave)
+        for wave in left:  # repeats have the same ids, so a restarted demo can send a wave again
+            append_outcomes(log_, wave.pool, wave.events)
         for wave in left:
             if not _report(settings, solved, noted, wave, stop):
                 return
@@ -97,12 +96,6 @@ def _prepare(settings: Settings, log_: Log) -> None:
         for pool in clones.POOLS:
             control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=default_fold(settings), label=clones.LABEL))
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
-
-
-def _send(log_: Log, wave: Wave) -> None:
-    """Append the outcomes of a wave to the log. Repeats have the same ids, so a restarted demo can send a wave again."""
-    partition = partition_of(wave.pool, log_.outcomes.partitions)
-    log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
 def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:

@@ -13,13 +13,11 @@ from services.control.log import ControlLog
 from services.control.records import PoolCreated
 from services.demo import simulated
 from services.imports.journal import Journal, Progress
-from services.imports.replay import JOURNALS, replay_file
-from services.log.partition import partition_of
+from services.imports.replay import JOURNALS, append_outcomes, replay_file
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
 from services.solve.registry.methods import defaults
-from services.wire import events
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
@@ -48,15 +46,14 @@ def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
 
 def _play(journal: Journal, log_: Log, stop: threading.Event) -> None:
     """Send PER_SECOND games per second. The journal is written after the log took a game; a repeated game is a duplicate by its id."""
-    partition = partition_of(simulated.POOL, log_.outcomes.partitions)
     noted = journal.read()
     played = 0 if noted is None else noted.sent
     while played < simulated.GAMES and not stop.wait(1 / simulated.PER_SECOND):
         game = simulated.game(played, time.time())
         try:
-            offsets = log_.outcomes.append(partition, [(simulated.POOL.encode(), events.encode([game]))])
+            position = append_outcomes(log_, simulated.POOL, [game])
         except LogError as error:
             log.warning("game %d waits: %s", played, error)
             continue
         played += 1
-        journal.write(Progress(played, simulated.GAMES, offsets[-1] + 1))
+        journal.write(Progress(played, simulated.GAMES, position))

@@ -88,7 +88,6 @@ def replay_file(
         check_rules(file.kind, options.rules)
         stamp, account = source.stamp, Account()
         total = _count(file, account, tell)
-        partition = partition_of(pool, log.outcomes.partitions)
         note = Journal.of(settings.data / JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
         noted = None if again else note.read()
         sent = before = min(noted.sent, total) if noted else 0
@@ -98,7 +97,7 @@ def replay_file(
         for chunk in _chunks(file, before, total, sound=not account.refused):
             if source.stamp != stamp:
                 raise InputError("file", str(path), "must not change while it is replayed; start again")
-            position = _append(log, partition, pool, chunk)
+            position = append_outcomes(log, pool, chunk)
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
@@ -123,10 +122,10 @@ def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator
             yield chunk
 
 
-def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
-    """Append a chunk to the log, and wait for the acknowledgement. Returns the log offset after it."""
-    offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
-    return offsets[-1] + 1
+def append_outcomes(log: Log, pool: str, outcomes: Sequence[Event]) -> int:
+    """Append outcomes of one pool to the log, and wait for the acknowledgement. Returns the log offset after them."""
+    records = [(pool.encode(), record) for record in events.encode_records(outcomes)]
+    return log.outcomes.append(partition_of(pool, log.outcomes.partitions), records)[-1] + 1
 
 
 def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
