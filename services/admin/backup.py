@@ -42,13 +42,13 @@ class BackedUp(NamedTuple):
     Attributes:
         outcomes: Records of the outcome log.
         checkpoints: Partitions with a checkpoint.
-        size: Size of all files in bytes.
+        size: Size of all files in bytes; 0 in the result of a restore.
         archived: Rows of the archive; 0 in the result of a restore.
     """
 
     outcomes: int
     checkpoints: int
-    size: int
+    size: int = 0
     archived: int = 0
 
 
@@ -108,7 +108,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
         checkpoints: URL to restore checkpoints and results to, without any at present; None restores them into the data folder.
 
     Returns:
-        Contents of the restored folder, with `archived` 0.
+        Outcomes and checkpoints of the restored folder.
 
     Raises:
         InputError: `source` is no backup, is damaged or was made by a later release, or `data`, the archive or `checkpoints` holds
@@ -122,36 +122,34 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
         raise InputError("data", str(data), f"must not contain another installation's data ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
-    tables, elsewhere = _archive_to_make(source, archive), _state_to_make(data, checkpoints)
+    tables, state = _archive_to_make(source, archive), _state_to_make(data, checkpoints)
     outcomes = outcomes_of(source / LOG_FILE)
     folder = DataFolder(data)
     folder.lock()
     try:
         part.touch()
         _clear(data)
-        _copy_files(source, data, held)
+        _copy_files(source / _REPLAY, BlobFiles((data / _REPLAY).absolute().as_uri()), held)
         part.write_bytes(b"")
         copy_log(source / LOG_FILE, part)
+        _copy_files(source / _STATE, state, held)
         for made in (part, data / _STATE, data / _REPLAY):  # only what the restore made: `data` may hold `lost+found`
             _make_durable(made)
-        size, manifests = _size(data), {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
-        if elsewhere is not None:
-            _move_state(data / _STATE, elsewhere)
+        manifests = {name.rpartition("/")[0] for name in state.tree("checkpoints") if name.endswith(".json")}
         if tables is not None:
             _restore_archive(source / _ARCHIVE, tables)
         part.rename(data / LOG_FILE)
         sync([data])
     except BaseException:
+        _clear_state(state)
         _clear(data)
-        if elsewhere is not None:
-            _clear_state(elsewhere)
         if tables is not None:
             shutil.rmtree(tables, ignore_errors=True)
         part.unlink(missing_ok=True)  # last: while it exists, a restore may be repeated
         raise
     finally:
         folder.unlock()
-    return BackedUp(outcomes, len(manifests), size)
+    return BackedUp(outcomes, len(manifests))
 
 
 def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
@@ -196,22 +194,15 @@ def _restore_archive(source: Path, folder: Path) -> None:
     sync([folder.absolute().parent])
 
 
-def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles | None:
-    """Store to restore checkpoints and results to; None for the data folder. Raises `InputError` if it holds such files already."""
+def _state_to_make(data: Path, checkpoints: str | None) -> BlobFiles:
+    """Files to restore checkpoints and results to. Raises `InputError` if they hold such files already, outside of the data folder."""
     if checkpoints is None or folder_of(checkpoints) == data / _STATE:
-        return None
+        return BlobFiles((data / _STATE).absolute().as_uri())
     files = BlobFiles(checkpoints)
     if left := [folder for folder in _OF_STATE if files.tree(folder)]:
         rule = f"must not contain another installation's data ({', '.join(left)}): set it to a new folder or prefix, or remove it"
         raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
     return files
-
-
-def _move_state(source: Path, target: BlobFiles) -> None:
-    """Move checkpoints and results. In descending order of paths, objects come before the manifests that name them."""
-    for path in sorted((path for path in source.rglob("*") if path.is_file()), reverse=True):
-        target.write(path.relative_to(source).as_posix(), [path.read_bytes()])
-    shutil.rmtree(source, ignore_errors=True)
 
 
 def _clear_state(files: BlobFiles) -> None:
@@ -227,12 +218,14 @@ def _clear(data: Path) -> None:
         shutil.rmtree(data / name, ignore_errors=True)
 
 
-def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> None:
-    """Copy state and replay journals of a backup. held: copy only the files of this inventory; None copies all files."""
-    here = [path.relative_to(source).as_posix() for name in (_STATE, _REPLAY) for path in (source / name).rglob("*") if path.is_file()]
-    for name in here if held is None else [name for name in here if name in held.files]:
-        (data / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.copyfile(source / name, data / name)
+def _copy_files(source: Path, target: BlobFiles, held: inventory.Inventory | None) -> None:
+    """Copy a folder of a backup. In descending order of paths, objects come before the manifests that name them.
+
+    held: copy only the files of this inventory; None copies all files.
+    """
+    for path in sorted(source.rglob("*"), reverse=True):
+        if path.is_file() and (held is None or path.relative_to(source.parent).as_posix() in held.files):
+            target.write(path.relative_to(source).as_posix(), [path.read_bytes()])
 
 
 def _make_durable(made: Path) -> None:

@@ -21,8 +21,9 @@ from services.log.partition import partition_of
 from services.log.protocol import BatchDamaged, Log, OffsetLost, Topic
 from services.log.reading import read_range
 from services.wire import events
-from services.wire.events import Reason
+from services.wire.events import Reason, Refusal
 from services.wire.new_names import hidden_names
+from services.wire.rules import Broken
 
 _NOTED_AT_ONCE: Final = 1000
 _NOTE: Final = b'"letters_sent"'
@@ -149,10 +150,9 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
     except InputError as error:
         return Sent(letter, Outcome.DAMAGED, str(error))
     found = events.decode([value])
-    if found.refusals:
-        return Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
-    if hidden := hidden_names(found.events):
-        return Sent(letter, Outcome.STILL_REFUSED, f"{hidden[0].broken.path} {hidden[0].broken.rule}")
+    broken: list[Refusal | Broken] = [*found.refusals, *hidden_names(found.events).values()]
+    if broken:
+        return Sent(letter, Outcome.STILL_REFUSED, f"{broken[0].path} {broken[0].rule}")
     pool = found.events[0].pool
     if pool not in control.pools:
         return Sent(letter, Outcome.UNKNOWN_POOL)

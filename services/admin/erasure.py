@@ -67,7 +67,8 @@ def request_erasure(
         request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
         control.append(request)
     if _names(standing := control.standing(pool), name):  # also after an earlier call that was cut off before this
-        _replace_wish(control, standing)
+        # a compacted control log keeps only the newest request of a pool, so the earlier one with the name is removed
+        control.want(generations.wish(standing, time=time.time()))
     return control.refresh().erasures.find(pool, name) or request
 
 
@@ -130,14 +131,6 @@ def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
         )
     if not boards.outcomes_of(pool, head.generation, [name])[0]:
         raise InputError("agent", name, f"must be an agent of {pool}; use --unknown to erase a name without outcomes")
-
-
-def _replace_wish(control: ControlLog, standing: Generation | GenerationRequest) -> None:
-    """Request a generation with the same settings without the name.
-
-    A compacted control log keeps only the newest request of a pool, so the earlier request with the name is removed.
-    """
-    control.want(generations.wish(standing, time=time.time()))
 
 
 def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapping[str, int]) -> None:

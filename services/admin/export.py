@@ -1,7 +1,6 @@
 """Export a pool's outcomes and retractions as tables: from the archive up to its end, then from the topic."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,8 +13,8 @@ from services.archive.history import History, next_archived
 from services.control.erasures import NameMatcher
 from services.control.records import ControlState
 from services.log.partition import partition_of
-from services.log.protocol import Log, LogError
-from services.log.skipping import open_reader
+from services.log.protocol import Log
+from services.log.reading import read_parts
 
 COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
@@ -23,8 +22,6 @@ COLUMNS: Final = (
 """Columns that an export may have; docs/guides/archive.md describes them."""
 _ROWS: Final = 1 << 17
 """Rows read from the archive at once, about 20 MB."""
-_RECORDS: Final = 20_000
-_POLL_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +83,12 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
 def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: int) -> Iterator[tuple[Any, int]]:
     from services.archive.encode import rows  # noqa: PLC0415 - needs the extra `archive`
 
-    number = partition_of(wanted.range.pool, log.outcomes.partitions)
-    if begin >= end:
-        return
-    with closing(open_reader(log.history, {number: begin}, control.partitions.skipped)) as reader:
-        while reader.position(number) < end:
-            records = [record for record in reader.poll(_POLL_SECONDS, _RECORDS).get(number, ()) if record.offset < end]
-            if not records and reader.position(number) == begin:
-                raise LogError(f"{log.outcomes.name}[{number}] gave no record from offset {begin} in {_POLL_SECONDS:g} s", retriable=True)
-            begin = reader.position(number)
-            if not records:
-                continue
+    pool, kind = wanted.range.pool, wanted.kind
+    for part in read_parts(log.history, partition_of(pool, log.outcomes.partitions), begin, end, control.partitions.skipped):
+        if records := [record for record in part if record.offset < end]:
             table = rows(records)
-            own = np.array([name == wanted.range.pool for name in table["pool"].to_pylist()], np.bool_)
-            own &= np.array([wanted.kind in {None, kind} for kind in table["kind"].to_pylist()], np.bool_)
+            own = np.array([name == pool for name in table["pool"].to_pylist()], np.bool_)
+            own &= np.array([kind in {None, found} for found in table["kind"].to_pylist()], np.bool_)
             yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
 

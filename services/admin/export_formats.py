@@ -2,11 +2,11 @@
 
 import io
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -49,94 +49,75 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
     """
     if form is Format.JSONL and tuple(columns) != COLUMNS:
         raise InputError("column", list(columns), "must be left out for jsonl, whose lines are outcomes of the wire schema")
-    return _parts(tables, _WRITERS[form](list(columns)))
+    return _parts(tables, _WRITERS[form], list(columns))
 
 
-def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer") -> Iterator[Part]:
+def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer", columns: list[str]) -> Iterator[Part]:
     rows = position = 0
-    for table, position in tables:
-        for begin in range(0, len(table), _ROWS):
-            part = table.slice(begin, _ROWS)
-            rows += len(part)
-            yield Part(writer.bytes_of(part), rows, position)
-    yield Part(writer.rest(), rows, position)
+    file = io.BytesIO()
+    with writer(file, columns) as write:
+        for table, position in tables:
+            for begin in range(0, len(table), _ROWS):
+                part = table.slice(begin, _ROWS)
+                rows += len(part)
+                write(part)
+                yield Part(_taken(file), rows, position)
+    yield Part(_taken(file), rows, position)
 
 
-class _Writer(ABC):
-    """Encodes tables as one file. A writer may hold back bytes until later calls."""
-
-    def __init__(self, columns: list[str]) -> None:
-        self._columns = columns
-
-    @abstractmethod
-    def bytes_of(self, table: Any) -> bytes:
-        """Add a table. Returns the next bytes of the file."""
-
-    def rest(self) -> bytes:
-        """Last bytes of the file."""
-        return b""
+def _taken(file: io.BytesIO) -> bytes:
+    """Bytes written since the last call. Emptying the buffer is safe, because Arrow counts file offsets itself."""
+    written = file.getvalue()
+    file.seek(0)
+    file.truncate()
+    return written
 
 
-class _Parquet(_Writer):
-    def __init__(self, columns: list[str]) -> None:
-        from services.archive.schema import fields  # noqa: PLC0415 - needs the extra `archive`
-
-        super().__init__(columns)
-        self._schema, self._file = fields(columns), io.BytesIO()
-        self._arrow = extras.load("pyarrow", "archive", "exporting outcomes")
-        parquet = extras.load("pyarrow.parquet", "archive", "exporting outcomes")
-        self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
-        self._group = self._schema.empty_table()
-
-    def bytes_of(self, table: Any) -> bytes:
-        self._group = self._arrow.concat_tables([self._group, table.select(self._columns).cast(self._schema)])
-        if len(self._group) >= _GROUP_ROWS:
-            self._writer.write_table(self._group)
-            self._group = self._schema.empty_table()
-        return self._written()
-
-    def rest(self) -> bytes:
-        if len(self._group):
-            self._writer.write_table(self._group)
-        self._writer.close()
-        return self._written()
-
-    def _written(self) -> bytes:
-        """Bytes written since the last call. Emptying the buffer is safe, because Arrow counts file offsets itself."""
-        written = self._file.getvalue()
-        self._file.seek(0)
-        self._file.truncate()
-        return written
+_Write: TypeAlias = Callable[[Any], object]
+_Writer: TypeAlias = Callable[[BinaryIO, list[str]], AbstractContextManager[_Write]]
+"""Begins a file with some columns, gives a function that adds a table, and ends the file. It may hold back rows until then."""
 
 
-class _Csv(_Writer):
-    """Encodes lists as JSON, and null as an empty cell."""
+@contextmanager
+def _parquet(file: BinaryIO, columns: list[str]) -> Iterator[_Write]:
+    from services.archive.schema import fields  # noqa: PLC0415 - needs the extra `archive`
 
-    _header = True
+    schema, arrow = fields(columns), extras.load("pyarrow", "archive", "exporting outcomes")
+    group = schema.empty_table()
+    with extras.load("pyarrow.parquet", "archive", "exporting outcomes").ParquetWriter(file, schema, compression="zstd") as writer:
 
-    def bytes_of(self, table: Any) -> bytes:
-        csv, file = extras.load("pyarrow.csv", "archive", "exporting outcomes"), io.BytesIO()
-        cells = table.select(self._columns)
-        for at, name in enumerate(self._columns):
-            cells = cells.set_column(at, name, [_as_text(name, cells[name])])
-        csv.write_csv(cells, file, csv.WriteOptions(include_header=self._header))
-        self._header = False
-        return file.getvalue()
+        def write(table: Any) -> None:
+            nonlocal group
+            group = arrow.concat_tables([group, table.select(columns).cast(schema)])
+            if len(group) >= _GROUP_ROWS:
+                writer.write_table(group)
+                group = schema.empty_table()
 
-    def rest(self) -> bytes:
-        """The header if no table was added; otherwise empty."""
-        from services.archive.schema import SCHEMA  # noqa: PLC0415 - needs the extra `archive`
-
-        return self.bytes_of(SCHEMA.empty_table()) if self._header else b""
+        yield write
+        if len(group):
+            writer.write_table(group)
 
 
-class _JsonLines(_Writer):
-    """Encodes a row as a line. A line may exceed the size limit of a record: a stream holds scores in fewer bytes than JSON."""
+@contextmanager
+def _csv(file: BinaryIO, columns: list[str]) -> Iterator[_Write]:
+    """Encode lists as JSON, and null as an empty cell."""
+    from services.archive.schema import SCHEMA  # noqa: PLC0415 - needs the extra `archive`
 
-    def bytes_of(self, table: Any) -> bytes:
-        from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
+    def cells(table: Any) -> Any:
+        return arrow.table({name: _as_text(name, table[name]) for name in columns})
 
-        return b"".join(msgspec.json.encode(event) + b"\n" for event in decode.events(table))
+    arrow, csv = (extras.load(name, "archive", "exporting outcomes") for name in ("pyarrow", "pyarrow.csv"))
+    schema = cells(SCHEMA.empty_table()).schema
+    with csv.CSVWriter(file, schema) as writer:
+        yield lambda table: writer.write_table(cells(table).cast(schema))
+
+
+@contextmanager
+def _json_lines(file: BinaryIO, _columns: list[str]) -> Iterator[_Write]:
+    """Encode a row as a line. A line may exceed the size limit of a record: a stream holds scores in fewer bytes than JSON."""
+    from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
+
+    yield lambda table: file.writelines(msgspec.json.encode(event) + b"\n" for event in decode.events(table))
 
 
 def _as_text(name: str, column: Any) -> Any:
@@ -149,7 +130,7 @@ def _as_text(name: str, column: Any) -> Any:
     return column.combine_chunks()
 
 
-_WRITERS: Final[dict[Format, type[_Writer]]] = {Format.PARQUET: _Parquet, Format.CSV: _Csv, Format.JSONL: _JsonLines}
+_WRITERS: Final[dict[Format, _Writer]] = {Format.PARQUET: _parquet, Format.CSV: _csv, Format.JSONL: _json_lines}
 
 
 def format_of(path: Path) -> Format:

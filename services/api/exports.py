@@ -64,7 +64,8 @@ class Exports:
 
     def __init__(self, log: Log, control: ControlLog, most: int) -> None:
         self._log, self._control, self._most = log, control, most
-        self._free = Semaphore(most)
+        self.free = Semaphore(most)
+        """The exports that may begin now."""
 
     def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
         """Return the parts of an export. Raises `ApiError` if the pool does not exist, and the errors of `tables` and `encoded`."""
@@ -73,15 +74,12 @@ class Exports:
             raise no_pool(wanted.range.pool)
         return encoded(tables(self._log, control, wanted), form, wanted.columns)
 
-    def take(self) -> None:
-        """Reserve one of the `most` exports. Raises `ApiError` 503 if none is free."""
-        if not self._free.acquire(blocking=False):
+    def begin(self, wanted: Wanted, form: Format) -> "_Stream":
+        """Begin an export, which gives its place back when it ends. Raises `ApiError` 503 if no place is free."""
+        if not self.free.acquire(blocking=False):
             detail = f"{self._most} exports are under way already: send the request again later"
             raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
-
-    def give_back(self) -> None:
-        """Release the reservation."""
-        self._free.release()
+        return _Stream(self, wanted, form)
 
 
 class _Stream:
@@ -93,7 +91,7 @@ class _Stream:
         self._lock, self._closed = Lock(), False
 
     def next(self) -> bytes | None:
-        """Return the next bytes; None at the end. Raises the errors of `Exports.parts`. The end and an error release the reservation."""
+        """Return the next bytes; None at the end. Raises the errors of `Exports.parts`. The end and an error give the place back."""
         with self._lock:
             data: bytes | None = None
             try:
@@ -113,7 +111,7 @@ class _Stream:
     def _end(self) -> None:
         if not self._closed:
             self._closed, self._parts = True, None
-            self._exports.give_back()
+            self._exports.free.release()
 
 
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
@@ -123,9 +121,7 @@ async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depen
     If the installation has keys, a key is required: boards are public, but outcomes are not.
     """
     here.access.check_key(request)
-    wanted = asked.wanted()
-    here.exports.take()
-    stream = _Stream(here.exports, wanted, form)
+    stream = here.exports.begin(asked.wanted(), form)
     try:
         head = await here.workers.exports.run(stream.next)
     except BaseException as error:

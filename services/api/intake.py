@@ -9,8 +9,9 @@ import msgspec
 
 from services.api.directory import Directory
 from services.api.problems import ApiError, no_pool, refuse
+from services.control.generations import default_fold
 from services.control.log import PoolExists, TooManyPools
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import Metrics
@@ -150,15 +151,10 @@ def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
     if body.isascii() and b"\\" not in body:
         return []  # no such character is in the body
     single = not is_array(body)
-    items = [(found.item[name.number], name.broken) for name in hidden_names(found.events)]
+    items = [(found.item[number], broken) for number, broken in hidden_names(found.events).items()]
     return [
         Refusal(0, item, Reason.BAD_FIELD, broken.path if single else f"$[{item}]{broken.path[1:]}", broken.rule) for item, broken in items
     ]
-
-
-def default_fold(settings: Settings) -> FoldSettings:
-    """Return the settings of a pool that is created without settings."""
-    return FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
 
 
 def _by_pool(events: Sequence[Event]) -> dict[str, list[Event]]:

@@ -11,12 +11,11 @@ from starlette.responses import Response
 
 from ratings_core.records.names import check_visible_name
 from services.api.context import Context, Here
-from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
-from services.control.generations import check
+from services.control.generations import check, default_fold
 from services.control.records import PoolCreated
 from services.log.partition import partition_of
 from services.wire.pools import Kind, check_pool_name

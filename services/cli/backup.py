@@ -8,12 +8,12 @@ import typer
 from ratings_core.errors import InputError
 from services.admin import backup as backups
 from services.archive.location import folder_of
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 
 
 def backup(
     target: Annotated[Path, typer.Argument(help="New folder for the backup. It must not exist.")],
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running."""
     settings = settings_of(data)

@@ -3,7 +3,6 @@
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -14,13 +13,12 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.wire.events import Reason
 
 dead_letters = typer.Typer(help="List refused outcomes and records, and send them again.", no_args_is_help=True, add_completion=False)
 
-_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 _WithReason = Annotated[Reason | None, typer.Option(help="Only dead letters with this reason.")]
 _OfPool = Annotated[str | None, typer.Option(help="Only dead letters of this pool. Records whose pool could not be read have no pool.")]
 _SHOWN: Final = 60
@@ -32,7 +30,7 @@ def list_(
     reason: _WithReason = None,
     pool: _OfPool = None,
     count: Annotated[int, typer.Option(min=1, help="Largest number of dead letters to list; the newest ones.")] = 50,
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Count dead letters by reason, and list the newest ones. A key is generation, partition, offset and item of the refused outcome."""
     with opened(settings_of(data)) as (log, _):
@@ -55,7 +53,7 @@ def list_(
 def show(
     key: Annotated[str, typer.Argument(help="Key of the dead letter, as shown by `list`.")],
     whole: Annotated[bool, typer.Option("--whole", help="Print the complete refused text, from the outcome log.")] = False,
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Show a dead letter: the broken rule and the refused text."""
     with opened(settings_of(data)) as (log, _):
@@ -74,7 +72,7 @@ def replay(
     reason: _WithReason = None,
     pool: _OfPool = None,
     again: Annotated[bool, typer.Option("--again", help="Also send dead letters that an earlier run sent.")] = False,
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Send dead letters to the log again, each once, if they are valid now.
 

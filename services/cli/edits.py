@@ -1,87 +1,62 @@
 """CSV files of aliases, bans and initial ratings, as `equirank pools settings` reads them."""
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.table import Rows, name, number, rows_of
 from ratings_core.online import RATERS
+from services.imports.sources import Source
 
 _AGENT: Final = "agent"
-Read = TypeVar("Read")
 
 
-def _named(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
-    """Wrap a reader so that its errors name the file, because one command may read three files."""
-
-    @wraps(read)
-    def reading(path: Path) -> Read:
-        try:
-            return read(path)
-        except FormatError as error:
-            raise error.within(path.name) from error
-
-    return reading
-
-
-@_named
 def read_aliases(path: Path) -> dict[str, str]:
     """Read a CSV file with the columns `alias` (name in outcomes) and `agent` (the agent that it counts for). Raises `InputError`."""
-    table = _table(path, "alias", _AGENT)
     found: dict[str, str] = {}
-    alias_at, agent_at = table.column("alias"), table.column(_AGENT)
-    for line, row in table:
-        alias = name(row[alias_at], line, "alias")
-        if alias in found:
-            raise FormatError(line, "alias", alias, "must be told once")
-        found[alias] = name(row[agent_at], line, _AGENT)
+    with Source(path) as source:
+        table = _table(source, "alias", _AGENT)
+        alias_at, agent_at = table.column("alias"), table.column(_AGENT)
+        for line, row in table:
+            alias = name(row[alias_at], line, "alias")
+            if alias in found:
+                raise FormatError(line, "alias", alias, "must be told once")
+            found[alias] = name(row[agent_at], line, _AGENT)
     return found
 
 
-@_named
 def read_bans(path: Path) -> list[str]:
     """Read a CSV file with the column `agent`: agents whose games do not count. Raises `InputError`."""
-    return [name(row[0], line, _AGENT) for line, row in _table(path, _AGENT)]
+    with Source(path) as source:
+        return [name(row[0], line, _AGENT) for line, row in _table(source, _AGENT)]
 
 
-@_named
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
     """Read a CSV file of initial ratings, with the column `agent` and one column for each online method. Empty cells set nothing.
 
     Returns method -> agent -> rating. Raises `InputError`.
     """
-    table = rows_of(_text(path))
-    agent = table.column(_AGENT)
-    found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
-    if not found or not found.keys() <= RATERS.keys():
-        rule = f"must name agent and at least one online method ({', '.join(RATERS)}), and nothing else"
-        raise FormatError(1, None, ",".join(table.header), rule)
-    seen: set[str] = set()
-    for line, row in table:
-        who = name(row[agent], line, _AGENT)
-        if who in seen:
-            raise FormatError(line, _AGENT, who, "must be told once")
-        seen.add(who)
-        for method, cell in zip(table.header, row, strict=True):
-            if method != _AGENT and cell.strip():
-                found[method][who] = number(cell, line, method)
+    with Source(path) as source:
+        table = rows_of(source.reader())
+        agent = table.column(_AGENT)
+        found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
+        if not found or not found.keys() <= RATERS.keys():
+            rule = f"must name agent and at least one online method ({', '.join(RATERS)}), and nothing else"
+            raise FormatError(1, None, ",".join(table.header), rule)
+        seen: set[str] = set()
+        for line, row in table:
+            who = name(row[agent], line, _AGENT)
+            if who in seen:
+                raise FormatError(line, _AGENT, who, "must be told once")
+            seen.add(who)
+            for method, cell in zip(table.header, row, strict=True):
+                if method != _AGENT and cell.strip():
+                    found[method][who] = number(cell, line, method)
     return found
 
 
-def _table(path: Path, *columns: str) -> Rows:
-    table = rows_of(_text(path))
+def _table(source: Source, *columns: str) -> Rows:
+    table = rows_of(source.reader())
     if sorted(table.header) != sorted(columns):
-        raise InputError(str(path), ",".join(table.header), f"must have the header {','.join(columns)}")
+        raise FormatError(1, None, ",".join(table.header), f"must have the header {','.join(columns)}")
     return table
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError("file", str(path), f"must be readable ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError("file", str(path), f"must be UTF-8 text (byte {error.start} is not)") from error

@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin.erasure import request_erasure
-from services.cli.installation import reached, settings_of
+from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.erasures import ErasureRequest
 from services.control.log import ControlLog
@@ -32,7 +31,7 @@ def erase(
     unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name even if the pool has no outcome with this agent.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Only list erasures; with --pool, those of the pool.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere except in the log.")] = True,
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import encoded, format_of
 from services.admin.pool_range import pool_range
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.log.partition import partition_of
 
@@ -28,7 +28,7 @@ def export(
     until: Annotated[str | None, typer.Option(help="Only outcomes before this time.")] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent. Repeatable.")] = None,
     column: Annotated[list[str] | None, typer.Option(help=f"Column of CSV or Parquet: {', '.join(COLUMNS)}. Repeatable.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log."""
     form = format_of(output)

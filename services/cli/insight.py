@@ -31,7 +31,7 @@ from services.boards.findings import (
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.redis import RedisStore
-from services.cli.installation import no_pool, settings_of
+from services.cli.installation import head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
@@ -58,8 +58,7 @@ def insight(
 
 def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
     """The pool's newest insight. Raises `InputError` if there is no such pool."""
-    if store.live.head(pool) is None:
-        raise no_pool(settings, store.live, pool)
+    head_of(settings, store.live, pool)
     return newest(store.solved, pool, now=time.time())
 
 
@@ -78,16 +77,19 @@ def table(found: Insight) -> Table:
     return rows
 
 
-def _lines(found: Findings) -> Iterator[tuple[str, str]]:
-    yield "links", _told(found.connectivity, _connectivity)
-    yield "cyclicity", _told(found.cyclicity, _cyclicity)
-    yield "order", _told(found.order, _order)
-    yield "cycles", _told(found.cycles, _cycles)
-    yield "clones", _told(found.clones, _clones)
-    yield "look-alikes", _told(found.look_alikes, _look_alikes)
-    yield "the top", _told(found.top, _top)
-    yield "disagreement", _told(found.disagreement, _disagreement)
-    yield "forecasts", _told(found.prequential, _forecasts)
+def _lines(found: Findings) -> list[tuple[str, str]]:
+    """Name and text of each part of the report."""
+    return [
+        ("links", _told(found.connectivity, _connectivity)),
+        ("cyclicity", _told(found.cyclicity, _cyclicity)),
+        ("order", _told(found.order, _order)),
+        ("cycles", _told(found.cycles, _cycles)),
+        ("clones", _told(found.clones, _clones)),
+        ("look-alikes", _told(found.look_alikes, _look_alikes)),
+        ("the top", _told(found.top, _top)),
+        ("disagreement", _told(found.disagreement, _disagreement)),
+        ("forecasts", _told(found.prequential, _forecasts)),
+    ]
 
 
 def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:

@@ -3,14 +3,20 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
 
 from ratings_core.errors import InputError
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
-from services.boards.store.protocol import StoreError
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.log.protocol import LogError
 from services.runtime.settings import Settings
+
+Data: TypeAlias = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
+"""Option of a command that works on an installation."""
 
 
 def settings_of(data: Path | None) -> Settings:
@@ -34,11 +40,15 @@ def reached(settings: Settings, identity: str) -> Iterator[RedisStore | None]:
             yield store
 
 
-def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
-    """The error for a pool without boards: either the pool does not exist, or none of its outcomes is folded yet.
+def head_of(settings: Settings, boards: LiveBoards, pool: str) -> PoolHead:
+    """The head of a pool that readers see.
 
-    Raises `StoreError` if the store does not answer.
+    Raises:
+        InputError: The pool does not exist, or none of its outcomes is folded yet.
+        StoreError: The store does not answer.
     """
+    if (head := boards.head(pool)) is not None:
+        return head
     from services.cli.logs import control_state  # noqa: PLC0415 - imports numba, which takes time and only this path needs
 
     known = ", ".join(head.pool for head in boards.pools() if head.pool != pool) or "none yet"
@@ -47,9 +57,7 @@ def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
     except LogError:  # only the store can be read from this machine
         there = False
     if there:
-        return InputError(
-            "--pool",
-            pool,
-            f"must have outcomes: this pool exists, but none was folded yet; try again in some seconds (other pools: {known})",
-        )
-    return InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")
+        rule = f"must have outcomes: this pool exists, but none was folded yet; try again in some seconds (other pools: {known})"
+    else:
+        rule = f"must be a pool that has outcomes (there are: {known})"
+    raise InputError("--pool", pool, rule)

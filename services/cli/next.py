@@ -12,7 +12,7 @@ from rich.text import Text
 
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import no_pool, settings_of
+from services.cli.installation import head_of, settings_of
 from services.cli.top import Format
 from services.solve.next_matches import Next, plan
 
@@ -31,9 +31,7 @@ def next(  # noqa: A001 - the command's name
     """Recommend which games or measurements to run next to reduce the uncertainty of a target fastest."""
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
-        head = store.live.head(pool)
-        if head is None:
-            raise no_pool(settings, store.live, pool)
+        head = head_of(settings, store.live, pool)
     found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
     if format == "json":
         typer.echo(msgspec.json.encode(found).decode())

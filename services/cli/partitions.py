@@ -14,7 +14,7 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin import log_coverage, partition_decisions
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
@@ -25,65 +25,57 @@ partitions = typer.Typer(
     help="List the state of partitions, and decide how stopped partitions continue.", no_args_is_help=True, add_completion=False
 )
 
-_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
-
 
 @partitions.command("list")
-def list_(data: _Data = None) -> None:
+def list_(data: Data = None) -> None:
     """List the records in log and archive, the newest checkpoint, and the reason if a partition or its archive is stopped."""
     table = Table("partition", "status", "log holds", "archived to", "checkpoint")
     stopped = list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
         for one in log_coverage.coverage(log, state, checkpoints):
-            isolated = isolated_at(one.partition, state)
+            status, reasons = _judged(one, isolated_at(one.partition, state))
             held = f"{one.begin} to {one.end}" if one.offline is None else "no answer"
-            table.add_row(str(one.partition), _status(one, isolated).value, held, *map(_or_none, (one.archived, one.checkpoint)))
-            stopped += _why(one)
-            if isolated is not None:
-                stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
+            table.add_row(str(one.partition), status.value, held, *map(_or_none, (one.archived, one.checkpoint)))
+            stopped += reasons
     console = Console(soft_wrap=True)
     console.print(table)
     for why in stopped:
         console.print(Text(why))
 
 
-def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
-    """Status of a partition from log, checkpoints and control log. Damaged batches are not detected here, only by the shard."""
-    if one.offline is not None:
-        return PartitionStatus.OFFLINE
-    if one.wrong is not None:
-        return PartitionStatus.LOG_REPLACED
-    if one.unreadable is not None:
-        return PartitionStatus.ARCHIVE_UNREADABLE
-    if one.lost is not None:
-        return PartitionStatus.RECORDS_LOST
-    return PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
+def _judged(one: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
+    """Status of a partition from log, checkpoints and control log, and the reasons why it or its archive stops.
 
-
-def _why(one: log_coverage.LogCoverage) -> list[str]:
-    """The reasons why a partition or its archive stops; empty if neither stops."""
+    Damaged batches are not detected here, only by the shard. isolated: offset at which the partition is isolated; None if it is not.
+    """
+    status = PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
+    stops, accept = f"partition {one.partition} stops", f"`equirank partitions accept-loss {one.partition}`"
+    reasons: list[str] = []
     if one.offline is not None:
-        return [f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers"]
-    if one.wrong is not None:
-        return [f"partition {one.partition} stops: {one.wrong}"]
-    accept = f"`equirank partitions accept-loss {one.partition}`"
-    reasons = []
-    if one.unreadable is not None:
-        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is retried every minute")
+        status = PartitionStatus.OFFLINE
+        reasons.append(f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers")
+    elif one.wrong is not None:
+        status = PartitionStatus.LOG_REPLACED
+        reasons.append(f"{stops}: {one.wrong}")
+    elif one.unreadable is not None:
+        status = PartitionStatus.ARCHIVE_UNREADABLE
+        reasons.append(f"{stops}: {one.unreadable}; it is retried every minute")
     elif one.lost is not None:
-        what = f"partition {one.partition} stops: its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
-        reasons.append(f"{what}: restore a newer checkpoint, or run {accept}")
-    if one.unarchived is not None:
+        status, lost = PartitionStatus.RECORDS_LOST, f"its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
+        reasons.append(f"{stops}: {lost}: restore a newer checkpoint, or run {accept}")
+    if one.unarchived is not None and one.wrong is None:
         what = f"the archive of partition {one.partition} stops at offset {one.unarchived}: its topic has dropped the next records"
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
-    return reasons
+    if isolated is not None:
+        reasons.append(f"{stops}: {Isolated(one.partition, isolated)}")
+    return status, reasons
 
 
 @partitions.command("accept-loss")
 def accept_loss(
     partition: Annotated[int, typer.Argument(min=0, help="A partition that stopped because its log begins after its checkpoints.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Continue a partition at the present beginning of the log. Earlier records that were not folded or archived are lost permanently."""
     with _opened(data) as (log, control, checkpoints):
@@ -101,7 +93,7 @@ def skip(
         int, typer.Argument(min=0, help="A partition that stopped at a damaged batch, or at a record at which shards died.")
     ],
     offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch. `list` shows it.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Continue a partition without a batch that cannot be read, or without a record at which shards die. Nothing else is skipped.
 
@@ -116,7 +108,7 @@ def skip(
 @partitions.command()
 def retry(
     partition: Annotated[int, typer.Argument(min=0, help="A partition that is isolated because shards died at a record.")],
-    data: _Data = None,
+    data: Data = None,
 ) -> None:
     """Fold again the record at which shards died, for example after you gave them more memory."""
     with _opened(data) as (log, control, _):

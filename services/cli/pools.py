@@ -22,7 +22,7 @@ from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
 from services.cli.edits import read_aliases, read_bans, read_initial
-from services.cli.installation import reached, settings_of
+from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.cli.top import Format
 from services.control import generations
@@ -34,7 +34,6 @@ from services.wire.pools import Kind
 
 pools = typer.Typer(help="List pools, and show or change how they are folded.", no_args_is_help=True, add_completion=False)
 
-_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 _Wait = Annotated[bool, typer.Option(help="Wait until readers see the new generation.")]
 _LOOK_SECONDS: Final = 0.2
 _STUCK_SECONDS: Final = 60.0
@@ -49,7 +48,7 @@ class Edit(StrEnum):
 
 
 @pools.command("list")
-def list_(data: _Data = None) -> None:
+def list_(data: Data = None) -> None:
     """List all pools with the generation that readers see and the generation under construction."""
     settings, console = settings_of(data), Console(soft_wrap=True)
     with opened(settings) as (log, control):
@@ -103,7 +102,7 @@ def settings_(
         str | None, typer.Option(help="Start: same (keep), now (new season), or a log position; waits until it is reached.")
     ] = None,
     wait: _Wait = True,
-    data: _Data = None,
+    data: Data = None,
     format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once."""
@@ -137,7 +136,7 @@ def settings_(
 
 
 @pools.command("resume")
-def resume(pool: Annotated[str, typer.Argument(help="Name of the pool.")], wait: _Wait = True, data: _Data = None) -> None:
+def resume(pool: Annotated[str, typer.Argument(help="Name of the pool.")], wait: _Wait = True, data: Data = None) -> None:
     """Fold a stopped pool again with its settings. First retract the outcomes at which it stops."""
     settings = settings_of(data)
     with opened(settings) as (log, control):

@@ -17,7 +17,7 @@ from ratings_core.formats.results import Unplayed
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
-from services.cli.installation import reached, settings_of
+from services.cli.installation import Data, reached, settings_of
 from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.imports.replay import Replayed, replay_file
@@ -49,7 +49,7 @@ def replay(
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Send files again that were sent before. Their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.
 
@@ -68,7 +68,7 @@ def replay(
         identity = log.outcomes.identity
     if wait and done:
         _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
-    if any(one.refused for one in done):
+    if any(one.account.refused for one in done):
         raise typer.Exit(1)
 
 
@@ -91,10 +91,10 @@ def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOpt
 
 def report(done: Replayed) -> list[str]:
     """Lines for people about the rows of a file: sent, sent before, left out or refused."""
-    lines = [f"{done.path.name}: {done.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
-    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.skipped.items())]
-    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.refused.items())]
-    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.first[:_SHOWN]]
+    lines = [f"{done.path.name}: {done.account.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
+    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.account.skipped.items())]
+    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.account.refused.items())]
+    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.account.first[:_SHOWN]]
     return lines
 
 

@@ -20,7 +20,7 @@ from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
-from services.cli.installation import no_pool, settings_of
+from services.cli.installation import head_of, settings_of
 from services.runtime.settings import Provisional, Settings
 from services.runtime.times import moment
 
@@ -113,10 +113,7 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
     found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
         return found
-    head = store.live.head(pool)
-    methods = None if head is None else methods_of(store.solved, head)
-    if methods is None:
-        raise no_pool(settings, store.live, pool)
+    methods = methods_of(store.solved, head_of(settings, store.live, pool))
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")

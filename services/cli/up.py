@@ -21,11 +21,12 @@ from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import StoreError
 from services.cli.begin import begin
+from services.cli.installation import Data
 from services.cli.ports import free_port, refuse_busy
 from services.cli.show import shows
 from services.demo.scenario import Scenario
 from services.log.sqlite.file import WAL_KEPT_BYTES
-from services.runtime.data_folder import Addresses, DataFolder
+from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import check_room, temporary_folder
 from services.runtime.settings import Settings
 from services.runtime.signals import on_signals
@@ -39,7 +40,7 @@ _DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def up(
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
     port: Annotated[int | None, typer.Option(help="Port of the API and the web pages; 0 picks a free port (EQUIRANK_PORT).")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed demo outcomes: the Atari evaluation and a simulated pool, or SCENARIO.")
@@ -100,7 +101,7 @@ class Installation:
         shards = f"equirank_shards {float(self._settings.shards)}"
         self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
         redis = self._redis.url if self._redis else str(self._settings.redis)
-        self._folder.write_addresses(Addresses(os.getpid(), address, metrics, redis))
+        self._folder.write_addresses(address, metrics, redis)
         self._say(f"Ready after {time.monotonic() - began:.1f} s; Ctrl-C stops")
 
     def _say(self, line: str) -> None:

@@ -4,10 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
@@ -18,14 +15,14 @@ from services.backends import open_log, open_store, store_url
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import settings_of
+from services.cli.installation import Data, settings_of
 from services.log.protocol import Log
 from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
 
 
 def verify(
-    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    data: Data = None,
 ) -> None:
     """Check the installation: checkpoints and live boards against the log, solved boards against files, the archive against its hash.
 

@@ -16,16 +16,16 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import StoreError
 from services.boards.store.solved import SolvedBoards
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.demo import clones
 from services.demo.clones import Report, Wave
-from services.log.partition import partition_of
+from services.imports.replay import append_outcomes
 from services.log.protocol import Log
 from services.runtime.atomic_write import write_whole
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
-from services.wire import events
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
@@ -55,17 +55,15 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
     if noted is None or noted.log != log_.outcomes.identity or noted.before.keys() != clones.ALL_METHODS.keys():
         noted = Attack(log=log_.outcomes.identity)
     table = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")
-    waves, near = clones.waves(table, time.time()), clones.near(table, time.time())
-    for wave in waves[len(noted.reports) :]:
-        _send(log_, wave)
-        if not _report(settings, solved, noted, wave, stop):
-            return
-    left = near[len(noted.reports) - len(waves) :]
-    for wave in left:  # each has a separate pool, so all are solved at the same time
-        _send(log_, wave)
-    for wave in left:
-        if not _report(settings, solved, noted, wave, stop):
-            return
+    reported = {report.wave for report in noted.reports}
+    # each wave of near copies has a separate pool, so all are solved at the same time
+    for together in (*([wave] for wave in clones.waves(table, time.time())), clones.near(table, time.time())):
+        left = [wave for wave in together if wave.name not in reported]
+        for wave in left:  # repeats have the same ids, so a restarted demo can send a wave again
+            append_outcomes(log_, wave.pool, wave.events)
+        for wave in left:
+            if not _report(settings, solved, noted, wave, stop):
+                return
 
 
 def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
@@ -94,17 +92,10 @@ def _file(settings: Settings) -> Path:
 
 
 def _prepare(settings: Settings, log_: Log) -> None:
-    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     with closing(ControlLog(log_.control)) as control:
         for pool in clones.POOLS:
-            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
+            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=default_fold(settings), label=clones.LABEL))
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
-
-
-def _send(log_: Log, wave: Wave) -> None:
-    """Append the outcomes of a wave to the log. Repeats have the same ids, so a restarted demo can send a wave again."""
-    partition = partition_of(wave.pool, log_.outcomes.partitions)
-    log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
 def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:

@@ -6,22 +6,18 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import Final
 
-import msgspec
-
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.demo import simulated
-from services.imports.replay import replay_file
-from services.log.partition import partition_of
+from services.imports.journal import Journal, Progress
+from services.imports.replay import JOURNALS, append_outcomes, replay_file
 from services.log.protocol import Log, LogError
-from services.runtime.atomic_write import write_whole
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
 from services.solve.registry.methods import defaults
-from services.wire import events
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
@@ -32,47 +28,32 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
     simulated.POOL: defaults(Kind.GAMES),
 }
 """Pool -> methods by which it is solved at first, with their parameters."""
-_JOURNAL: Final = "demo.json"
-
-
-class _Played(msgspec.Struct, frozen=True):
-    """The journal. log: identity of the log. played: number of games that the log took."""
-
-    log: str
-    played: int
 
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
     """Fill the demo's two pools. Returns when all games were sent or `stop` is set."""
-    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     with closing(ControlLog(log_.control)) as control:
         for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), (simulated.POOL, Kind.GAMES, "simulated")):
-            control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold, label=label), settings.max_pools)
+            control.create_pool(
+                PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings), label=label), settings.max_pools
+            )
         if ATARI_POOL not in (state := control.refresh()).plans:
             control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
     with as_file(files("services.demo") / "atari.csv") as table:
         replay_file(settings, log_, table, ATARI_POOL)
-    _play(settings.data / _JOURNAL, log_, stop)
+    _play(Journal.of(settings.data / JOURNALS, log_.outcomes.identity, simulated.POOL), log_, stop)
 
 
-def _play(journal: Path, log_: Log, stop: threading.Event) -> None:
+def _play(journal: Journal, log_: Log, stop: threading.Event) -> None:
     """Send PER_SECOND games per second. The journal is written after the log took a game; a repeated game is a duplicate by its id."""
-    partition = partition_of(simulated.POOL, log_.outcomes.partitions)
-    played = _read(journal, log_.outcomes.identity)
+    noted = journal.read()
+    played = 0 if noted is None else noted.sent
     while played < simulated.GAMES and not stop.wait(1 / simulated.PER_SECOND):
         game = simulated.game(played, time.time())
         try:
-            log_.outcomes.append(partition, [(simulated.POOL.encode(), events.encode([game]))])
+            position = append_outcomes(log_, simulated.POOL, [game])
         except LogError as error:
             log.warning("game %d waits: %s", played, error)
             continue
         played += 1
-        write_whole(journal, msgspec.json.encode(_Played(log_.outcomes.identity, played)))
-
-
-def _read(journal: Path, identity: str) -> int:
-    try:
-        noted = msgspec.json.decode(journal.read_bytes(), type=_Played)
-    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
-        return 0
-    return noted.played if noted.log == identity else 0
+        journal.write(Progress(played, simulated.GAMES, position))

@@ -182,9 +182,9 @@ class OutcomeFile:
         """As `batches`, but only outcomes that readers of the log accept, as their decoder decides, and only with visible names."""
         for batch in self.batches(account):
             found = events.decode([events.encode([row.event]) for row in batch])
-            hidden = {found.record[name.number]: name for name in hidden_names(found.events)}
+            hidden = {found.record[number]: broken for number, broken in hidden_names(found.events).items()}
             refused = [Refused(batch[one.record].line, one.reason, one.path, one.rule) for one in found.refusals]
-            refused += [Refused(batch[record].line, Reason.BAD_FIELD, *name.broken) for record, name in hidden.items()]
+            refused += [Refused(batch[record].line, Reason.BAD_FIELD, *broken) for record, broken in hidden.items()]
             account.refuse(sorted(refused, key=lambda one: one.line))
             yield [event for record, event in zip(found.record, found.events, strict=True) if record not in hidden]
 

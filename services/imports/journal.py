@@ -39,7 +39,7 @@ class Journal:
         """The recorded progress; None if there is no readable file."""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=Progress)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def write(self, progress: Progress) -> None:

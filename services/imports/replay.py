@@ -5,7 +5,7 @@ still in the dedupe window.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -14,22 +14,24 @@ from typing import Final
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, PoolCreated
+from services.control.records import PoolCreated
 from services.imports import journal
-from services.imports.files import Account, FileOptions, OutcomeFile, Refused, check_rules
+from services.imports.files import Account, FileOptions, OutcomeFile, check_rules
 from services.imports.journal import Journal
 from services.imports.sources import Source
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire import events
-from services.wire.events import Event, Reason
+from services.wire.events import Event
 from services.wire.pools import Kind, check_pool_name
 
 _CHUNK: Final = 5_000
 """Largest number of outcomes in one append, after which the journal is written."""
-_JOURNALS: Final = "replay"
+JOURNALS: Final = "replay"
+"""Folder of the journals in the data folder."""
 
 Tell = Callable[[int, int | None], None]
 """Callback for progress: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
@@ -41,19 +43,16 @@ class Replayed:
 
     Attributes:
         path: Path of the file.
-        rows, skipped, refused, first: As in `Account`.
+        account: Counts of the file's rows.
         sent: Number of outcomes sent now.
         before: Number of outcomes that an earlier replay had sent.
         position: Log offset in the pool's partition below which all of these outcomes are.
     """
 
     path: Path
-    rows: int
+    account: Account
     sent: int
     before: int
-    skipped: Mapping[str, int]
-    refused: Mapping[Reason, int]
-    first: Sequence[Refused]
     position: int
 
 
@@ -89,8 +88,7 @@ def replay_file(
         check_rules(file.kind, options.rules)
         stamp, account = source.stamp, Account()
         total = _count(file, account, tell)
-        partition = partition_of(pool, log.outcomes.partitions)
-        note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
+        note = Journal.of(settings.data / JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
         noted = None if again else note.read()
         sent = before = min(noted.sent, total) if noted else 0
         position = noted.position if noted else 0
@@ -99,11 +97,11 @@ def replay_file(
         for chunk in _chunks(file, before, total, sound=not account.refused):
             if source.stamp != stamp:
                 raise InputError("file", str(path), "must not change while it is replayed; start again")
-            position = _append(log, partition, pool, chunk)
+            position = append_outcomes(log, pool, chunk)
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
-    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, position)
+    return Replayed(path, account, total - before, before, position)
 
 
 def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
@@ -124,10 +122,10 @@ def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator
             yield chunk
 
 
-def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
-    """Append a chunk to the log, and wait for the acknowledgement. Returns the log offset after it."""
-    offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
-    return offsets[-1] + 1
+def append_outcomes(log: Log, pool: str, outcomes: Sequence[Event]) -> int:
+    """Append outcomes of one pool to the log, and wait for the acknowledgement. Returns the log offset after them."""
+    records = [(pool.encode(), record) for record in events.encode_records(outcomes)]
+    return log.outcomes.append(partition_of(pool, log.outcomes.partitions), records)[-1] + 1
 
 
 def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
@@ -145,7 +143,8 @@ def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> 
         if standing is None and kind is None:
             raise InputError("pool", pool, "must exist, as the file holds retractions only")
         if standing is None and kind is not None:
-            fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-            standing = control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold), settings.max_pools)
+            standing = control.create_pool(
+                PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings)), settings.max_pools
+            )
     if standing is not None and kind not in (standing.kind, None):
         raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")

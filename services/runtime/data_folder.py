@@ -21,15 +21,6 @@ class InUse(Exception):  # noqa: N818 - names the fact
         )
 
 
-class Addresses(msgspec.Struct, frozen=True):
-    """Addresses of a running installation."""
-
-    pid: int
-    api: str
-    metrics: str
-    redis: str
-
-
 class DataFolder:
     """The data folder. A missing folder is created with mode 0700."""
 
@@ -70,13 +61,6 @@ class DataFolder:
             self._lock.close()
             self._lock = None
 
-    def write_addresses(self, addresses: Addresses) -> None:
-        """Write the addresses of this installation for other commands."""
-        write_whole(self.path / "up.json", msgspec.json.encode(addresses))
-
-    def addresses(self) -> Addresses | None:
-        """Addresses of the running installation, or of its last run; None if it never ran."""
-        try:
-            return msgspec.json.decode((self.path / "up.json").read_bytes(), type=Addresses)
-        except FileNotFoundError:
-            return None
+    def write_addresses(self, api: str, metrics: str, redis: str) -> None:
+        """Write this process's number and the addresses of the installation to `up.json`, for other programs."""
+        write_whole(self.path / "up.json", msgspec.json.encode({"pid": os.getpid(), "api": api, "metrics": metrics, "redis": redis}))

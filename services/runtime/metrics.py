@@ -3,8 +3,8 @@
 Every label has a bounded set of values. No label has a pool, an agent, a task or another value whose number grows with use.
 """
 
-from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -205,40 +205,31 @@ ENGINE: Final = (
 )
 
 
+_KINDS: Final[dict[str, Callable[..., Any]]] = {"counter": Counter, "gauge": Gauge, "histogram": Histogram}
+
+
 class Metrics:
     """The metrics of one process, in its own registry. The methods raise `KeyError` for a name that is not in the table."""
 
     def __init__(self, table: Sequence[Metric]) -> None:
         self.registry = CollectorRegistry()
-        self._counters: dict[str, Counter] = {}
-        self._gauges: dict[str, Gauge] = {}
-        self._histograms: dict[str, Histogram] = {}
-        for metric in table:
-            self._add(metric)
+        self._made: dict[tuple[str, str], Any] = {}
+        for one in table:
+            bounds = {"buckets": one.buckets} if one.kind == "histogram" else {}
+            self._made[one.kind, one.name] = _KINDS[one.kind](one.name, one.help, one.labels, registry=self.registry, **bounds)
 
     def counter(self, name: str) -> Counter:
         """The counter with this full name."""
-        return self._counters[name]
+        return cast("Counter", self._made["counter", name])
 
     def gauge(self, name: str) -> Gauge:
         """The gauge with this full name."""
-        return self._gauges[name]
+        return cast("Gauge", self._made["gauge", name])
 
     def histogram(self, name: str) -> Histogram:
         """The histogram with this full name."""
-        return self._histograms[name]
+        return cast("Histogram", self._made["histogram", name])
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus, with the media type `CONTENT_TYPE`."""
         return generate_latest(self.registry)
-
-    def _add(self, metric: Metric) -> None:
-        match metric.kind:
-            case "counter":
-                self._counters[metric.name] = Counter(metric.name, metric.help, metric.labels, registry=self.registry)
-            case "gauge":
-                self._gauges[metric.name] = Gauge(metric.name, metric.help, metric.labels, registry=self.registry)
-            case "histogram":
-                self._histograms[metric.name] = Histogram(
-                    metric.name, metric.help, metric.labels, registry=self.registry, buckets=metric.buckets
-                )

@@ -1,7 +1,7 @@
 """Starts the child processes of `equirank up` in one process group, restarts them after failures, and stops them in reverse order.
 
-The leader of the group is a placeholder process that ends last, so the group exists as long as any child. No child outlives the supervisor:
-a guardian process in the group reads a pipe from the supervisor, and kills the group when the pipe closes.
+The leader of the group is a guardian process. It reads a pipe from the supervisor, and kills the group when the pipe closes, so no child
+outlives the supervisor. The supervisor reaps the guardian last, so the group exists, and its number stays in use, as long as any child.
 """
 
 import logging
@@ -52,11 +52,8 @@ class Supervisor:
         self._seen_at: dict[str, float] = {}
         """Time at which `watch` first saw the program run after its last start."""
         read, self._pipe = os.pipe()
-        leader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=read, process_group=0)
-        self.group = leader.pid
-        guardian = [sys.executable, "-P", "-m", "services.runtime.guardian", str(self.group)]
-        self._guardian = subprocess.Popen(guardian, stdin=read, process_group=self.group)
-        self._leader = leader
+        self._guardian = subprocess.Popen([sys.executable, "-P", "-m", "services.runtime.guardian"], stdin=read, process_group=0)
+        self.group = self._guardian.pid
         os.close(read)
 
     def start(self, program: Program) -> None:
@@ -81,7 +78,7 @@ class Supervisor:
         Raises:
             ChildProcessError: The guardian ended, so children could outlive the supervisor.
         """
-        if self._guardian.poll() is not None:
+        if os.waitid(os.P_PID, self.group, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:  # `poll` would reap it
             raise ChildProcessError("the guardian ended: without it a killed supervisor would leave processes behind, so all stop")
         for name, (program, child) in list(self._running.items()):
             if child.poll() is None:
@@ -150,5 +147,5 @@ class Supervisor:
             os.killpg(self.group, signal.SIGKILL)
         except ProcessLookupError:
             return
-        for child in (self._leader, self._guardian, *(child for _, child in self._running.values())):
+        for child in (self._guardian, *(child for _, child in self._running.values())):
             child.wait()

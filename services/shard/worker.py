@@ -13,8 +13,8 @@ from typing import Final
 from services.boards.folding import Heartbeat
 from services.boards.store.live import LiveBoards
 from services.control.directory import LiveDirectory
+from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.control.records import FoldSettings
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
@@ -132,7 +132,7 @@ def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, 
     """Create the directory of pools and generations that all partitions of the shard share."""
     return LiveDirectory(
         control,
-        FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+        default_fold(settings),
         settings.max_pools,
         clock,
         create=settings.creates_pools,

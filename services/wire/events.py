@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -65,6 +65,14 @@ class Reason(StrEnum):
     """The outcome's new agents would exceed the pool's limit of agents."""
     TOO_MANY_TASKS = "too_many_tasks"
     """The outcome's new task would exceed the pool's limit of tasks."""
+
+
+class UnreadableError(Exception):
+    """A complete record is refused. path: `$`, or for a stream the path of a column, such as `$.agents`."""
+
+    def __init__(self, reason: Reason, rule: str, path: str = "$") -> None:
+        self.reason, self.rule, self.path = reason, rule, path
+        super().__init__(f"{path} {rule}")
 
 
 class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -207,10 +215,10 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     latest = now + future_seconds
     found, size = _whole(body), len(body)
     if found is None:
-        text = _text(body, MAX_RECORD_BYTES)
-        filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
-        if filled is None:
-            return _unread(body)
+        try:
+            filled = _filled(body, now, new_id)
+        except UnreadableError as error:
+            return Decoded(refusals=[_refusal(0, error)])
         found, size = decode([filled], len(filled)), len(filled)
     if _fits(size, found.events, latest):
         return found
@@ -224,8 +232,10 @@ def is_array(value: bytes) -> bool:
 
 def item_texts(value: bytes) -> Sequence[bytes]:
     """JSON text of each outcome of a readable record, which is a single outcome, an array or a stream."""
-    items = _items(value, len(value))
-    return [value] if isinstance(items, _Unread) else [bytes(raw) for _, _, raw in items]
+    try:
+        return [bytes(raw) for _, _, raw in _items(value, len(value))]
+    except UnreadableError:
+        return [value]
 
 
 def encode(events: Sequence[Event]) -> bytes:
@@ -299,9 +309,10 @@ def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
     """Decode the records `values` and add the results to `found`. first: index of the first of these records in the poll."""
     if isinstance(values[0], Kept) or is_stream(values[0]):
-        text = _text(values[0], limit)
-        if isinstance(text, _Unread):
-            found.refusals.append(Refusal(first, -1, text.reason, text.path, text.rule))
+        try:
+            text = _text(values[0], limit)
+        except UnreadableError as error:
+            found.refusals.append(_refusal(first, error))
         else:
             _decode_run(found, first, [text], len(text))
         return
@@ -406,9 +417,10 @@ def _sound_others(events: Sequence[Event]) -> bool:
 
 def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
     """Decode one record with the slow reading: add its valid outcomes, and a refusal with its reason for each other one."""
-    items = _items(value, limit)
-    if isinstance(items, _Unread):
-        found.refusals.append(Refusal(record, -1, items.reason, items.path, items.rule))
+    try:
+        items = _items(value, limit)
+    except UnreadableError as error:
+        found.refusals.append(_refusal(record, error))
         return
     pool: str | None = None
     for item, (path, parsed, raw) in enumerate(items):
@@ -434,43 +446,36 @@ def _fits(size: int, events: Sequence[Event], latest: float) -> bool:
     return size * _GROWTH <= MAX_RECORD_BYTES and all(event.time <= latest for event in events)
 
 
-class _Unread(NamedTuple):
-    reason: Reason
-    rule: str
-    path: str = "$"
+def _refusal(record: int, error: UnreadableError) -> Refusal:
+    return Refusal(record, -1, error.reason, error.path, error.rule)
 
 
-def _text(value: bytes, limit: int) -> bytes | _Unread:
-    """JSON text of a record of at most `limit` bytes. For a stream, the JSON array of its rows."""
+def _text(value: bytes, limit: int) -> bytes:
+    """JSON text of a record of at most `limit` bytes. For a stream, the JSON array of its rows. Raises `UnreadableError`."""
     if isinstance(value, Kept):
         return bytes(value)
     if len(value) > limit:
-        return _Unread(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
+        raise UnreadableError(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
     if not is_stream(value):
         return value
     from services.wire.bulk import stream, texts  # noqa: PLC0415 - loads pyarrow, which JSON does not need
 
-    try:
-        return texts.array(stream.read(value))
-    except stream.StreamError as error:
-        return _Unread(error.reason, error.rule, error.path)
+    return texts.array(stream.read(value))
 
 
-def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
-    """Path, parsed value and JSON text of each outcome of a record."""
+def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]]:
+    """Path, parsed value and JSON text of each outcome of a record. Raises `UnreadableError`."""
     text = _text(value, limit)
-    if isinstance(text, _Unread):
-        return text
     if rules.too_deep(text):
-        return _Unread(Reason.TOO_DEEP, f"must not nest deeper than {rules.MAX_DEPTH}")
+        raise UnreadableError(Reason.TOO_DEEP, f"must not nest deeper than {rules.MAX_DEPTH}")
     try:
         parsed = rules.parse(text)
         if not isinstance(parsed, list):
             return [("$", parsed, Raw(text))]
     except rules.UnparsableError as error:
-        return _Unread(Reason.UNPARSABLE, str(error))
+        raise UnreadableError(Reason.UNPARSABLE, str(error)) from error
     if (rule := rules.items_rule(parsed)) is not None:
-        return _Unread(Reason.BAD_FIELD, rule)
+        raise UnreadableError(Reason.BAD_FIELD, rule)
     return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text), strict=True))]
 
 
@@ -487,17 +492,19 @@ def _one(parsed: Any, raw: Raw) -> Event | None:
     return event if isinstance(event, Event) and _sound([event]) else None
 
 
-def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
-    """The request as a record in which every outcome has an id and a time; None if the request is unreadable."""
+def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes:
+    """The request as a record in which every outcome has an id and a time. Raises `UnreadableError`."""
     try:
-        if not is_array(body):
-            return _encoder.encode(_with_id_and_time(Raw(body), now, new_id))
-        items = _items_decoder.decode(body)
-        if rules.items_rule(items) is not None:
-            return None  # too many or no items: no ids are made for them
-        return _encoder.encode([_with_id_and_time(item, now, new_id) for item in items])
+        text = _text(body, MAX_RECORD_BYTES)
+        if not is_array(text):
+            return _encoder.encode(_with_id_and_time(Raw(text), now, new_id))
+        items = _items_decoder.decode(text)
+        if rules.items_rule(items) is None:  # otherwise too many or no items: no ids are made for them
+            return _encoder.encode([_with_id_and_time(item, now, new_id) for item in items])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        pass  # the slow reading names the rule
+    _items(body, MAX_RECORD_BYTES)
+    raise UnreadableError(Reason.BAD_FIELD, "must hold whole Unicode characters, no half of a surrogate pair")
 
 
 def _with_id_and_time(item: Raw, now: float, new_id: Callable[[], str]) -> Raw | dict[str, Any]:
@@ -509,13 +516,6 @@ def _with_id_and_time(item: Raw, now: float, new_id: Callable[[], str]) -> Raw |
     if "id" not in fields:
         fields["id"] = new_id()
     return fields
-
-
-def _unread(body: bytes) -> Decoded:
-    items = _items(body, MAX_RECORD_BYTES)
-    if not isinstance(items, _Unread):
-        items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, no half of a surrogate pair")
-    return Decoded(refusals=[Refusal(0, -1, items.reason, items.path, items.rule)])
 
 
 def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:

@@ -5,32 +5,22 @@ The decoder accepts other names too, because records that a log already holds mu
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ratings_core.records.names import hidden_character, invisible_rule
 from services.wire.events import Event, GameEvent, ScoreEvent
 from services.wire.rules import Broken, member_path
 
 
-class HiddenName(NamedTuple):
-    """An outcome with a name that has a hidden character.
+def hidden_names(events: Sequence[Event]) -> dict[int, Broken]:
+    """Index of each event with a hidden character in a name -> the path of its first such name, from `$`, and the rule.
 
-    Attributes:
-        number: Index of the outcome among the given events.
-        broken: Path of the name from `$`, and the rule.
+    Ids that retractions name are exempt, because the log already holds them.
     """
-
-    number: int
-    broken: Broken
-
-
-def hidden_names(events: Sequence[Event]) -> list[HiddenName]:
-    """The first name with a hidden character in each event. Ids that retractions name are exempt, because the log already holds them."""
-    return [
-        HiddenName(number, broken)
+    return {
+        number: broken
         for number, event in enumerate(events)
         if not "".join(_texts(event)).isascii() and (broken := _broken(event)) is not None
-    ]
+    }
 
 
 def _texts(event: Event) -> list[str]:

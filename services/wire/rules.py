@@ -7,7 +7,7 @@ order, and names the first broken rule and the path of its field. Tests check th
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -38,10 +38,11 @@ _FIELDS: Final = {
     "scores": (*_HEAD, "task", "scores", "weight", "meta"),
     "retracts": (*_HEAD, "retracts", "meta"),
 }
-_LISTS: Final = ("agents", "places")
-_LISTS_RULE: Final = (
+_SIDE: Final = ("agents", "place")
+_LISTS: Final = dict.fromkeys(
+    ("agents", "places"),
     "must match the other lists: agents and scores have equal lengths, and each agent is named once; agents, sides and places have "
-    "equal lengths, sides count up from 0, and the agents of one side share its place"
+    "equal lengths, sides count up from 0, and the agents of one side share its place",
 )
 """Rule for the fields `agents` and `places`, which only columns have (`services.wire.bulk`). The JSON of a row has these fields if the
 lists of the row do not form an outcome."""
@@ -170,17 +171,23 @@ def _check_outcome(item: Any, path: str) -> None:
         _break(f"{path}.v", "is required, the version of the wire schema (1)")
     _check_version(item["v"], f"{path}.v")
     body = _body_of(item, path)
-    for key in item:
-        if key not in _FIELDS[body]:
-            rule = _LISTS_RULE if key in _LISTS else f"is not a field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}"
-            _break(member_path(path, key), rule)
-    for key in _NEEDED[body]:
-        if key not in item:
-            _break(f"{path}.{key}", "is required")
+    _check_fields(item, path, f"an outcome with {body}", _FIELDS[body], _NEEDED[body], _LISTS)
     for key, value in item.items():
         is_no_task = key == "task" and value is None and body == "sides"  # a game may have `"task": null`
         if key in _CHECKS and not is_no_task:
             _CHECKS[key](value, f"{path}.{key}")
+
+
+def _check_fields(
+    item: Mapping[str, Any], path: str, what: str, fields: Sequence[str], needed: Sequence[str], rules: Mapping[str, str]
+) -> None:
+    """Check that `item` has only `fields`, and all of `needed`. rules: the broken rules of other fields that have a rule of their own."""
+    for key in item:
+        if key not in fields:
+            _break(member_path(path, key), rules.get(key, f"is not a field of {what}; its fields are {', '.join(fields)}"))
+    for key in needed:
+        if key not in item:
+            _break(f"{path}.{key}", "is required")
 
 
 def _body_of(item: Mapping[str, Any], path: str) -> str:
@@ -207,9 +214,9 @@ def _check_text(value: Any, path: str, check: Callable[[str], object] = check_na
         raise _BrokenError(path, error.rule) from error
 
 
-def _check_number(value: Any, path: str, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        _break(path, "must be a number")
+def _check_number(value: Any, path: str, low: float, high: float, *, whole: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        _break(path, "must be a whole number, written without fraction or exponent" if whole else "must be a number")
     if not low <= value <= high:
         _break(path, f"must be from {low:.15g} to {high:.15g}")
 
@@ -225,21 +232,9 @@ def _check_sides(value: Any, path: str) -> None:
 def _check_side(side: Any, path: str, met: set[str]) -> None:
     if not isinstance(side, dict):
         _break(path, "must be an object with agents and place")
-    for key in side:
-        if key not in ("agents", "place"):
-            _break(member_path(path, key), "is not a field of a side; its fields are agents, place")
-    for key in ("agents", "place"):
-        if key not in side:
-            _break(f"{path}.{key}", "is required")
-    _check_place(side["place"], f"{path}.place")
+    _check_fields(side, path, "a side", _SIDE, _SIDE, {})
+    _check_number(side["place"], f"{path}.place", MIN_PLACE, MAX_PLACE, whole=True)
     _check_agents(side["agents"], f"{path}.agents", met)
-
-
-def _check_place(value: Any, path: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        _break(path, "must be a whole number, written without fraction or exponent")
-    if not MIN_PLACE <= value <= MAX_PLACE:
-        _break(path, f"must be from {MIN_PLACE} to {MAX_PLACE}")
 
 
 def _check_agents(value: Any, path: str, met: set[str]) -> None:

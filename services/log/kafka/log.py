@@ -81,7 +81,7 @@ def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool,
             try:
                 return ensure_topics(admin, topics, create=create, replication=replication)
             except LogError as error:
-                # kafka-python sends the request to any known broker, even a dead one, and does not try another one.
+                # kafka-python sends the request to any known broker, even a dead one or one without the new topics, and tries no other.
                 if not error.retriable or monotonic() >= until:
                     raise
                 sleep(_ASK_AGAIN_SECONDS)

@@ -1,7 +1,6 @@
 """The three topics on the cluster: creation if allowed, checks of their settings, and their identities by the cluster's ids."""
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,8 +13,6 @@ from services.log.records import NAMES
 
 _LOGGER = logging.getLogger(__name__)
 _NO_TOPIC = 3
-_SETTLE_SECONDS = 30.0
-_ASK_SECONDS = 0.1
 _REPLICAS, _IN_SYNC = 3, 2
 """Recommended replicas of a topic, and how many must have a record before it is acknowledged. With these numbers, the loss of one broker
 neither loses acknowledged records nor stops writers."""
@@ -70,8 +67,8 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
     """Check the topics, and create the missing ones if `create` is true. Returns each topic by its name.
 
     Raises:
-        LogError: Not retriable if a topic is missing and `create` is false, has another number of partitions, or drops records that must be
-            kept.
+        LogError: Retriable if the broker that answers has not received a new topic yet. Not retriable if a topic is missing and `create`
+            is false, has another number of partitions, or drops records that must be kept.
 
     """
     with kafka_errors("the topics cannot be looked up or made"):
@@ -80,7 +77,7 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
         missing = [plan for plan in wanted if found[plan.name]["error_code"] == _NO_TOPIC]
         if missing:
             _make(admin, missing, create=create, replication=replication)
-            found = _settled(admin, wanted)
+            found = _describe(admin, wanted)
     for plan in wanted:
         _check_partitions(plan, found[plan.name])
     configs = _configs(admin, wanted)
@@ -103,16 +100,6 @@ def identity(admin: KafkaAdminClient, name: str) -> str | None:
 
 def _describe(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
     return {topic["name"]: topic for topic in admin.describe_topics([plan.name for plan in wanted])}
-
-
-def _settled(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
-    """Describe topics after a creation. It repeats the query, because a broker that has not received the new topics may answer."""
-    until = time.monotonic() + _SETTLE_SECONDS
-    found = _describe(admin, wanted)
-    while any(topic["error_code"] == _NO_TOPIC for topic in found.values()) and time.monotonic() < until:
-        time.sleep(_ASK_SECONDS)
-        found = _describe(admin, wanted)
-    return found
 
 
 def _make(admin: KafkaAdminClient, missing: Sequence[TopicPlan], *, create: bool, replication: int) -> None:

@@ -74,11 +74,10 @@ NETWORK_FUSE = frozenset(
 
 
 class Mount(NamedTuple):
-    """One mount. point: the folder; kind: the kernel's name of the file system, such as ext4, nfs4 or fuse.sshfs; source: the device."""
+    """One mount. point: the folder; kind: the kernel's name of the file system, such as ext4, nfs4 or fuse.sshfs."""
 
     point: str
     kind: str
-    source: str
 
 
 def mount_of(path: Path, mountinfo: str) -> Mount | None:
@@ -91,7 +90,7 @@ def mount_of(path: Path, mountinfo: str) -> Mount | None:
     best: Mount | None = None
     for line in mountinfo.splitlines():
         mount = _parse(line)
-        if mount and _holds(mount.point, str(path)) and (best is None or len(mount.point) >= len(best.point)):
+        if mount and path.is_relative_to(mount.point) and (best is None or len(mount.point) >= len(best.point)):
             best = mount
     return best
 
@@ -123,12 +122,8 @@ def _parse(line: str) -> Mount | None:
     left, right = fields.split(" "), rest.split(" ")
     if not separator or len(left) < 5 or len(right) < 2:
         return None
-    return Mount(_unescape(left[4]), right[0], _unescape(right[1]))
+    return Mount(_unescape(left[4]), right[0])
 
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
-
-
-def _holds(point: str, path: str) -> bool:
-    return path == point or path.startswith(point.rstrip("/") + "/")

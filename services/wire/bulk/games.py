@@ -19,6 +19,7 @@ from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_WEIGHT, MIN
 from services.wire.bulk import stream
 from services.wire.bulk.arrays import arena, coded, numbers, tasks, whole
 from services.wire.columns import NOT_USED, GameColumns, name_hashes
+from services.wire.events import UnreadableError
 from services.wire.pools import is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
@@ -53,7 +54,7 @@ def plain(value: bytes) -> Games | None:
     """The games of a stream; None if the stream is not plain or not readable."""
     try:
         table = stream.read(value) if len(value) <= MAX_RECORD_BYTES else None
-    except stream.StreamError:
+    except UnreadableError:
         return None
     return None if table is None else _games(table)
 

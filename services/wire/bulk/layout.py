@@ -1,7 +1,7 @@
 """Columns of schema v1c: their names, the Arrow types that each may have, and the limits of a stream."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyarrow import types
@@ -55,38 +55,23 @@ COLUMNS: Final[Mapping[str, Column]] = {
 TEXT_COLUMNS: Final = tuple(name for name, column in COLUMNS.items() if column.content in (TEXT, JSON))
 
 
+_TEXTS: Final = frozenset({pa.string(), pa.large_string()})
+_WHOLES: Final = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32()})
+_ACCEPTED: Final[Mapping[pa.DataType, frozenset[pa.DataType]]] = {
+    TEXT: _TEXTS,
+    WHOLE: _WHOLES,
+    NUMBER: _WHOLES | {pa.float32(), pa.float64()},
+    JSON: _TEXTS | {pa.binary(), pa.large_binary()},
+}
+"""Kind of values -> Arrow types that they may have."""
+
+
 def fits(column: Column, kind: pa.DataType) -> bool:
     """Whether the Arrow type `kind` is accepted for a column."""
     if types.is_null(kind):
         return True
     if column.is_list:
-        return (types.is_list(kind) or types.is_large_list(kind)) and _VALUES[column.content](kind.value_type)
-    return bool(_VALUES[column.content](kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return _is_plain_text(kind.value_type if types.is_dictionary(kind) else kind)
-
-
-def _is_plain_text(kind: pa.DataType) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _is_whole(kind: pa.DataType) -> bool:
-    return bool(types.is_integer(kind) and not types.is_uint64(kind))
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return _is_whole(kind) or types.is_float32(kind) or types.is_float64(kind)
-
-
-def _is_json(kind: pa.DataType) -> bool:
-    return _is_plain_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)
-
-
-_VALUES: Final[Mapping[pa.DataType, Callable[[Any], bool]]] = {
-    TEXT: _is_text,
-    WHOLE: _is_whole,
-    NUMBER: _is_number,
-    JSON: _is_json,
-}
+        if not (types.is_list(kind) or types.is_large_list(kind)):
+            return False
+        kind = kind.value_type
+    return (kind.value_type if column.content == TEXT and types.is_dictionary(kind) else kind) in _ACCEPTED[column.content]

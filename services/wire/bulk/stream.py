@@ -8,7 +8,7 @@
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from pyarrow import ipc, types
 from services.wire.bulk.arrays import starts
 from services.wire.bulk.layout import COLUMNS, MAX_BATCHES, MAX_TEXT_BYTES, TEXT_COLUMNS, fits
 from services.wire.bulk.recognition import STREAM_START
-from services.wire.events import Reason
+from services.wire.events import Reason, UnreadableError
 from services.wire.rules import count_rule, member_path
 
 _SHOWN: Final = 200
@@ -31,28 +31,20 @@ _COMPRESSED: Final = "must not compress its buffers (Kafka compresses batches: s
 _DICTIONARIES: Final = "must send each dictionary once, whole, before its first record batch (pyarrow: Table.unify_dictionaries)"
 
 
-class StreamError(Exception):
-    """A complete stream is refused. path: `$`, or the path of a column, such as `$.agents`."""
-
-    def __init__(self, reason: Reason, rule: str, path: str = "$") -> None:
-        self.reason, self.rule, self.path = reason, rule, path
-        super().__init__(f"{path} {rule}")
-
-
 def read(value: bytes) -> pa.Table:
-    """Read a stream into a table with columns of `layout.COLUMNS`, in one chunk each. Raises `StreamError` for an invalid stream."""
+    """Read a stream into a table with columns of `layout.COLUMNS`, in one chunk each. Raises `UnreadableError` for an invalid stream."""
     try:
         _check_messages(value)
         reader = ipc.open_stream(pa.py_buffer(value))
         _check_schema(reader.schema)
         batches = list(reader)
         if (rule := count_rule(sum(batch.num_rows for batch in batches))) is not None:
-            raise StreamError(Reason.BAD_FIELD, rule)
+            raise UnreadableError(Reason.BAD_FIELD, rule)
         for batch in batches:
             batch.validate(full=True)
         table = pa.Table.from_batches(batches).combine_chunks()
     except (pa.ArrowException, struct.error, OSError, ValueError, OverflowError) as error:
-        raise StreamError(Reason.UNPARSABLE, f"must be a whole Arrow IPC stream ({' '.join(str(error).split())[:_SHOWN]})") from error
+        raise UnreadableError(Reason.UNPARSABLE, f"must be a whole Arrow IPC stream ({' '.join(str(error).split())[:_SHOWN]})") from error
     _check_texts(table)
     return table
 
@@ -61,37 +53,30 @@ def _check_messages(value: bytes) -> None:
     """Refuse compressed buffers, messages of other types, too many record batches, and a missing end-of-stream marker."""
     source = pa.BufferReader(value)
     kinds: list[str] = []
-    for message in _messages(source):
+    for message in ipc.MessageReader.open_stream(source):
         kinds.append(message.type)
         _check_message(message, kinds)
     if source.tell() != len(value) or not value.endswith(_END):
-        raise StreamError(Reason.UNPARSABLE, f"must end with the end-of-stream marker, and there (byte {source.tell()} of {len(value)})")
+        raise UnreadableError(
+            Reason.UNPARSABLE, f"must end with the end-of-stream marker, and there (byte {source.tell()} of {len(value)})"
+        )
     if kinds.count(_BATCH) > MAX_BATCHES:
-        raise StreamError(Reason.UNPARSABLE, f"must hold at most {MAX_BATCHES} record batches, not {kinds.count(_BATCH)}")
-
-
-def _messages(source: pa.BufferReader) -> Iterator[Any]:
-    reader = ipc.MessageReader.open_stream(source)
-    while True:
-        try:
-            yield reader.read_next_message()
-        except StopIteration:
-            return
+        raise UnreadableError(Reason.UNPARSABLE, f"must hold at most {MAX_BATCHES} record batches, not {kinds.count(_BATCH)}")
 
 
 def _check_message(message: Any, kinds: Sequence[str]) -> None:
     """Refuse a message of another type, a late or repeated dictionary, and compressed buffers. kinds: types up to this message."""
     if message.type not in (_SCHEMA, _DICTIONARY, _BATCH):
-        raise StreamError(Reason.UNPARSABLE, f"must hold a schema, dictionaries and record batches only, not a {message.type}")
+        raise UnreadableError(Reason.UNPARSABLE, f"must hold a schema, dictionaries and record batches only, not a {message.type}")
     if message.type == _SCHEMA:
         return
     header = _Table.root(message.metadata).table(_HEADER)
     if message.type == _DICTIONARY:
         if _BATCH in kinds or header.flag(_IS_DELTA) or kinds.count(_DICTIONARY) > len(TEXT_COLUMNS):
-            raise StreamError(Reason.UNPARSABLE, _DICTIONARIES)
+            raise UnreadableError(Reason.UNPARSABLE, _DICTIONARIES)
         header = header.table(_DICTIONARY_DATA)
     if header.has(_COMPRESSION):
-        raise StreamError(Reason.UNPARSABLE, _COMPRESSED)
+        raise UnreadableError(Reason.UNPARSABLE, _COMPRESSED)
 
 
 class _Table(NamedTuple):
@@ -131,12 +116,14 @@ def _check_schema(schema: pa.Schema) -> None:
     names = schema.names
     for name, kind in zip(names, schema.types, strict=True):
         if name not in COLUMNS:
-            raise StreamError(Reason.BAD_FIELD, f"is no column of an outcome; the columns are {', '.join(COLUMNS)}", member_path("$", name))
+            raise UnreadableError(
+                Reason.BAD_FIELD, f"is no column of an outcome; the columns are {', '.join(COLUMNS)}", member_path("$", name)
+            )
         if names.count(name) > 1:
-            raise StreamError(Reason.BAD_FIELD, "must be one column, not several of one name", member_path("$", name))
+            raise UnreadableError(Reason.BAD_FIELD, "must be one column, not several of one name", member_path("$", name))
         if not fits(COLUMNS[name], kind):
             rule = f"{COLUMNS[name].rule}, not {str(kind)[:_SHOWN]}"
-            raise StreamError(Reason.BAD_FIELD, rule, member_path("$", name))
+            raise UnreadableError(Reason.BAD_FIELD, rule, member_path("$", name))
 
 
 def _check_texts(table: pa.Table) -> None:
@@ -145,7 +132,7 @@ def _check_texts(table: pa.Table) -> None:
         return
     if (total := sum(map(_text_bytes, columns))) > MAX_TEXT_BYTES:
         rule = f"must hold at most {MAX_TEXT_BYTES} bytes of text, not {total}; a text in a dictionary counts for each row that has it"
-        raise StreamError(Reason.TOO_LARGE, rule)
+        raise UnreadableError(Reason.TOO_LARGE, rule)
 
 
 def _most_text_bytes(texts: Any) -> int:

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ratings_core.errors import RatingsError
-from services.admin import export
 from services.backends import open_log
 from services.demo import simulated
+from services.log import reading
 from services.log.protocol import Log, LogError, Reader, Topic
 from services.runtime.settings import Settings
 from services.wire import events
@@ -25,15 +25,15 @@ from tests.support.worker import HOME, SETTINGS, newest_digest, play, published,
 @pytest.mark.usefixtures("half")
 def test_a_log_that_stops_answering_ends_the_export_with_an_error(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not with a file that looks complete."""
-    opened = export.open_reader
+    opened = reading.open_reader
 
     def silent(topic: Topic, *given: Any) -> Reader:
         found = opened(topic, *given)
         monkeypatch.setattr(found, "poll", lambda *_: {}, raising=True)
         return found
 
-    monkeypatch.setattr(export, "open_reader", silent)
-    with pytest.raises(LogError, match=r"gave no record from offset 20 in"):
+    monkeypatch.setattr(reading, "open_reader", silent)
+    with pytest.raises(LogError, match=r"gave no record from offset 20 within"):
         run("export", str(file := tmp_path / "games.csv"), "--pool", simulated.POOL)
     assert not file.exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from services.api.directory import Directory
-from services.api.intake import default_fold
+from services.control.generations import default_fold
 from services.control.records import ControlState, PoolCreated, encode
 from services.runtime.settings import Settings
 from services.wire.pools import Kind

@@ -7,9 +7,13 @@ import msgspec
 import pytest
 
 from services.boards.result import SolvedBoard
-from services.demo import attack, clones, feed
+from services.demo import attack, clones, feed, simulated
+from services.imports.journal import Journal, Progress
+from services.log.partition import partition_of
+from services.log.reading import read_range
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.wire import events
 from tests.support.boards import solved_of
 
 
@@ -20,16 +24,25 @@ def test_a_note_that_is_missing_or_damaged_begins_the_attack_again(tmp_path: Pat
     assert attack.read(Settings(data=tmp_path)) is None
 
 
-@pytest.mark.parametrize("note", [None, b"", b"[]", b'{"log": "x"}', b'{"log": "\xff"}', b'{"log": "y", "played": 3}'])
-def test_a_journal_that_is_missing_damaged_or_of_another_log_begins_the_games_again(tmp_path: Path, note: bytes | None) -> None:
+@pytest.mark.parametrize("note", [None, b"", b"[]", b'{"sent": 3}', b'{"sent": "\xff"}'])
+def test_a_journal_that_is_missing_or_damaged_holds_no_progress(tmp_path: Path, note: bytes | None) -> None:
     if note is not None:
-        (tmp_path / "demo.json").write_bytes(note)
-    assert feed._read(tmp_path / "demo.json", "x") == 0
+        (tmp_path / "note.json").write_bytes(note)
+    assert Journal(tmp_path / "note.json").read() is None
 
 
-def test_a_journal_counts_the_games_that_were_played(tmp_path: Path) -> None:
-    (tmp_path / "demo.json").write_bytes(b'{"log": "x", "played": 3}')
-    assert feed._read(tmp_path / "demo.json", "x") == 3
+def test_the_demo_continues_after_the_games_of_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulated, "PER_SECOND", 1e9)
+    journal, log = Journal(tmp_path / "note.json"), open_sqlite_log(tmp_path / "log.sqlite", 8)
+    journal.write(Progress(simulated.GAMES - 2, simulated.GAMES, 0))
+    try:
+        for _ in range(2):  # the second one has nothing to send
+            feed._play(journal, log, threading.Event())
+        partition = partition_of(simulated.POOL, 8)
+        sent = [record.value for record in read_range(log.outcomes, partition, 0, log.outcomes.end(partition))]
+    finally:
+        log.close()
+    assert [event.id for event in events.decode(sent).events] == [f"demo-{simulated.GAMES - 2}", f"demo-{simulated.GAMES - 1}"]
 
 
 def test_a_whole_note_is_read(tmp_path: Path) -> None:
@@ -54,7 +67,7 @@ def test_each_wave_is_sent_once_and_what_was_reported_is_not_sent_again(tmp_path
     """A repeat would count as a duplicate, and the boards of its pool would be solved again."""
     monkeypatch.setattr(attack, "_LOOK_SECONDS", 0.0)
     sent: list[str] = []
-    monkeypatch.setattr(attack, "_send", lambda _, wave: sent.append(wave.name))
+    monkeypatch.setattr(attack, "append_outcomes", lambda _log, _pool, outcomes: sent.append(outcomes[0].id))
     log, store = open_sqlite_log(tmp_path / "log.sqlite", 8), Solved()
     try:
         for _ in range(2):  # the second one finds all reports
@@ -63,7 +76,6 @@ def test_each_wave_is_sent_once_and_what_was_reported_is_not_sent_again(tmp_path
         log.close()
     noted = attack.read(Settings(data=tmp_path))
     assert noted is not None
-    assert sent == [report.wave for report in noted.reports]
-    assert len(sent) == len(set(sent)) == 3 + 2 * len(clones.NOISES)
+    assert len(sent) == len(set(sent)) == len(noted.reports) == 3 + 2 * len(clones.NOISES)
     assert store.asked == {(pool, method) for pool in clones.POOLS for method in clones.methods_of(pool)}
     assert {row.method for row in noted.reports[0].moved} == clones.ALL_METHODS.keys()

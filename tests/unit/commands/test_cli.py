@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from services.cli import main as cli
 from services.log.sqlite.log import open_sqlite_log
-from services.runtime.data_folder import Addresses, DataFolder, InUse
+from services.runtime.data_folder import DataFolder, InUse
 from services.runtime.settings import Settings
 
 ENGINE = ("ray", "numba", "cvxpy", "kafka")
@@ -157,7 +157,7 @@ def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing_half_written(
 
     folder = DataFolder(tmp_path)
     monkeypatch.setattr(Path, "write_bytes", full)
-    monkeypatch.setattr(cli, "application", lambda _: lambda **_: folder.write_addresses(Addresses(1, "", "", "")))
+    monkeypatch.setattr(cli, "application", lambda _: lambda **_: folder.write_addresses("", "", ""))
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2

@@ -20,7 +20,7 @@ from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
 from services.cli.replay import replay, report, standing
 from services.control.log import ControlLog
-from services.imports.files import FileOptions, decoded_lines
+from services.imports.files import Account, FileOptions, decoded_lines
 from services.imports.journal import Journal, Progress
 from services.imports.replay import Replayed, replay_file
 from services.imports.sources import Source
@@ -79,7 +79,7 @@ def test_equal_rows_are_two_outcomes_with_stable_ids(settings: Settings, log: Lo
     assert (first.time, [(side.agents, side.place) for side in first.sides]) == (-86400.0, [(["Wales"], 1), (["Malta"], 2)])
     assert first.id != second.id
     assert [event.id for event in outcomes_of(path, "football", now=9.0).events] == [first.id, second.id]
-    assert (done.rows, done.sent, done.before) == (2, 2, 0)
+    assert (done.account.rows, done.sent, done.before) == (2, 2, 0)
     assert done.position == log.outcomes.end(partition_of("football", log.outcomes.partitions))
 
 
@@ -120,7 +120,7 @@ def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_pat
 def test_scores_are_one_event_a_task(settings: Settings, log: Log) -> None:
     done = replay_file(settings, log, ATARI, "atari")
     found = written(log, "atari")
-    assert (done.rows, done.sent, len(found)) == (53, 53, 53)
+    assert (done.account.rows, done.sent, len(found)) == (53, 53, 53)
     assert all(isinstance(event, ScoreEvent) and len(event.scores) == 20 for event in found)
     assert ControlLog(log.control).refresh().pools["atari"].kind is Kind.SCORES
 
@@ -135,8 +135,8 @@ def test_a_pool_of_the_other_kind_is_refused_before_anything_is_sent(settings: S
 def test_every_row_is_accounted_for(settings: Settings, log: Log, tmp_path: Path) -> None:
     path = file(tmp_path, HEAD + ROW + "2030-01-01,Wales,Malta,NA,NA\n" + "99999999999999,Wales,Malta,1,0\n")
     done = replay_file(settings, log, path, "p")
-    assert (done.rows, done.sent, done.skipped) == (3, 1, {"no result (unplayed)": 1})
-    assert [(one.line, one.reason, one.path) for one in done.first] == [(4, Reason.BAD_FIELD, "$.time")]
+    assert (done.account.rows, done.sent, done.account.skipped) == (3, 1, {"no result (unplayed)": 1})
+    assert [(one.line, one.reason, one.path) for one in done.account.first] == [(4, Reason.BAD_FIELD, "$.time")]
     text = "\n".join(report(done))
     assert "3 rows, 1 outcomes sent" in text
     assert "1 rows left out" in text
@@ -152,7 +152,7 @@ def test_outcomes_get_ids_and_times_and_other_pools_are_refused(settings: Settin
     found = written(log, "p")
     assert len({event.id for event in found}) == len(found) == 4
     assert {event.time for event in found} == {5.0}
-    assert [(one.line, one.reason) for one in done.first] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
+    assert [(one.line, one.reason) for one in done.account.first] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
 
 
 def test_retractions_alone_need_a_pool_that_exists(settings: Settings, log: Log, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_report_says_what_was_sent_before() -> None:
-    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), position=9))
+    lines = report(Replayed(Path("f.csv"), Account(rows=5), sent=2, before=3, position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
 
 
@@ -309,7 +309,7 @@ def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
         replay_file(settings, log, path, "p", options, tell=stop)
     told: list[tuple[int, int | None]] = []
     done = replay_file(settings, log, path, "p", options, tell=lambda count, total: told.append((count, total)))
-    assert (done.before, done.sent, stopped, done.refused) == (3, 10, [13], {Reason.BAD_FIELD: 7})
+    assert (done.before, done.sent, stopped, done.account.refused) == (3, 10, [13], {Reason.BAD_FIELD: 7})
     assert told == [(13, None), (6, 13), (9, 13), (12, 13), (13, 13)]
     assert [event.id for event in written(log, "p")] == [event.id for event in outcomes_of(path, "p", options=options).events]
 
@@ -355,7 +355,7 @@ def test_other_kinds_are_sent_and_what_is_left_out_is_said(name: str, data: byte
     path = tmp_path / name
     path.write_bytes(data)
     done = replay_file(settings, log, path, "p")
-    assert (done.rows, done.sent, sum(done.skipped.values())) == (2, 1, 1)
+    assert (done.account.rows, done.sent, sum(done.account.skipped.values())) == (2, 1, 1)
     (event,) = written(log, "p")
     assert isinstance(event, GameEvent)
     assert [side.agents for side in event.sides] == [["a"], ["b"]]
@@ -365,7 +365,7 @@ def test_other_kinds_are_sent_and_what_is_left_out_is_said(name: str, data: byte
 @pytest.mark.skipif(not FOOTBALL.is_file(), reason=f"football results are not in {SHARED} (set EQUIRANK_SHARED)")
 def test_football_is_sent_once(settings: Settings, log: Log) -> None:
     first, again = (replay_file(settings, log, FOOTBALL, "football") for _ in range(2))
-    assert (first.rows, first.sent, first.before) == (49_520, 49_520, 0)
+    assert (first.account.rows, first.sent, first.before) == (49_520, 49_520, 0)
     assert (again.sent, again.before, again.position) == (0, 49_520, first.position)
     assert len(written(log, "football")) == 49_520
 

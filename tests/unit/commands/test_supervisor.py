@@ -24,9 +24,20 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
 def test_without_its_guardian_it_does_not_go_on(supervisor: Supervisor) -> None:
     supervisor.watch(0.0)
     os.kill(supervisor._guardian.pid, signal.SIGKILL)
-    supervisor._guardian.wait()
+    os.waitid(os.P_PID, supervisor.group, os.WEXITED | os.WNOWAIT)
     with pytest.raises(ChildProcessError, match="guardian"):
         supervisor.watch(1.0)
+
+
+def test_after_the_death_of_its_guardian_all_programs_are_still_killed(supervisor: Supervisor) -> None:
+    supervisor.start(QUIET)
+    os.kill(supervisor.group, signal.SIGKILL)
+    os.waitid(os.P_PID, supervisor.group, os.WEXITED | os.WNOWAIT)
+    supervisor.start(BRIEF)  # the group still takes a program
+    supervisor.kill()
+    assert supervisor._running["quiet"][1].poll() == -signal.SIGKILL
+    with pytest.raises(ProcessLookupError):
+        os.killpg(supervisor.group, 0)
 
 
 def test_a_program_that_ends_is_started_again_after_a_pause_that_grows(supervisor: Supervisor) -> None:

@@ -16,9 +16,9 @@ from ratings_core.arrays.arena import pack
 from ratings_core.arrays.hashing import hash128
 from services.wire import events
 from services.wire.bulk.layout import MAX_BATCHES, MAX_TEXT_BYTES
-from services.wire.bulk.stream import StreamError, read
+from services.wire.bulk.stream import read
 from services.wire.columns import NOT_USED
-from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side
+from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side, UnreadableError
 from services.wire.plain import plain_games
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES
 from tests.support.plain import assert_the_decoder_agrees
@@ -348,5 +348,5 @@ def test_what_the_archive_gives_back_is_not_limited_in_length_again() -> None:
 
 
 def test_a_stream_error_says_where() -> None:
-    with pytest.raises(StreamError, match=r"^\$\.agent is no column of an outcome"):
+    with pytest.raises(UnreadableError, match=r"^\$\.agent is no column of an outcome"):
         read(stream(pa.table({"agent": ["a"]})))

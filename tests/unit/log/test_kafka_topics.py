@@ -6,7 +6,9 @@ from typing import Any, cast
 import pytest
 from kafka.admin import KafkaAdminClient
 
+from services.log.kafka import log as kafka_log
 from services.log.kafka import topics as kafka_topics
+from services.log.kafka.client import Connection
 from services.log.kafka.topics import ensure_topics, plans
 from services.log.protocol import LogError
 
@@ -31,6 +33,9 @@ class Admin:
         partitions = [{"replica_nodes": [1, 2, 3]}] * (plan.partitions if known else 0)
         return {"name": plan.name, "error_code": 0 if known else 3, "topic_id": "id", "partitions": partitions}
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def create_topics(self, topics: dict[str, Any]) -> None:
         self.made.update(topics)
 
@@ -42,18 +47,20 @@ class Admin:
         return {"topic": configs}
 
 
-def ensured(admin: Admin) -> dict[str, kafka_topics.TopicFound]:
-    return ensure_topics(cast("KafkaAdminClient", admin), PLANS, create=True, replication=3)
+class Cluster:
+    """Where the topics are looked up and made."""
+
+    def __init__(self, admin: Admin) -> None:
+        self.timeout, self.admin = 30.0, lambda: admin
 
 
 def test_a_broker_that_has_not_heard_of_a_new_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_topics, "_ASK_SECONDS", 0.0)
-    found = ensured(Admin(early=3))
+    monkeypatch.setattr(kafka_log, "_ASK_AGAIN_SECONDS", 0.0)
+    found = kafka_log._found(cast("Connection", Cluster(Admin(early=3))), PLANS, create=True, replication=3)
     assert [(one.identity, one.retention) for one in found.values()] == [("kafka:c:id", None)] * 3
 
 
-def test_a_topic_that_no_broker_ever_hears_of_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_topics, "_SETTLE_SECONDS", 0.0)
+def test_a_topic_that_no_broker_ever_hears_of_is_told() -> None:
     with pytest.raises(LogError, match=r"t\.dead-letters cannot be described: error 3") as caught:
-        ensured(Admin(early=1 << 30))
+        ensure_topics(cast("KafkaAdminClient", Admin(early=1 << 30)), PLANS, create=True, replication=3)
     assert caught.value.retriable
