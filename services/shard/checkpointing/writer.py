@@ -69,7 +69,7 @@ class CheckpointWriter:
     """Writes and prunes the checkpoints of one partition. Runs on the checkpointer's thread.
 
     entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
-    not. pruned: whether older checkpoints, including those with erased names, were removed after the last write.
+    not. pruned: whether the last write succeeded, and older checkpoints, including those with erased names, were removed after it.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
@@ -78,7 +78,7 @@ class CheckpointWriter:
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
         """Write a checkpoint. On success, `entries` are those of this checkpoint. Raises `OSError`."""
-        began = time.perf_counter()
+        began, self.pruned = time.perf_counter(), False
         try:
             self._write(checkpoint, frozen)
         finally:
@@ -106,7 +106,6 @@ class CheckpointWriter:
 
     def _prune(self, partition: int, erasing: Mapping[str, int], written: str) -> None:
         """Remove checkpoints that are no longer kept. After a failure the new checkpoint is still valid, and the next one tries again."""
-        self.pruned = False
         try:
             if erasing:
                 self._store.drop_generations(partition, erasing)

@@ -55,7 +55,6 @@ class Builder:
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
         self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number, control)
-        self._hurried: tuple[str, int] | None = None
 
     @property
     def busy(self) -> bool:
@@ -94,20 +93,14 @@ class Builder:
                 self._report_failed(build)
         return letters
 
-    def switch(self, is_held: Callable[[Build], bool], hurry: Callable[[], None]) -> None:
+    def switch(self, is_held: Callable[[Build], bool]) -> None:
         """Make the builds serve that have caught up and are in a checkpoint. Raises `LogError`.
 
-        After a crash, a build that is in a checkpoint needs only later records.
-
-        is_held: whether a checkpoint contains a build. hurry: requests a checkpoint soon.
+        After a crash, a build that is in a checkpoint needs only later records. is_held: whether a checkpoint contains a build.
         """
         position = self._partition.position
-        for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
-            if not is_held(build):
-                if build.key != self._hurried:
-                    self._hurried = build.key
-                    hurry()
-                continue
+        caught_up = [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]
+        for build in filter(is_held, caught_up):
             made = build.generation
             if self._control.refresh().served(made.pool) < made.number:
                 self._control.append(Serve(pool=made.pool, number=made.number, time=self._clock()))

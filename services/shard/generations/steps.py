@@ -29,7 +29,7 @@ class GenerationSteps:
     def _step(self, runtime: PartitionRuntime, patience: float) -> None:
         try:
             runtime.letters += runtime.builder.step(patience)
-            runtime.builder.switch(runtime.checkpointer.holds, runtime.checkpointer.hurry)
+            runtime.builder.switch(runtime.checkpointer.holds)
         except TopicReplaced as error:
             self._owned.stop_all(error)
         except LogError as error:

@@ -60,3 +60,17 @@ def test_what_a_restart_finds_of_the_second_build_is_folded_once(until: int, res
     partition.catch_up(RECORDS[build.position :], build.position)
     assert build.state is not None
     assert (build.state.content.counts["outcomes"], build.state.content.counts["duplicates"]) == (END, 0)
+
+
+def test_a_build_that_had_caught_up_when_its_owner_died_is_held_though_no_record_follows() -> None:
+    store, control = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL)
+    control.apply(control.position, first_generation(POOL, number=2))
+    dead = Shard(store, 1, control)
+    dead.partition.fold(RECORDS, FixedDirectory(control))
+    dead.begin(control, END)
+    dead.checkpoint()
+    shard = Shard(store, 2, control)
+    build = shard.partition.builds["p", 2]
+    assert not shard.checkpointer.holds(build)
+    shard.checkpoint()
+    assert shard.checkpointer.holds(build)
