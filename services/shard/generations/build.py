@@ -16,7 +16,7 @@ from services.log.protocol import Record
 from services.shard.batch import Batch
 from services.shard.share import count_below
 from services.state.edits import NONE, Retracted
-from services.state.pool import Outcomes, PoolState, Refused
+from services.state.pool import PoolState
 from services.wire.events import RetractEvent
 
 _ESCAPE: Final = b"\\u00"
@@ -72,19 +72,25 @@ class Build:
         fresh = records[count_below(records, self.position) :]
         return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
-    def scan(self, retractions: Sequence[RetractEvent]) -> None:
-        """Collect retractions of the pool below the horizon, in any order."""
-        self._found += retractions
+    def fold(self, batch: Batch) -> None:
+        """Fold the pool's entries that were not read yet, in order; before the horizon is reached, only collect its retractions.
 
-    def fold(self, wanted: Outcomes) -> list[Refused]:
-        """Fold the pool's outcomes in order. If the fold raises, only this build fails (law 6)."""
-        if self.state is None:
-            return []
-        try:
-            return self.state.fold(wanted)
-        except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
-            self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
-            return []
+        Refused outcomes become dead letters of `batch`. If the fold raises, only this build fails (law 6).
+        """
+        made = self.generation
+        for share in batch.shares.get(made.pool, ()):
+            unread = share.since(self.position)
+            if self.state is None:
+                self._found += [event for offset, event in unread.retractions() if offset < made.retraction_horizon]
+            elif len(unread):
+                try:
+                    refused = self.state.fold(unread.outcomes)
+                    self.state.note(unread.retractions())
+                except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
+                    self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
+                    return
+                for i, reason, path, rule in refused:
+                    batch.refuse(unread, i, reason, path, rule, made.number)
 
     def reached(self, position: int) -> None:
         """Note that all records below `position` were read.

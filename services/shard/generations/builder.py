@@ -22,7 +22,7 @@ from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
-from services.shard.generations.past import ArchivedBuilds, ArchivedPool, PastReader
+from services.shard.generations.past import ArchivedBuilds, PastReader
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 
@@ -134,33 +134,23 @@ class Builder:
         return min(behind, key=lambda build: build.position, default=None)
 
     def _read(self, build: Build, timeout: float) -> _Fold | None:
-        """Read the next records for a build, from the archive if it contains them.
+        """Read a part of the archive for a build; else a slice of the log, which other builds at its position fold, too.
 
         Returns:
-            A function that folds them; None if none were read within `timeout` seconds, or if reading failed the build.
+            A function that folds the records; None if none were read within `timeout` seconds, or if reading failed the build.
         """
-        archived = self._archived.of(build)
-        return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
-
-    def _read_log(self, build: Build, timeout: float) -> _Fold | None:
-        """Read a slice of the log for a build and for others at its position. Returns as `_read`."""
-        taken = self._take(build.position, timeout)
-        return None if taken is None else partial(self._partition.catch_up, taken[1], taken[0])
-
-    def _read_archive(self, build: Build, archived: ArchivedPool, timeout: float) -> _Fold | None:
-        """Read a part of the archive for one build. Returns as `_read`."""
+        if (archived := self._archived.of(build)) is None:
+            taken = self._take(build.position, timeout)
+            return None if taken is None else partial(self._partition.catch_up, *taken)
         try:
             part = archived.take(timeout)
-        except ArchiveFails as error:
-            build.fail(str(error))
-            return None
         except Exception as error:  # noqa: BLE001 - damage of any kind fails only this build (law 6)
-            build.fail(f"the archive cannot be read: {error}")
+            build.fail(str(error) if isinstance(error, ArchiveFails) else f"the archive cannot be read: {error}")
             return None
         return None if part is None else partial(self._partition.catch_up_alone, build, *part)
 
-    def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
-        """Return the start and the records of the next slice, or None. Lost or unreadable records fail the builds that need them."""
+    def _take(self, start: int, timeout: float) -> tuple[Sequence[Record], int] | None:
+        """Return the records and the start of the next slice, or None. Lost or unreadable records fail the builds that need them."""
         try:
             return self._past.take(start, timeout)
         except LogError as error:

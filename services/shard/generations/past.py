@@ -22,16 +22,16 @@ class PastReader:
     def __init__(self, topic: Topic, partition: int, control: ControlLog) -> None:
         self.topic, self._partition, self._control = topic, partition, control
         self._reader: Reader | None = None
-        self._slices: deque[tuple[int, Sequence[Record]]] = deque()
+        self._slices: deque[tuple[Sequence[Record], int]] = deque()
         """Slices that were read and not taken yet, each with the offset from which it is complete."""
         self._read_to = 0
 
-    def take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
+    def take(self, start: int, timeout: float) -> tuple[Sequence[Record], int] | None:
         """Return the next slice for a build at position `start`, with the offset from which the slice is complete.
 
         Returns None if no record was read within `timeout` seconds. Raises `LogError`.
         """
-        if self._slices and self._slices[0][0] > start:
+        if self._slices and self._slices[0][1] > start:
             self.close()  # the slices that were read ahead begin after this build's position
         if not self._slices:
             self._read(start, timeout)
@@ -50,7 +50,7 @@ class PastReader:
             self._reader = open_reader(self.topic, {self._partition: start}, self._control.known().partitions.skipped)
             self._read_to = start
         for part in slices(self._reader.poll(timeout, _RECORDS).get(self._partition, [])):
-            self._slices.append((self._read_to, part))
+            self._slices.append((part, self._read_to))
             self._read_to = part[-1].offset + 1
 
 
