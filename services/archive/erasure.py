@@ -22,7 +22,7 @@ from services.archive.chain import ChainHead, extended, verify
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
-from services.archive.table import checked, elsewhere_of, erasures_of, find_table, position_of, sync_commit, sync_left
+from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit, sync_left
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
 
@@ -67,7 +67,7 @@ def erase_rows(
     table = find_table(url, partition)
     if table is None or not (requests or elsewhere):
         return None
-    done, wanted = (erasures_of(checked(table, log)), elsewhere_of(table)), (len(requests), len(elsewhere))
+    done, wanted = erasures_of(checked(table, log)), (len(requests), len(elsewhere))
     left = [*requests[done[0] :], *elsewhere[done[1] :]]
     if not left and wanted == settled:
         return None
