@@ -22,7 +22,6 @@ from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
-from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
 from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
@@ -63,11 +62,10 @@ class ShardWorker:
         self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
         directory = _directory(settings, control, owned, clock)
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
-        generations = GenerationSteps(owned, self._folding, figures)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
         watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
-        self._maintenance = Maintenance(owned, generations, publisher, turns, watch, timer)
+        self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer)
         self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
