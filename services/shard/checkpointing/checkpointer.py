@@ -9,7 +9,7 @@ from typing import Final
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointing.entries import PoolEntries
 from services.shard.checkpointing.freezing import Freezing
-from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
+from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, manifest_of
 from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -25,8 +25,8 @@ _SLICE_SECONDS: Final = 0.01
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Called by the folding thread.
 
-    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. figures: receive the
-    number of checkpoints, the duration of writing them, and the pauses of the fold.
+    newest: manifest of the checkpoint that the shard restored, None without one. clock: seconds since 1970, for manifests. figures: receive
+    the number of checkpoints, the duration of writing them, and the pauses of the fold.
     """
 
     def __init__(
@@ -39,15 +39,14 @@ class Checkpointer:
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
     ) -> None:
-        self._manifests = Manifests(log_identity, epoch, clock)
-        self.newest, self.figures = newest, figures or ShardFigures()
+        self._log_identity, self._clock, self.figures = log_identity, clock, figures or ShardFigures()
         self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
         self._due_at, self._outcomes = float("-inf"), 0
         """Time at which the next checkpoint is due, and number of outcomes that the partition had read when the last one began."""
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing] | None = None
         self._job: Future[Checkpoint] | None = None
-        self._written: Checkpoint | None = None
+        self._written = None if newest is None else Checkpoint(newest, 0, frozenset(), 0, {})
 
     def step(self, now: float, interval: float, partition: Partition, most: float = float("inf")) -> bool:
         """Finish a written checkpoint, begin the next one if it is due and the partition changed, and freeze a slice of its pools.
@@ -92,6 +91,11 @@ class Checkpointer:
         self._executor.shutdown()
 
     @property
+    def newest(self) -> Manifest | None:
+        """Manifest of the newest checkpoint; None before the first."""
+        return None if self._written is None else self._written.manifest
+
+    @property
     def freezes(self) -> bool:
         """Whether a checkpoint has begun and some of its pools are not frozen yet."""
         return self._begun is not None
@@ -119,9 +123,8 @@ class Checkpointer:
         unpruned = not self.writer.pruned and any(state.generation.erased for state in partition.pools.values())
         if unpruned or self._is_awaited(partition):
             return True
-        position = None if self.newest is None else self.newest.position
-        edition = 0 if self._written is None else self._written.edition
-        return (partition.position, partition.edition) != (position, edition)
+        written = self._written
+        return written is None or (partition.position, partition.edition) != (written.manifest.position, written.edition)
 
     def _begin(self, partition: Partition) -> tuple[Checkpoint, Freezing]:
         builds = [(build, build.state) for build in partition.builds.values() if build.state is not None]
@@ -130,7 +133,7 @@ class Checkpointer:
         entries = self.writer.entries
         freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.figures.freezes)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
-        manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
+        manifest = manifest_of(partition, self._log_identity, entries.epoch, self._clock(), self.newest)
         erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
         return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition, erasing), freezing
 
@@ -148,7 +151,6 @@ class Checkpointer:
             self.figures.counts["checkpoint_failures"] += 1
             log.warning("the checkpoint was not written; the previous checkpoint stays the newest: %s", error)
             return
-        self.newest = self._written.manifest
         self.figures.counts["checkpoints"] += 1
         self.figures.counts["checkpoint_failures"] += not self.writer.pruned
         self.figures.checkpoints.add(self.writer.seconds)
