@@ -114,12 +114,12 @@ class ShardWorker:
 
     def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
         """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
-        for part in runtime.attempts.parts(records):
-            self._folding.fold(runtime, part)
-            self._maintenance.step(0.0, behind=behind)
-        if runtime.attempts.blocked and runtime.attempts.isolated is not None:
-            number = runtime.partition.number
-            self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
+        try:
+            for part in runtime.attempts.parts(records):
+                self._folding.fold(runtime, part)
+                self._maintenance.step(0.0, behind=behind)
+        except Isolated as error:
+            self._owned.stop(runtime.partition.number, error)
 
     def _works(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
