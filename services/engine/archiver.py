@@ -150,27 +150,27 @@ class _Partition:
 
     Attributes:
         covered_at: Start time of the last task that reached its checkpoint; before the first one, time of the first checkpoint.
-        position: First offset that is not archived; None before the first task ended.
         checkpoint: Manifest of the newest checkpoint, without its pools.
+        position: First offset that is not archived; None before the first task ended.
         commits: Number of commits since the last compaction.
         dropped: Whether the log has dropped all archived records that it has to drop.
     """
 
     covered_at: float
+    checkpoint: Manifest
     position: int | None = None
-    checkpoint: Manifest | None = None
     commits: int = 0
     dropped: bool = True
 
     @property
     def lag(self) -> int:
         """Number of offsets below the newest checkpoint that are not archived."""
-        return 0 if self.checkpoint is None else max(0, self.checkpoint.position - (self.position or 0))
+        return max(0, self.checkpoint.position - (self.position or 0))
 
     @property
     def behind(self) -> bool:
         """Whether the newest checkpoint is above the archive's position, or no task has ended yet."""
-        return self.checkpoint is not None and (self.position is None or self.position < self.checkpoint.position)
+        return self.position is None or self.position < self.checkpoint.position
 
 
 class Archiver:
@@ -206,9 +206,8 @@ class Archiver:
             return
         self.tasks.take_in(now)
         for number, manifest in manifests.items():
-            one = self._partitions.setdefault(number, _Partition(covered_at=now))
-            if one.checkpoint is None or one.checkpoint.position != manifest.position:
-                one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
+            checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
+            self._partitions.setdefault(number, _Partition(now, checkpoint)).checkpoint = checkpoint
         due = [number for number in self._due(now) if number not in held]
         for number in due[: self._workers - len(self.tasks.busy)]:
             self._start(number, now, control)
@@ -234,8 +233,6 @@ class Archiver:
         if one.commits >= COMPACT_COMMITS:
             one.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
             self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
-            return
-        if one.checkpoint is None:
             return
         given_up = {number: list(control.partitions.skipped.get(number, ()))}
         erasures = list(control.erasures.requests)
