@@ -60,7 +60,14 @@ class ShardWorker:
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
         self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
-        directory = _directory(settings, control, owned, clock)
+        directory = LiveDirectory(
+            control,
+            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+            settings.max_pools,
+            clock,
+            create=settings.creates_pools,
+            check=lambda state: owned.check_epochs(state.partitions.epochs),
+        )
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
@@ -124,15 +131,3 @@ class ShardWorker:
     def _works(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
-
-
-def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, clock: Callable[[], float]) -> LiveDirectory:
-    """Create the directory of pools and generations that all partitions of the shard share."""
-    return LiveDirectory(
-        control,
-        FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
-        settings.max_pools,
-        clock,
-        create=settings.creates_pools,
-        check=lambda state: owned.check_epochs(state.partitions.epochs),
-    )
