@@ -22,7 +22,7 @@ from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
-from services.shard.generations.past import ArchivedBuilds, PastReader
+from services.shard.generations.past import PastReader, archive_of
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 
@@ -54,7 +54,7 @@ class Builder:
         self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
-        self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number, control)
+        self._past = PastReader(history, partition.number, control)
 
     @property
     def busy(self) -> bool:
@@ -82,7 +82,6 @@ class Builder:
         if (furthest_behind := self._next()) is None:
             self.close()
             return []
-        self._archived.forget(self._partition.builds)
         standing = [build for build in self._partition.builds.values() if build.failed is None]
         fold = self._read(furthest_behind, timeout)
         began = time.monotonic()
@@ -110,9 +109,8 @@ class Builder:
             log.info("generation %d serves", made.number, extra=self._fields(made))
 
     def close(self) -> None:
-        """Close the readers of old records."""
+        """Close the reader of old records of the log."""
         self._past.close()
-        self._archived.forget(())
 
     def _begin(self, state: PoolState, control: ControlState) -> None:
         pool = state.generation.pool
@@ -122,7 +120,6 @@ class Builder:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: the state knows the retractions once the partition reaches the horizon
             build = Build(control.pools[pool], target, state.retracted_for(target))
-            self._archived.forget(self._partition.builds)  # a new build after a failed one reads from its start
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
@@ -139,7 +136,7 @@ class Builder:
         Returns:
             A function that folds the records; None if none were read within `timeout` seconds, or if reading failed the build.
         """
-        if (archived := self._archived.of(build)) is None:
+        if (archived := archive_of(build, self._past.topic, self._partition.number, self._control)) is None:
             taken = self._take(build.position, timeout)
             return None if taken is None else partial(self._partition.catch_up, *taken)
         try:
