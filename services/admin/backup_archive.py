@@ -21,7 +21,7 @@ from deltalake import DeltaTable
 from ratings_core.errors import InputError
 from services.admin.log_copy import LogCopy
 from services.archive.reader import ArchiveReader
-from services.archive.table import elsewhere_of, erasures_of, find_table, log_of, position_of, table_uri
+from services.archive.table import erasures_of, find_table, log_of, position_of, table_uri
 
 _LOG: Final = "_delta_log"
 _LAST: Final = "_last_checkpoint"
@@ -94,7 +94,7 @@ def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, reme
     Without the request in the control log, folds would use the erased name again, next to the token in these rows.
     """
     own = log.erasures.get(number, 0)
-    found, known = (erasures_of(table), elsewhere_of(table)), (own, sum(log.erasures.values()) - own)
+    found, known = erasures_of(table), (own, sum(log.erasures.values()) - own)
     if found[0] > known[0] or found[1] > known[1]:
         counts = f"partition {number} has {sum(found)}, not {sum(known)}"
         rule = f"must not have erasures that are missing in the log, but {counts}: {remedy}"

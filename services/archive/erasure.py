@@ -9,7 +9,6 @@ unchanged, and the next call starts again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import msgspec
@@ -22,9 +21,10 @@ from services.archive.chain import ChainHead, extended, verify
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
-from services.archive.table import checked, elsewhere_of, erasures_of, find_table, position_of, sync_commit, sync_left
+from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit, sync_left
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
+from services.runtime.deadlines import start
 
 _NOTE: Final = "equirank.erasure"
 _UNNAMED_HOURS: Final = 1
@@ -67,7 +67,7 @@ def erase_rows(
     table = find_table(url, partition)
     if table is None or not (requests or elsewhere):
         return None
-    done, wanted = (erasures_of(checked(table, log)), elsewhere_of(table)), (len(requests), len(elsewhere))
+    done, wanted = erasures_of(checked(table, log)), (len(requests), len(elsewhere))
     left = [*requests[done[0] :], *elsewhere[done[1] :]]
     if not left and wanted == settled:
         return None
@@ -101,11 +101,11 @@ def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher]
         return None
     first, before = min(found), reader.chain_head(partition)[0]
     note = _Note(erasures=count[0], elsewhere=count[1], rows=sum(found.values()), covered=before.rows, before=before.link.hex())
-    stream = _Stream(_rewritten(reader, first, reader.link(partition, first * SEGMENT_ROWS), names))
+    failures, tables = list[Exception](), _rewritten(reader, first, reader.link(partition, first * SEGMENT_ROWS), names)
     try:
         write_deltalake(
             table,
-            pa.RecordBatchReader.from_batches(SCHEMA, stream.batches()),
+            pa.RecordBatchReader.from_batches(SCHEMA, _batches(tables, failures)),
             mode="overwrite",
             predicate=f"segment >= {first}",
             commit_properties=_properties(table, count, note),
@@ -115,8 +115,8 @@ def _replace(table: DeltaTable, partition: int, names: Mapping[str, NameMatcher]
         table.update_incremental()
         raise ArchiveMovedError(table.table_uri, reader.position, position_of(table)) from error
     except DeltaError:
-        if stream.failure is not None:
-            raise stream.failure from None
+        if failures:
+            raise failures[0] from None
         raise
     sync_commit(table)
     return note.change(table, partition)
@@ -179,25 +179,17 @@ def _rewritten(reader: ArchiveReader, first: int, head: ChainHead, names: Mappin
         yield rows.set_column(rows.column_names.index("chain"), SCHEMA.field("chain"), pa.array(links, pa.binary()))
 
 
-class _Stream:
-    """Batches for Delta's writer. It iterates on threads that cannot read tables, so a separate thread reads them.
+def _batches(tables: Iterator[pa.Table], failures: list[Exception]) -> Iterator[pa.RecordBatch]:
+    """Yield all batches for Delta's writer. It iterates on threads that cannot read tables, so other threads read them.
 
-    failure: error of reading; the writer raises only its own error.
+    Raises the error of reading, and adds it to `failures`, because the writer raises only its own error.
     """
-
-    def __init__(self, tables: Iterator[pa.Table]) -> None:
-        self._tables = tables
-        self.failure: Exception | None = None
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all batches. Raises the error of reading, and keeps it in `failure`."""
-        with ThreadPoolExecutor(1, "erasure") as executor:
-            try:
-                while (table := executor.submit(next, self._tables, None).result()) is not None:
-                    yield from table.to_batches()
-            except Exception as error:
-                self.failure = error
-                raise
+    try:
+        while (table := start(lambda: next(tables, None), "erasure").result()) is not None:
+            yield from table.to_batches()
+    except Exception as error:
+        failures.append(error)
+        raise
 
 
 def _properties(table: DeltaTable, count: tuple[int, int], note: _Note | None) -> CommitProperties:

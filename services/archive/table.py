@@ -80,14 +80,9 @@ def position_of(table: DeltaTable) -> int:
     return table.transaction_version(APP_ID) or 0
 
 
-def erasures_of(table: DeltaTable) -> int:
-    """Number of the partition's erasures that are applied to a snapshot's rows: the first ones in the control log."""
-    return table.transaction_version(ERASURES_ID) or 0
-
-
-def elsewhere_of(table: DeltaTable) -> int:
-    """Number of other partitions' erasures that are applied to a snapshot's rows: the first ones in the control log."""
-    return table.transaction_version(ELSEWHERE_ID) or 0
+def erasures_of(table: DeltaTable) -> tuple[int, int]:
+    """Numbers of erasures that are applied to a snapshot's rows, of the partition and of others: the first ones in the control log."""
+    return table.transaction_version(ERASURES_ID) or 0, table.transaction_version(ELSEWHERE_ID) or 0
 
 
 def begin_of(table: DeltaTable) -> int:

@@ -22,7 +22,7 @@ from services.archive.chain import ChainHead, extended
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
-from services.archive.table import elsewhere_of, erasures_of, open_table, position_of, sync_commit, sync_left
+from services.archive.table import erasures_of, open_table, position_of, sync_commit, sync_left
 from services.control.erasures import ErasureRequest, matchers
 
 _RETRIES: Final = 15
@@ -111,7 +111,7 @@ class ArchiveWriter:
 
         An empty table gets all erasures of this writer. Otherwise the numbers do not change. Raises `UnknownErasureError`.
         """
-        applied, known = (erasures_of(self._table), elsewhere_of(self._table)), (len(self._erasures), len(self._elsewhere))
+        applied, known = erasures_of(self._table), (len(self._erasures), len(self._elsewhere))
         if applied[0] > known[0] or applied[1] > known[1]:
             raise UnknownErasureError(self._table.table_uri, sum(applied), sum(known))
         return applied if self.rows else known

@@ -150,38 +150,46 @@ class _Partition:
 
     Attributes:
         covered_at: Start time of the last task that reached its checkpoint; before the first one, time of the first checkpoint.
-        position: First offset that is not archived; None before the first task ended.
         checkpoint: Manifest of the newest checkpoint, without its pools.
+        position: First offset that is not archived; None before the first task ended.
         commits: Number of commits since the last compaction.
         dropped: Whether the log has dropped all archived records that it has to drop.
     """
 
     covered_at: float
+    checkpoint: Manifest
     position: int | None = None
-    checkpoint: Manifest | None = None
     commits: int = 0
     dropped: bool = True
 
     @property
     def lag(self) -> int:
         """Number of offsets below the newest checkpoint that are not archived."""
-        return 0 if self.checkpoint is None else max(0, self.checkpoint.position - (self.position or 0))
+        return max(0, self.checkpoint.position - (self.position or 0))
 
     @property
     def behind(self) -> bool:
         """Whether the newest checkpoint is above the archive's position, or no task has ended yet."""
-        return self.checkpoint is not None and (self.position is None or self.position < self.checkpoint.position)
+        return self.position is None or self.position < self.checkpoint.position
 
 
 class Archiver:
     """Starts tasks that archive partitions and compact their tables. The engine's loop calls `step`; no method waits for a task.
 
-    Arguments named `now` are seconds of a monotonic timer. workers: maximum number of tasks at a time.
+    Arguments named `now` are seconds of a monotonic timer.
+
+    Args:
+        settings: The service's settings.
+        pool: Pool of worker processes.
+        workers: Maximum number of tasks at a time.
+
+    Attributes:
+        tasks: The running tasks. Records whose task is cancelled are archived after the engine's next start.
     """
 
-    def __init__(self, settings: Settings, tasks: TaskPool, workers: int) -> None:
+    def __init__(self, settings: Settings, pool: TaskPool, workers: int) -> None:
         self._settings, self._workers = settings, workers
-        self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS)
+        self.tasks = PartitionTasks(pool, log, _TROUBLE, TASK_SECONDS)
         self._partitions: dict[int, _Partition] = {}
         self._rows = 0
 
@@ -196,23 +204,13 @@ class Archiver:
         """
         if self._settings.archive is None:
             return
-        self._tasks.take_in(now)
+        self.tasks.take_in(now)
         for number, manifest in manifests.items():
-            one = self._partitions.setdefault(number, _Partition(covered_at=now))
-            if one.checkpoint is None or one.checkpoint.position != manifest.position:
-                one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
+            checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
+            self._partitions.setdefault(number, _Partition(now, checkpoint)).checkpoint = checkpoint
         due = [number for number in self._due(now) if number not in held]
-        for number in due[: self._workers - len(self.busy)]:
+        for number in due[: self._workers - len(self.tasks.busy)]:
             self._start(number, now, control)
-
-    @property
-    def busy(self) -> set[int]:
-        """Partitions with a running task."""
-        return self._tasks.busy
-
-    def cancel(self) -> None:
-        """Cancel all tasks. Records without a commit are archived after the next start."""
-        self._tasks.cancel()
 
     def health(self, now: float) -> ArchiveHealth:
         """Progress of the archive."""
@@ -222,27 +220,25 @@ class Archiver:
             lag_records={number: one.lag for number, one in known.items()},
             lag_seconds={number: now - one.covered_at if one.behind else 0.0 for number, one in sorted(self._partitions.items())},
             rows=self._rows,
-            failures=self._tasks.failures,
+            failures=self.tasks.failures,
         )
 
     def _due(self, now: float) -> Iterator[int]:
         """Partitions that need a task and may start one now, those with the oldest `covered_at` first."""
-        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if self._tasks.is_due(number, now))
+        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if self.tasks.is_due(number, now))
         return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
     def _start(self, number: int, now: float, control: ControlState) -> None:
         one = self._partitions[number]
         if one.commits >= COMPACT_COMMITS:
             one.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
-            self._tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
-            return
-        if one.checkpoint is None:
+            self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
             return
         given_up = {number: list(control.partitions.skipped.get(number, ()))}
         erasures = list(control.erasures.requests)
         lost = [(loss.position, loss.begin) for loss in control.partitions.losses.get(number, ())]
         take = partial(self._take, number, now, one.checkpoint.position)
-        self._tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
+        self.tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
 
     def _take(self, number: int, started: float, end: int, answer: Any) -> None:
         """Process the result of an append. started: time of its start; end: position of its checkpoint."""
@@ -252,4 +248,4 @@ class Archiver:
         if answer.reached:
             one.position = max(answer.position, end)  # offsets below `end` without a record
             one.covered_at = started
-        self._tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)
+        self.tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)

@@ -131,8 +131,8 @@ class Engine:
                 self._tick(solves, archiver, eraser, checkpoints, control)
                 self._tidy(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
-            archiver.cancel()
-            eraser.cancel()
+            archiver.tasks.cancel()
+            eraser.tasks.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
             guard.found(problem)
@@ -210,8 +210,8 @@ class Engine:
             self._read_manifests(checkpoints)
             known = control.refresh()
             solves.step(time.monotonic(), list(self._manifests.values()), known)
-            eraser.step(time.monotonic(), known, archiver.busy)
-            archiver.step(time.monotonic(), self._manifests, known, eraser.busy)
+            eraser.step(time.monotonic(), known, archiver.tasks.busy)
+            archiver.step(time.monotonic(), self._manifests, known, eraser.tasks.busy)
         except (LogError, OSError) as error:
             self._troubles.warn(log, "the log or the checkpoints do not answer; solves and the archive wait: %s", error)
         self._metrics.solves = solves.health(time.monotonic())

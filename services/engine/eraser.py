@@ -57,31 +57,29 @@ class Eraser:
 
     Args:
         settings: The service's settings.
-        tasks: Pool of worker processes.
+        pool: Pool of worker processes.
         control: The control log.
         has_erased: Function of a pool's name that returns the names already erased in its results and solved boards.
         clock: Returns seconds since 1970.
+
+    Attributes:
+        tasks: The running tasks. A cancelled task is started again after the engine's next start.
     """
 
     def __init__(
         self,
         settings: Settings,
-        tasks: TaskPool,
+        pool: TaskPool,
         control: ControlLog,
         has_erased: Callable[[str], Collection[ErasedName]],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._control, self._has_erased, self._clock = settings, control, has_erased, clock
-        self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
+        self.tasks = PartitionTasks(pool, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
         self._seen: dict[int, tuple[int, int]] = {}
         """Partition -> numbers of erasures that tasks of this engine completed in it: those of its pools, and those of other pools."""
         self._changes: dict[int, ArchiveRewrite] = {}
         """Partition -> change of its archive by its last task; only if that task changed it."""
-
-    @property
-    def busy(self) -> set[int]:
-        """Partitions with a running task."""
-        return self._tasks.busy
 
     def step(self, now: float, control: ControlState, archiving: Collection[int]) -> None:
         """Process ended tasks, and start due tasks.
@@ -94,26 +92,22 @@ class Eraser:
         Raises:
             LogError: The control log failed.
         """
-        self._tasks.take_in(now)
-        for number in sorted(self._numbers(control) - set(archiving) - self.busy):
+        self.tasks.take_in(now)
+        for number in sorted(self._numbers(control) - set(archiving) - self.tasks.busy):
             own, elsewhere = self._parted(number, control.erasures)
             ready = list(takewhile(lambda one: self._is_ready(one, control), own))  # a prefix, because the archive stores only a count
             due = (len(ready), len(elsewhere))
-            if due != self._seen.get(number, (0, 0)) and len(self.busy) < _AT_ONCE and self._tasks.is_due(number, now):
+            if due != self._seen.get(number, (0, 0)) and len(self.tasks.busy) < _AT_ONCE and self.tasks.is_due(number, now):
                 settled = [sum(map(control.erasures.is_done, some)) for some in (ready, elsewhere)]
                 arguments = number, ready, _first(ready, control), settled[0], elsewhere, settled[1]
-                self._tasks.start(number, now, partial(self._note, number, due), _ERASE, self._settings, *arguments)
-
-    def cancel(self) -> None:
-        """Cancel all tasks. They start again after the engine's next start."""
-        self._tasks.cancel()
+                self.tasks.start(number, now, partial(self._note, number, due), _ERASE, self._settings, *arguments)
 
     def health(self) -> ErasureHealth:
         """Progress of erasures, by the control log as last read."""
         control = self._control.known()
         pending = [one for one in control.erasures.requests if not control.erasures.is_done(one)]
         oldest = max((self._clock() - one.time for one in pending), default=0.0)
-        return ErasureHealth(len(pending), max(0.0, oldest), self._tasks.failures)
+        return ErasureHealth(len(pending), max(0.0, oldest), self.tasks.failures)
 
     def _numbers(self, control: ControlState) -> set[int]:
         """Partitions that may hold an erased name: those of the erasures' pools; with an archive, all of them if any name is erased."""

@@ -54,14 +54,14 @@ class TakenOver(Exception):  # noqa: N818 - names the fact
 
 
 class Silence:
-    """Measures how long a service has not answered.
+    """Measures how long a service has not answered. limit: seconds after which the silence is too long.
 
     The time between two calls of `too_long` counts as at most 5 s. If this process was suspended or busy for longer, the service may have
     answered in that time.
     """
 
     def __init__(self, limit: float, timer: Callable[[], float] = time.monotonic) -> None:
-        self._limit, self._timer = limit, timer
+        self.limit, self._timer = limit, timer
         self._silent, self._looked_at = 0.0, timer()
 
     def heard(self) -> None:
@@ -73,37 +73,7 @@ class Silence:
         now = self._timer()
         self._silent += min(now - self._looked_at, _GAP_SECONDS)
         self._looked_at = now
-        return self._silent > self._limit
-
-
-class RayWatch:
-    """Watches Ray's control service and one of its nodes.
-
-    Args:
-        node: Identity of the node.
-        limit: Longest silence of the control service, in seconds.
-    """
-
-    def __init__(self, node: str, limit: float) -> None:
-        self._node, self._limit = node, limit
-        self._silence, self._troubles = Silence(limit), LogThrottle()
-
-    def ask(self) -> RayLost | None:
-        """Request the list of nodes, which may block. Returns the problem if the node is dead or not listed, else None."""
-        try:
-            nodes = ray.nodes()
-        except Exception as error:  # noqa: BLE001 - Ray raises undocumented exceptions; each one means that there is no answer
-            self._troubles.warn(log, "Ray's control service does not answer: %s", error)
-            return None
-        self._silence.heard()
-        if any(node["Alive"] and node["NodeID"] == self._node for node in nodes):
-            return None
-        alive = sum(node["Alive"] for node in nodes)
-        return RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)")
-
-    def silent(self) -> RayLost | None:
-        """Return the problem if the control service has not answered for too long, else None. To be called at least every 5 s."""
-        return RayLost(f"Ray's control service has not answered for {self._limit:g} s") if self._silence.too_long() else None
+        return self._silent > self.limit
 
 
 class Guard:
@@ -119,8 +89,8 @@ class Guard:
 
     def __init__(self, log_: Log, engine: int, limit: float, leave: Callable[[Exception], None]) -> None:
         self._log, self._engine, self._leave = log_, engine, leave
-        self._control, self._partitions = ControlLog(log_.control), log_.outcomes.partitions
-        self._ray = RayWatch(ray.get_runtime_context().get_node_id(), limit)
+        self._control = ControlLog(log_.control)
+        self._node, self._silence = ray.get_runtime_context().get_node_id(), Silence(limit)
         self._stopping = threading.Event()
         self._troubles = LogThrottle()
         self._found_at: float | None = None
@@ -152,9 +122,17 @@ class Guard:
         return self._control.refresh().engine <= self._engine
 
     def _ask_ray(self) -> None:
+        """Request the list of nodes, which may block, and note a problem if this engine's node is dead or not listed."""
         while not self._stopping.wait(_ASK_SECONDS):
-            if (lost := self._ray.ask()) is not None:
-                self.found(lost)
+            try:
+                nodes = ray.nodes()
+            except Exception as error:  # noqa: BLE001 - Ray raises undocumented exceptions; each one means that there is no answer
+                self._troubles.warn(log, "Ray's control service does not answer: %s", error)
+                continue
+            self._silence.heard()
+            if not any(node["Alive"] and node["NodeID"] == self._node for node in nodes):
+                alive = sum(node["Alive"] for node in nodes)
+                self.found(RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)"))
 
     def _ask_log(self) -> None:
         while not self._stopping.wait(_ASK_SECONDS):
@@ -163,13 +141,13 @@ class Guard:
             except Exception as error:  # noqa: BLE001 - an error of the log's client must not end this thread
                 self._troubles.warn(log, "the check for another engine failed: %s", error)
                 continue
-            epochs = [state.partitions.epochs.get(number, -1) for number in range(self._partitions)]
+            epochs = [state.partitions.epochs.get(number, -1) for number in range(self._log.outcomes.partitions)]
             if state.engine > self._engine and min(epochs) > state.engine:
                 self.found(TakenOver())
 
     def _judge(self) -> None:
         while not self._stopping.wait(_JUDGE_SECONDS):
-            if (lost := self._ray.silent()) is not None:
-                self.found(lost)
+            if self._silence.too_long():
+                self.found(RayLost(f"Ray's control service has not answered for {self._silence.limit:g} s"))
             if self.problem is not None and self._found_at is not None and time.monotonic() - self._found_at > LEAVE_SECONDS:
                 self._leave(self.problem)

@@ -77,13 +77,14 @@ _Row = tuple[tuple[str, ...], float]
 class EngineMetrics(Collector):
     """Serves the metrics on a port of `host`. The engine's loop updates them. port: None: no server; 0: any free port.
 
-    solves, archive, erasures: their last health. weaknesses: number of settings with which acknowledged records can be lost.
+    healths: last health of each shard. answering: number of shards whose last health request was answered. solves, archive, erasures: their
+    last health. weaknesses: number of settings with which acknowledged records can be lost.
     retention_seconds: how long the outcomes topic keeps records; infinite if age is no limit or the limit is unknown.
     """
 
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
-        self._healths: list[WorkerHealth] = []
-        self._answering = 0
+        self.healths: Sequence[WorkerHealth] = ()
+        self.answering = 0
         self._restarts: dict[str, tuple[str, int]] = {}
         self.solves, self.archive, self.erasures = SolveHealth(), ArchiveHealth(), ErasureHealth()
         self.weaknesses, self.retention_seconds = 0, float("inf")
@@ -93,7 +94,7 @@ class EngineMetrics(Collector):
 
     def shards(self, healths: Sequence[WorkerHealth], answering: int) -> None:
         """Update the health of the shards. answering: number of shards whose last health request was answered."""
-        self._healths, self._answering = list(healths), answering
+        self.healths, self.answering = healths, answering
         for health in healths:
             shard = _shard(health)
             owner, restarts = self._restarts.get(shard, (health.owner, 0))
@@ -109,13 +110,10 @@ class EngineMetrics(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Yield the present values of all metrics."""
-        healths = self._healths
+        healths = self.healths
         told = [one for health in healths for one in health.partitions]
-        yield _family("equirank_shards", [((), self._answering)])
-        yield _family("equirank_log_weaknesses", [((), self.weaknesses)])
-        unread = max((health.unread_partitions for health in healths), default=0)
-        yield _family("equirank_log_unread_partitions", [((), unread)])
-        yield _family("equirank_log_retention_seconds", [((), self.retention_seconds)])
+        for name, single in _SINGLE.items():
+            yield _family(name, [((), single(self))])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
         restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
         yield _family("equirank_shard_restarts_total", restarts)
@@ -130,19 +128,35 @@ class EngineMetrics(Collector):
         yield _family("equirank_state_bytes", held)
         for counter, name in _COUNTERS.items():
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
-        yield _family("equirank_fold_seconds_total", [((), sum(health.folds.seconds for health in healths))])
         yield _histogram("equirank_fold_batch_seconds", [((), Durations.together(health.folds for health in healths))])
         written = Durations.together((health.checkpoints for health in healths), metrics.CHECKPOINT_BUCKETS)
-        yield _family("equirank_checkpoint_seconds_total", [((), written.seconds)])
         yield _histogram("equirank_checkpoint_duration_seconds", [((), written)])
         yield _histogram("equirank_fold_pause_seconds", _pauses([health.pauses for health in healths]))
         yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
         yield from _solves(self.solves)
-        yield from _archived(self.archive)
-        yield _family("equirank_erasures_pending", [((), self.erasures.pending)])
-        yield _family("equirank_erasure_pending_seconds", [((), self.erasures.oldest_seconds)])
-        yield _family("equirank_erasure_failures_total", [((), self.erasures.failures)])
+        archive = self.archive
+        for name, values in (("position", archive.positions), ("lag_records", archive.lag_records), ("lag_seconds", archive.lag_seconds)):
+            yield _family(f"equirank_archive_{name}", [((str(partition),), value) for partition, value in values.items()])
+
+
+_SINGLE: Final[dict[str, Callable[[EngineMetrics], float]]] = {
+    "equirank_shards": lambda told: told.answering,
+    "equirank_log_weaknesses": lambda told: told.weaknesses,
+    "equirank_log_unread_partitions": lambda told: max((health.unread_partitions for health in told.healths), default=0),
+    "equirank_log_retention_seconds": lambda told: told.retention_seconds,
+    "equirank_fold_seconds_total": lambda told: sum(health.folds.seconds for health in told.healths),
+    "equirank_checkpoint_seconds_total": lambda told: sum(health.checkpoints.seconds for health in told.healths),
+    "equirank_solves_running": lambda told: told.solves.running,
+    "equirank_pools_unconnected": lambda told: told.solves.unconnected,
+    "equirank_pools_thinly_led": lambda told: told.solves.thinly_led,
+    "equirank_archive_rows_total": lambda told: told.archive.rows,
+    "equirank_archive_failures_total": lambda told: told.archive.failures,
+    "equirank_erasures_pending": lambda told: told.erasures.pending,
+    "equirank_erasure_pending_seconds": lambda told: told.erasures.oldest_seconds,
+    "equirank_erasure_failures_total": lambda told: told.erasures.failures,
+}
+"""Metric without labels -> its value."""
 
 
 def _shard(health: WorkerHealth) -> str:
@@ -172,19 +186,9 @@ def _histogram(name: str, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> 
 
 def _solves(solves: SolveHealth) -> Iterator[Family]:
     yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(solves.ended.items())])
-    yield _family("equirank_solves_running", [((), solves.running)])
     yield _family("equirank_solve_jobs", [((status,), count) for status, count in sorted(solves.jobs.items())])
-    yield _family("equirank_pools_unconnected", [((), solves.unconnected)])
-    yield _family("equirank_pools_thinly_led", [((), solves.thinly_led)])
     for name, values in _SOLVES.items():
         yield _family(name, [((method,), value) for method, value in sorted(values(solves).items())])
-
-
-def _archived(archive: ArchiveHealth) -> Iterator[Family]:
-    for name, values in (("position", archive.positions), ("lag_records", archive.lag_records), ("lag_seconds", archive.lag_seconds)):
-        yield _family(f"equirank_archive_{name}", [((str(partition),), value) for partition, value in values.items()])
-    yield _family("equirank_archive_rows_total", [((), archive.rows)])
-    yield _family("equirank_archive_failures_total", [((), archive.failures)])
 
 
 def _family(name: str, rows: Iterable[_Row]) -> Family:

@@ -21,7 +21,7 @@ from services.runtime.private_files import make_files_private
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
 from services.shard.health import WorkerHealth
-from services.shard.heartbeat import HeartbeatThread
+from services.shard.heartbeat import beating
 from services.shard.worker import ShardWorker
 
 log = logging.getLogger("equirank.shard")
@@ -79,13 +79,9 @@ class ShardActor:
             self._check_engine(log_)
             store = open_store(settings, log_.outcomes.identity)
             worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store.live)
-            heartbeats = HeartbeatThread(store.heartbeats, worker.heartbeats)
             if not self._stopped:
-                heartbeats.start()
-                try:
+                with beating(store.heartbeats, worker.heartbeats):
                     worker.run()
-                finally:
-                    heartbeats.stop()
         finally:
             log_.close()
 

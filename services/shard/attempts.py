@@ -47,13 +47,13 @@ class Attempts:
     """Notes the records to fold of one partition under one epoch. Called by the folding thread.
 
     until: end of the log when the shard started; records below it are noted. 0: no notes.
-    isolated: offset of the record that must not be folded. blocked: whether folding has reached that record.
+    isolated: offset of the record that must not be folded.
     """
 
     def __init__(self, partition: int, epoch: int, until: int, control: ControlLog, clock: Callable[[], float] = time.time) -> None:
         self._partition, self._epoch, self._until, self._control, self._clock = partition, epoch, until, control, clock
         self.isolated: int | None = None
-        self.blocked = self._noted = False
+        self._noted = False
         self._suspected, self._deaths = (0, 0), 0
 
     def look_back(self, position: int) -> None:
@@ -64,14 +64,12 @@ class Attempts:
             self._suspect(found)
 
     def parts(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-        """Split `records` into runs to fold one after the other. The iteration ends before the isolated record."""
+        """Split `records` into runs to fold one after the other. Raises `Isolated` at the isolated record."""
         for part in slices(records):
             if isinstance(part, ArchivedRecords) or part[0].offset >= max(self._until, self._suspected[1]):
                 yield part  # archived records need no note: they were folded before, and a checkpoint covers them
             else:
                 yield from self._noting(part)
-            if self.blocked:
-                return
 
     def settle(self, position: int, *, idle: bool) -> None:
         """Withdraw the note after folding, if no more notes are needed or no more records wait.
@@ -86,7 +84,7 @@ class Attempts:
 
     def resume(self, until: int) -> None:
         """Continue after an operator's decision to retry or to skip the isolated record. until: present end of the log."""
-        self.isolated, self.blocked, self._suspected = None, False, (0, 0)
+        self.isolated, self._suspected = None, (0, 0)
         self._until, self._noted = until, True
 
     def is_decided(self, control: ControlState) -> bool:
@@ -120,8 +118,7 @@ class Attempts:
             if record.offset >= end:
                 break
             if record.offset == self.isolated:
-                self.blocked = True
-                return
+                raise Isolated(self._partition, record.offset)
             self._note(record.offset, record.offset + 1, self._deaths if end - begin == 1 else 0)
             yield [record]
         if after := [record for record in part[len(before) :] if record.offset >= end]:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 from services.archive.history import ArchiveFails
@@ -94,13 +95,13 @@ def retry(work: Callable[[], None], stopping: threading.Event, seconds: Sequence
 
     seconds: pauses between tries. The last one is repeated.
     """
-    tries = 0
-    while True:
+    for pause in chain(seconds, repeat(seconds[-1])):
         try:
-            return work()
+            work()
         except LogError as error:
             if not error.retriable or stopping.is_set():
                 raise
             log.warning("trying again: %s", error)
-            stopping.wait(seconds[min(tries, len(seconds) - 1)])
-            tries += 1
+            stopping.wait(pause)
+        else:
+            return

@@ -5,7 +5,8 @@ If the folding thread hangs, heartbeats continue and report how long ago the log
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from services.boards.folding import Heartbeat
@@ -18,31 +19,30 @@ log = logging.getLogger("equirank.shard")
 BEAT_SECONDS: Final = 1.0
 
 
-class HeartbeatThread:
-    """Calls `report` about once a second and writes the returned heartbeats, until `stop`."""
-
-    def __init__(self, store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> None:
-        self._store, self._report = store, report
-        self._stopping, self._troubles = threading.Event(), LogThrottle()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread. Waits at most one second for a write under way, because the store may hang."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(BEAT_SECONDS)
-
-    def _run(self) -> None:
-        while not self._stopping.wait(BEAT_SECONDS):
-            try:
-                self._store.write(self._report())
-                self._troubles.over(_FAILED)
-            except StoreError as error:
-                self._troubles.warn(log, _FAILED, error)
-
-
 _FAILED: Final = "the store does not take heartbeats: %s"
+
+
+@contextmanager
+def beating(store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> Iterator[None]:
+    """Call `report` about once a second and write the returned heartbeats, until the `with` block ends.
+
+    The end waits at most one second for a write under way, because the store may hang.
+    """
+    stopping = threading.Event()
+    thread = threading.Thread(target=_beat, args=(store, report, stopping), name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(BEAT_SECONDS)
+
+
+def _beat(store: Heartbeats, report: Callable[[], Sequence[Heartbeat]], stopping: threading.Event) -> None:
+    troubles = LogThrottle()
+    while not stopping.wait(BEAT_SECONDS):
+        try:
+            store.write(report())
+            troubles.over(_FAILED)
+        except StoreError as error:
+            troubles.warn(log, _FAILED, error)

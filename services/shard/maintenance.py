@@ -1,34 +1,42 @@
 """Work between two batches of the fold: new generations, publication, checkpoints, and a check of the logs once a second."""
 
+import logging
 from collections.abc import Callable
 
+from services.log.protocol import LogError, TopicReplaced
 from services.shard.checkpointing.turns import CheckpointTurns
-from services.shard.generations.steps import GenerationSteps
+from services.shard.folding import Folding
 from services.shard.owned import OwnedPartitions
+from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
 from services.shard.watch import LogWatch
 
+log = logging.getLogger("equirank.shard")
+
 
 class Maintenance:
-    """Calls the four kinds of work in turn. Called by the folding thread. timer: monotonic time in seconds."""
+    """Calls the four kinds of work in turn. Called by the folding thread.
+
+    folding: writes the dead letters of builds. timer: monotonic time in seconds.
+    """
 
     def __init__(
         self,
         owned: OwnedPartitions,
-        generations: GenerationSteps,
+        folding: Folding,
         publisher: Publisher,
         checkpoints: CheckpointTurns,
         watch: LogWatch,
         timer: Callable[[], float],
     ) -> None:
-        self._owned, self._timer = owned, timer
-        self.generations, self.publisher, self.checkpoints, self.watch = generations, publisher, checkpoints, watch
+        self._owned, self._folding, self._timer = owned, folding, timer
+        self.publisher, self.checkpoints, self.watch = publisher, checkpoints, watch
 
     def step(self, patience: float, *, behind: bool) -> None:
         """Do a short piece of each kind of work.
 
         Args:
-            patience: Seconds to wait for old records that builds of generations read.
+            patience: Seconds to wait for the old records that the builds of one partition read.
             behind: Whether more records are likely to wait in the log.
 
         Raises:
@@ -36,7 +44,9 @@ class Maintenance:
             LogError: The log failed.
         """
         now = self._timer()
-        self.generations.step(patience)
+        for runtime in self._owned.running().values():
+            if runtime.partition.builds:
+                self._build(runtime, patience)
         self.publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
         self.checkpoints.step(now)
         self.watch.step(now)
@@ -46,3 +56,17 @@ class Maintenance:
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
             runtime.checkpointer.drain(runtime.partition)
+
+    def _build(self, runtime: PartitionRuntime, patience: float) -> None:
+        """Fold a slice of old records for a partition with builds, and make builds serve that have caught up."""
+        try:
+            runtime.letters += runtime.builder.step(patience)
+            runtime.builder.switch(runtime.checkpointer.holds)
+        except TopicReplaced as error:
+            self._owned.stop_all(error)
+        except LogError as error:
+            if not error.retriable:
+                raise
+            log.warning("new generations wait for the log: %s", error)
+            runtime.builder.figures.counts["log_failures"] += 1
+        self._folding.write_letters(runtime)

@@ -109,7 +109,7 @@ class Partition:
         self.outcomes += batch.outcomes
         end = offset_of(records, -1) + 1
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
-            self._fold_build(build, batch)
+            build.fold(batch)
             build.reached(end)
         self.position = end
         self.last = None if isinstance(records, ArchivedRecords) else (end - 1, hashlib.sha256(records[-1].value).hexdigest())
@@ -142,11 +142,7 @@ class Partition:
         """
         records, reached = records[: count_below(records, self.position)], min(reached, self.position)
         batch = Batch(self.number, records)
-        if build.state is not None:
-            self._fold_build(build, batch)
-        else:
-            found = [one for share in batch.shares.get(build.generation.pool, ()) for one in share.retractions()]
-            build.scan([event for offset, event in found if offset < build.generation.retraction_horizon])
+        build.fold(batch)
         build.reached(reached)
         self.edition += 1
         return batch.letters
@@ -171,15 +167,6 @@ class Partition:
         """Hidden pools whose builds have all failed. Their published boards are not updated."""
         building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
         return {pool for pool in self.readers.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
-
-    def _fold_build(self, build: Build, batch: Batch) -> None:
-        for share in batch.shares.get(build.generation.pool, ()):
-            if not len(counted := share.since(build.position)):
-                continue
-            for i, reason, path, rule in build.fold(counted.outcomes):
-                batch.refuse(counted, i, reason, path, rule, build.generation.number)
-            if build.state is not None:
-                build.state.note(counted.retractions())
 
     def _state(self, pool: str, shares: Sequence[Share], directory: Directory) -> "PoolState | _Refusal":
         if (home := partition_of(pool, self.partitions)) != self.number:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.control.log import ControlLog
-from services.control.records import ControlState, Takeover
+from services.control.records import Takeover
 from services.log.protocol import Log, LogError, TopicReplaced
 from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
@@ -74,25 +74,17 @@ class Takeovers:
 
     def _restored(self, number: int) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
         """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None."""
-        skipped = list[SkippedCheckpoint]()
-        control = self._control.refresh()
+        skipped, end = list[SkippedCheckpoint](), 0
+        failure: WrongLog | LogError | None = None
+        topic, control = self._log.outcomes, self._control.refresh()
         try:
             partition, manifest = recover(number, self._log, control, self._checkpoints, skipped)
-            end = self._log.outcomes.end(number)
+            end = topic.end(number)
         except (WrongLog, LogError) as error:
-            return self._empty(number, error, control), None, 0, error
+            partition, manifest, failure = Partition(number, topic.partitions), None, error
         finally:
             self._figures.counts["checkpoints_skipped"] += len(skipped)
-        partition.readers.unread = {pool: state for pool, state in self._unread(number, control).items() if pool not in partition.pools}
-        return partition, manifest, end, None
-
-    def _empty(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
-        """Return an empty partition. Unless the log is another one, its pools are published as stopped."""
-        partition = Partition(number, self._log.outcomes.partitions)
-        if isinstance(error, LogError) and not isinstance(error, TopicReplaced):
-            partition.readers.unread = self._unread(number, control)
-        return partition
-
-    def _unread(self, number: int, control: ControlState) -> dict[str, PoolState]:
-        """Return empty states of a partition's pools, by pool."""
-        return {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, self._log.outcomes, control)}
+        if not isinstance(failure, WrongLog | TopicReplaced):  # else the pools of the control log may be those of another log
+            unread = [made for made in served(number, topic, control) if made.pool not in partition.pools]
+            partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in unread}
+        return partition, manifest, end, failure

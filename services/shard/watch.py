@@ -76,10 +76,9 @@ class LogWatch:
             wait([self._measuring], _LOOK_SECONDS)
 
     def _apply(self, control: ControlState) -> None:
-        """Check epochs, resume or retry stopped partitions, and start builds, by the control log. Raises `Fenced` and `LogError`."""
+        """Check epochs, resume stopped partitions, and start builds, by the control log. Raises `Fenced` and `LogError`."""
         self._owned.check_epochs(control.partitions.epochs)
         self._resume(control)
-        self._retry()
         for runtime in self._owned.running().values():
             runtime.builder.look(self._timer(), control)
 
@@ -129,19 +128,13 @@ class LogWatch:
         self._figures.unread_partitions = found
 
     def _resume(self, control: ControlState) -> None:
-        """Resume the stopped partitions on which an operator has decided."""
+        """Resume the partitions on which an operator has decided, and those whose log or archive answers again."""
         for number, runtime in list(self._owned.runtimes.items()):
-            if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
-                continue
-            log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-            runtime.attempts.resume(max(runtime.end, position + 1))  # the end as last read: a question now would delay the other folds
-            self._go_on(runtime, position, PartitionEvent.DECIDE)
-
-    def _retry(self) -> None:
-        """Resume the offline partitions that answer again, and those whose archive can be read again."""
-        for number, runtime in list(self._owned.runtimes.items()):
-            awaited = self._awaited.get(runtime.status)
-            if awaited is not None and awaited.answers(number, self._timer()):
+            if (position := _resumed_at(runtime, control)) is not None:
+                log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
+                runtime.attempts.resume(max(runtime.end, position + 1))  # the end as last read: a question now would delay all
+                self._go_on(runtime, position, PartitionEvent.DECIDE)
+            elif (awaited := self._awaited.get(runtime.status)) is not None and awaited.answers(number, self._timer()):
                 log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})
                 self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
 
@@ -158,7 +151,10 @@ class LogWatch:
 
 
 def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
-    """Return the offset at which a stopped partition resumes; None without an operator's decision. Its reader omits skipped records."""
+    """Return the offset at which a stopped partition resumes; None if it runs, or without an operator's decision.
+
+    The partition's reader omits skipped records.
+    """
     number, position = runtime.partition.number, runtime.partition.position
     offset = runtime.stopped_at
     match runtime.status:

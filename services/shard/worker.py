@@ -22,7 +22,6 @@ from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
-from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
 from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
@@ -61,13 +60,19 @@ class ShardWorker:
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
         self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
-        directory = _directory(settings, control, owned, clock)
+        directory = LiveDirectory(
+            control,
+            default_fold(settings),
+            settings.max_pools,
+            clock,
+            create=settings.creates_pools,
+            check=lambda state: owned.check_epochs(state.partitions.epochs),
+        )
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
-        generations = GenerationSteps(owned, self._folding, figures)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
         watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
-        self._maintenance = Maintenance(owned, generations, publisher, turns, watch, timer)
+        self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer)
         self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
@@ -116,25 +121,13 @@ class ShardWorker:
 
     def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
         """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
-        for part in runtime.attempts.parts(records):
-            self._folding.fold(runtime, part)
-            self._maintenance.step(0.0, behind=behind)
-        if runtime.attempts.blocked and runtime.attempts.isolated is not None:
-            number = runtime.partition.number
-            self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
+        try:
+            for part in runtime.attempts.parts(records):
+                self._folding.fold(runtime, part)
+                self._maintenance.step(0.0, behind=behind)
+        except Isolated as error:
+            self._owned.stop(runtime.partition.number, error)
 
     def _works(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
-
-
-def _directory(settings: Settings, control: ControlLog, owned: OwnedPartitions, clock: Callable[[], float]) -> LiveDirectory:
-    """Create the directory of pools and generations that all partitions of the shard share."""
-    return LiveDirectory(
-        control,
-        default_fold(settings),
-        settings.max_pools,
-        clock,
-        create=settings.creates_pools,
-        check=lambda state: owned.check_epochs(state.partitions.epochs),
-    )

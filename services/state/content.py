@@ -5,13 +5,13 @@ layout of hash tables (law 1).
 """
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.arrays.frozen import Arrays, Frozen, FrozenColumns, Still
+from ratings_core.arrays.frozen import Arrays, FrozenColumns
 from ratings_core.online.state import OnlineState
 from ratings_core.records.outcomes import NO_TASK
 from ratings_core.records.roster import Roster
@@ -19,7 +19,7 @@ from services.control.records import FoldSettings, Generation
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool
-from services.state.parts import named, part
+from services.state.parts import LargePart, named, part
 from services.state.ratings import OnlineRatings
 from services.state.tallies import Tallies
 from services.wire.columns import GameColumns, ScoreColumns
@@ -55,18 +55,6 @@ class PoolClock:
 
 COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
 _NO_AGENTS: Final = np.zeros(0, np.int32)
-
-
-class _Part(Protocol):
-    """A part of a pool's content."""
-
-    def arrays(self) -> Arrays: ...
-
-
-class _LargePart(_Part, Protocol):
-    """A part that can be frozen without a copy (copy on write)."""
-
-    def frozen(self) -> Frozen: ...
 
 
 class PoolContent:
@@ -174,9 +162,8 @@ class PoolContent:
 
     def arrays(self) -> Arrays:
         """The canonical content, copied."""
-        parts: dict[str, _Part] = {**self._by_agent, **self._large, **self._small}
-        activity = {"activity": self.ratings.activity[: len(self.agents)].copy()}
-        return named({prefix: part.arrays() for prefix, part in parts.items()}) | activity | self._loose()
+        parts = {prefix: part.arrays() for prefix, part in (self._large | self._by_agent).items()}
+        return named(parts) | {"activity": self.ratings.activity[: len(self.agents)].copy()} | self._small()
 
     def freeze(self, pool: str) -> FrozenPool:
         """Freeze the present content (copy on write), so that another thread can read it while folding continues.
@@ -190,10 +177,9 @@ class PoolContent:
         if self._frozen is not None and self._frozen.open:
             msg = f"pool {pool} is frozen already"
             raise RuntimeError(msg)
-        parts: dict[str, Frozen] = {prefix: part.frozen() for prefix, part in self._large.items()}
-        parts |= {prefix: Still(part.arrays()) for prefix, part in self._small.items()}
+        parts = {prefix: part.frozen() for prefix, part in self._large.items()}
         by_agent = {prefix: online.frozen() for prefix, online in self._by_agent.items()}
-        self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.ratings.activity}, len(self.agents)), self._loose())
+        self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.ratings.activity}, len(self.agents)), self._small())
         return self._frozen
 
     def _save_frozen(self, agents: NDArray[np.int32]) -> None:
@@ -215,21 +201,20 @@ class PoolContent:
         }
 
     @property
-    def _large(self) -> dict[str, _LargePart]:
+    def _large(self) -> dict[str, LargePart]:
         return {"agents": self.agents, "tasks": self.tasks, "dedupe": self.dedupe, **self.tallies.parts}
 
     @property
     def _by_agent(self) -> dict[str, OnlineState]:
         return {f"online.{name}": online for name, online in self.ratings.online.items()}
 
-    @property
-    def _small(self) -> dict[str, _Part]:
-        prequential: dict[str, _Part] = {f"prequential.{name}": sums for name, sums in self.ratings.prequential.items()}
-        return prequential if self.edits is None else {**prequential, "edits": self.edits}
-
-    def _loose(self) -> Arrays:
+    def _small(self) -> Arrays:
+        """Copies of the arrays that are too small to be frozen without a copy."""
+        parts = {f"prequential.{name}": sums.arrays() for name, sums in self.ratings.prequential.items()}
+        if self.edits is not None:
+            parts["edits"] = self.edits.arrays()
         time = self.clock.time
-        return {
+        return named(parts) | {
             "counts": np.array([self.counts[name] for name in COUNTERS], np.int64),
             "pool_time": np.array([] if time is None else [time], np.float64),
         }

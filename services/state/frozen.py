@@ -16,14 +16,14 @@ class FrozenPool:
         parts: Parts by the prefix of their arrays. `save` ignores them.
         by_agent: Parts with one row an agent, by prefix. `save` copies their rows before a change.
         activity: Outcomes by agent. `save` copies its rows too.
-        loose: Other arrays, without prefix.
+        small: Copies of the other arrays, by their full names.
 
     Attributes:
         open: Whether the content is still to be read, so that the pool has to call `save` before changes.
     """
 
-    def __init__(self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, loose: Arrays) -> None:
-        self._parts, self._activity, self._loose = {**parts, **by_agent}, activity, loose
+    def __init__(self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, small: Arrays) -> None:
+        self._parts, self._activity, self._small = {**parts, **by_agent}, activity, small
         self._by_agent = [*by_agent.values(), activity]
         self.open = True
 
@@ -35,7 +35,7 @@ class FrozenPool:
     def arrays(self) -> Arrays:
         """The result of `PoolContent.arrays` at the time of the freeze. Callable once, from any thread; it ends the freeze."""
         try:
-            return named({prefix: part.arrays() for prefix, part in self._parts.items()}) | self._activity.arrays() | self._loose
+            return named({prefix: part.arrays() for prefix, part in self._parts.items()}) | self._activity.arrays() | self._small
         finally:
             self.close()
 

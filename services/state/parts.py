@@ -1,11 +1,21 @@
-"""Names of the arrays of a pool's content: the part, a dot, and the array's name within the part."""
+"""Parts of a pool's content, and the names of their arrays: the part, a dot, and the array's name within the part."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from ratings_core.arrays.frozen import Arrays
+from ratings_core.arrays.frozen import Arrays, Frozen
+
+
+class LargePart(Protocol):
+    """A part that can be frozen without a copy (copy on write)."""
+
+    def arrays(self) -> Arrays:
+        """Canonical copy."""
+
+    def frozen(self) -> Frozen:
+        """The present result of `arrays`, frozen."""
 
 
 def named(parts: Mapping[str, Arrays]) -> Arrays:

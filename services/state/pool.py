@@ -24,9 +24,8 @@ from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEv
 from services.wire.pools import Kind
 
 Outcomes: TypeAlias = Sequence[Event] | GameColumns | ScoreColumns
-_COLUMNS: Final = {Kind.GAMES: GameColumns, Kind.SCORES: ScoreColumns}
+_COLUMNS: Final[dict[Kind, Any]] = {Kind.GAMES: GameColumns, Kind.SCORES: ScoreColumns}
 _EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
-_OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
 
 class Refused(NamedTuple):
@@ -79,7 +78,7 @@ class PoolState:
         self.recovered_at = 0
         self.on_change: Callable[[PoolState], None] | None = None
         if self.content.ratings.failure is not None:
-            self._stop(Stopped(self.content.ratings.failure, generation.start), PoolEvent.STOP)
+            self.stop(self.content.ratings.failure, generation.start)
         else:
             self.changes.touch(self.content.start_from(generation.initial), len(self.content.agents))
 
@@ -135,13 +134,13 @@ class PoolState:
             if isinstance(outcomes, _COLUMNS[self.kind]):
                 return range(len(outcomes)), outcomes, []
             return (), outcomes, [self._of_other_kind(i) for i in range(len(outcomes))]
-        kinds = list(map(type, outcomes))
-        if kinds.count(_EVENT[self.kind]) == len(kinds):
-            return range(len(kinds)), _columns(self.kind, outcomes), []
+        kinds, columns, event = list(map(type, outcomes)), _COLUMNS[self.kind], _EVENT[self.kind]
+        if kinds.count(event) == len(kinds):
+            return range(len(kinds)), columns.of(outcomes), []
         self.content.counts["retractions"] += kinds.count(RetractEvent)
-        own = [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]]
-        refused = [self._of_other_kind(i) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
-        return own, _columns(self.kind, [outcomes[i] for i in own]), refused
+        own = [i for i, kind in enumerate(kinds) if kind is event]
+        refused = [self._of_other_kind(i) for i, kind in enumerate(kinds) if kind not in {event, RetractEvent}]
+        return own, columns.of([outcomes[i] for i in own]), refused
 
     def _of_other_kind(self, at: int) -> Refused:
         return Refused(at, Reason.WRONG_KIND, "pool", f"holds {self.kind.value} outcomes only")
@@ -190,10 +189,8 @@ class PoolState:
         """
         self._about_to_change()
         self.changes.version += 1
-        self._stop(Stopped(why, position), PoolEvent.BREAK if broken else PoolEvent.STOP)
-
-    def _stop(self, record: Stopped, event: PoolEvent) -> None:
-        self.status, self.stop_record = POOL_LIFECYCLE.after(self.status, event), record
+        self.status = POOL_LIFECYCLE.after(self.status, PoolEvent.BREAK if broken else PoolEvent.STOP)
+        self.stop_record = Stopped(why, position)
 
     @property
     def stopped(self) -> str | None:
@@ -242,7 +239,3 @@ class PoolState:
         """Bytes of memory by part, reserved capacity included."""
         held = self.content.memory()
         return {**held, "ratings": held["ratings"] + self.changes.nbytes}
-
-
-def _columns(kind: Kind, events: Sequence[Any]) -> GameColumns | ScoreColumns:
-    return GameColumns.of(events) if kind is Kind.GAMES else ScoreColumns.of(events)

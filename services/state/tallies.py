@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.arrays.frozen import Arrays, Frozen
+from ratings_core.arrays.frozen import Arrays
 from ratings_core.records.outcomes import OutcomeBatch, ScoreBatch
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.featured_games import FeaturedGames
 from services.control.records import FoldSettings
 from services.state.clusters import in_groups
 from services.state.features import values_of
-from services.state.parts import part
+from services.state.parts import LargePart, part
 
 
-class Part(Protocol):
+class Part(LargePart, Protocol):
     """One of the tallies."""
 
     @property
@@ -25,12 +25,6 @@ class Part(Protocol):
 
     def drop_before(self, bucket: int) -> None:
         """Drop the buckets below `bucket`."""
-
-    def arrays(self) -> Arrays:
-        """Canonical copy."""
-
-    def frozen(self) -> Frozen:
-        """The present result of `arrays`, frozen (copy on write)."""
 
 
 class Tallies:

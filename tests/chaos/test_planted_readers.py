@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from services.admin import backup
 from services.boards.store.protocol import PoolHead
@@ -25,8 +24,7 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.generations.build import Build
-from services.shard.partition import Partition
-from services.shard.publishing import updates
+from services.shard.publishing import selection, updates
 from services.shard.publishing.writing import BoardWriter, Provenance
 from services.state.pool import PoolState
 from services.wire import events
@@ -223,20 +221,16 @@ def neighbor() -> str:
 
 @planted
 def test_a_stopped_pool_that_does_not_say_so(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
-    fold, head, broken, timer = PoolState.fold, updates.head_of, neighbor(), Timer()
+    fold, broken, timer = PoolState.fold, neighbor(), Timer()
 
     def folded(self: PoolState, outcomes: Any) -> Any:
         if self.generation.pool == broken and self.content.counts["outcomes"] >= 2:
             raise ValueError("planted: this pool breaks")
         return fold(self, outcomes)
 
-    def silent(state: PoolState, partition: Partition, at: float) -> PoolHead:
-        return without_stop(head(state, partition, at))
-
     monkeypatch.setattr(PoolState, "fold", folded)
     if planted:
-        monkeypatch.setattr(updates, "head_of", silent)
-        monkeypatch.setattr(updates, "update_of", update_without_stop(updates.update_of))
+        monkeypatch.setattr(selection, "_why", lambda *_: None)
     with watched(settings, log, monkeypatch, timer) as readers, working(settings, log):
         play_one(log, broken, 1)
         play(log, 0, 10)
@@ -257,15 +251,3 @@ def play_one(log: Log, pool: str, number: int) -> None:
     sides = [events.Side(["a"], 1), events.Side(["b"], 2)]
     game = events.GameEvent(v=1, id=f"{pool} {number}", pool=pool, time=0.0, sides=sides)
     log.outcomes.append(HOME, [(pool.encode(), events.encode([game]))])
-
-
-def without_stop(head: PoolHead) -> PoolHead:
-    return replace(head, stopped=None)
-
-
-def update_without_stop(update: Callable[..., Any]) -> Callable[..., Any]:
-    def changed(*given: Any) -> Any:
-        made = update(*given)
-        return updates.Update(made.state, made.track, made.epoch, without_stop(made.head), made.ids, made.boards, made.frozen)
-
-    return changed

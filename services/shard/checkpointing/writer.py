@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -32,44 +32,40 @@ class Checkpoint:
     erasing: Mapping[str, int]
 
 
-class Manifests:
-    """Creates manifests under one epoch. clock: seconds since 1970."""
+def manifest_of(partition: Partition, log_identity: str, epoch: int, at: float, newest: Manifest | None) -> Manifest:
+    """Create the manifest of a partition as it is now, without its pools.
 
-    def __init__(self, log_identity: str, epoch: int, clock: Callable[[], float]) -> None:
-        self._log_identity, self._epoch, self._clock = log_identity, epoch, clock
-
-    def make(self, partition: Partition, newest: Manifest | None, written: Manifest | None) -> Manifest:
-        """Create the manifest of a partition as it is now, without its pools.
-
-        Args:
-            partition: Partition to write.
-            newest: Manifest of the newest checkpoint, of this epoch or an earlier one.
-            written: Manifest of the newest checkpoint of this epoch.
-        """
-        offset, sha256 = partition.last or (None, None)
-        sequence = 0
-        if newest is not None and partition.position == newest.position:  # of two manifests at one position, the later one counts
-            sequence = 1 if written is None else written.sequence + 1
-        return Manifest(
-            format=FORMAT,
-            partition=partition.number,
-            position=partition.position,
-            epoch=self._epoch,
-            log_identity=self._log_identity,
-            last_offset=offset,
-            last_sha256=sha256,
-            fold_version=FOLD_VERSION,
-            written_at=self._clock(),
-            pools=[],
-            sequence=sequence,
-        )
+    Args:
+        partition: Partition to write.
+        log_identity: Identity of the log that it is folded from.
+        epoch: Epoch under which it is owned.
+        at: Seconds since 1970.
+        newest: Manifest of the newest checkpoint, of this epoch or an earlier one.
+    """
+    offset, sha256 = partition.last or (None, None)
+    sequence = 0
+    if newest is not None and partition.position == newest.position:  # of two manifests at one position, the later one counts
+        sequence = 1 + (newest.sequence if newest.epoch == epoch else 0)
+    return Manifest(
+        format=FORMAT,
+        partition=partition.number,
+        position=partition.position,
+        epoch=epoch,
+        log_identity=log_identity,
+        last_offset=offset,
+        last_sha256=sha256,
+        fold_version=FOLD_VERSION,
+        written_at=at,
+        pools=[],
+        sequence=sequence,
+    )
 
 
 class CheckpointWriter:
     """Writes and prunes the checkpoints of one partition. Runs on the checkpointer's thread.
 
     entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
-    not. pruned: whether older checkpoints, including those with erased names, were removed after the last write.
+    not. pruned: whether the last write succeeded, and older checkpoints, including those with erased names, were removed after it.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
@@ -78,7 +74,7 @@ class CheckpointWriter:
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
         """Write a checkpoint. On success, `entries` are those of this checkpoint. Raises `OSError`."""
-        began = time.perf_counter()
+        began, self.pruned = time.perf_counter(), False
         try:
             self._write(checkpoint, frozen)
         finally:
@@ -106,7 +102,6 @@ class CheckpointWriter:
 
     def _prune(self, partition: int, erasing: Mapping[str, int], written: str) -> None:
         """Remove checkpoints that are no longer kept. After a failure the new checkpoint is still valid, and the next one tries again."""
-        self.pruned = False
         try:
             if erasing:
                 self._store.drop_generations(partition, erasing)

@@ -14,9 +14,10 @@ from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.batch import Batch
+from services.shard.generations.archived_pool import ArchivedPool
 from services.shard.share import count_below
 from services.state.edits import NONE, Retracted
-from services.state.pool import Outcomes, PoolState, Refused
+from services.state.pool import PoolState
 from services.wire.events import RetractEvent
 
 _ESCAPE: Final = b"\\u00"
@@ -30,7 +31,8 @@ class Build:
 
     retracted: retractions below the horizon; None if they must be read from the log.
     status: state of its lifecycle. position: first offset not yet read. state: the folded state; None while retractions are collected, and
-    after a failure. failed: why the build failed; None unless it did.
+    after a failure. failed: why the build failed; None unless it did. archived: its reader of the archive, which `archive_of` opens; None
+    after the reading for retractions and after a failure. Its thread then ends with the part that it reads.
     """
 
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None) -> None:
@@ -38,6 +40,7 @@ class Build:
         self.status = GENERATION_LIFECYCLE.start
         self.state: PoolState | None = None
         self.failed: str | None = None
+        self.archived: ArchivedPool | None = None
         self._found: list[RetractEvent] = []
         self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
         if not self._scan:
@@ -72,19 +75,25 @@ class Build:
         fresh = records[count_below(records, self.position) :]
         return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
-    def scan(self, retractions: Sequence[RetractEvent]) -> None:
-        """Collect retractions of the pool below the horizon, in any order."""
-        self._found += retractions
+    def fold(self, batch: Batch) -> None:
+        """Fold the pool's entries that were not read yet, in order; before the horizon is reached, only collect its retractions.
 
-    def fold(self, wanted: Outcomes) -> list[Refused]:
-        """Fold the pool's outcomes in order. If the fold raises, only this build fails (law 6)."""
-        if self.state is None:
-            return []
-        try:
-            return self.state.fold(wanted)
-        except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
-            self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
-            return []
+        Refused outcomes become dead letters of `batch`. If the fold raises, only this build fails (law 6).
+        """
+        made = self.generation
+        for share in batch.shares.get(made.pool, ()):
+            unread = share.since(self.position)
+            if self.state is None:
+                self._found += [event for offset, event in unread.retractions() if offset < made.retraction_horizon]
+            elif len(unread):
+                try:
+                    refused = self.state.fold(unread.outcomes)
+                    self.state.note(unread.retractions())
+                except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
+                    self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
+                    return
+                for i, reason, path, rule in refused:
+                    batch.refuse(unread, i, reason, path, rule, made.number)
 
     def reached(self, position: int) -> None:
         """Note that all records below `position` were read.
@@ -98,7 +107,7 @@ class Build:
     def fail(self, why: str) -> None:
         """Stop the build for the reason `why`, and release its memory."""
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
-        self.failed, self.state, self._found = why, None, []
+        self.failed, self.state, self.archived, self._found = why, None, None, []
 
     def switch(self, position: int) -> PoolState:
         """Return the state, which serves from now on. Raises `ValueError` if it is behind `position`, the partition's position."""
@@ -111,7 +120,7 @@ class Build:
 
     def _begin(self, retracted: Retracted) -> None:
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.BEGIN)
-        self.position, self._found = self.generation.start, []
+        self.position, self.archived, self._found = self.generation.start, None, []
         self.state = PoolState(self.created, self.generation, retracted)
         if self.state.stopped is not None:
             self.fail(self.state.stopped)

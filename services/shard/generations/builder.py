@@ -22,7 +22,7 @@ from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
-from services.shard.generations.past import ArchivedBuilds, ArchivedPool, PastReader
+from services.shard.generations.past import PastReader, archive_of
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 
@@ -54,8 +54,7 @@ class Builder:
         self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
-        self._past, self._archived = PastReader(history, partition.number, control), ArchivedBuilds(history, partition.number, control)
-        self._hurried: tuple[str, int] | None = None
+        self._past = PastReader(history, partition.number, control)
 
     @property
     def busy(self) -> bool:
@@ -83,7 +82,6 @@ class Builder:
         if (furthest_behind := self._next()) is None:
             self.close()
             return []
-        self._archived.forget(self._partition.builds)
         standing = [build for build in self._partition.builds.values() if build.failed is None]
         fold = self._read(furthest_behind, timeout)
         began = time.monotonic()
@@ -94,20 +92,14 @@ class Builder:
                 self._report_failed(build)
         return letters
 
-    def switch(self, is_held: Callable[[Build], bool], hurry: Callable[[], None]) -> None:
+    def switch(self, is_held: Callable[[Build], bool]) -> None:
         """Make the builds serve that have caught up and are in a checkpoint. Raises `LogError`.
 
-        After a crash, a build that is in a checkpoint needs only later records.
-
-        is_held: whether a checkpoint contains a build. hurry: requests a checkpoint soon.
+        After a crash, a build that is in a checkpoint needs only later records. is_held: whether a checkpoint contains a build.
         """
         position = self._partition.position
-        for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
-            if not is_held(build):
-                if build.key != self._hurried:
-                    self._hurried = build.key
-                    hurry()
-                continue
+        caught_up = [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]
+        for build in filter(is_held, caught_up):
             made = build.generation
             if self._control.refresh().served(made.pool) < made.number:
                 self._control.append(Serve(pool=made.pool, number=made.number, time=self._clock()))
@@ -117,9 +109,8 @@ class Builder:
             log.info("generation %d serves", made.number, extra=self._fields(made))
 
     def close(self) -> None:
-        """Close the readers of old records."""
+        """Close the reader of old records of the log."""
         self._past.close()
-        self._archived.forget(())
 
     def _begin(self, state: PoolState, control: ControlState) -> None:
         pool = state.generation.pool
@@ -129,7 +120,6 @@ class Builder:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: the state knows the retractions once the partition reaches the horizon
             build = Build(control.pools[pool], target, state.retracted_for(target))
-            self._archived.forget(self._partition.builds)  # a new build after a failed one reads from its start
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
@@ -141,33 +131,23 @@ class Builder:
         return min(behind, key=lambda build: build.position, default=None)
 
     def _read(self, build: Build, timeout: float) -> _Fold | None:
-        """Read the next records for a build, from the archive if it contains them.
+        """Read a part of the archive for a build; else a slice of the log, which other builds at its position fold, too.
 
         Returns:
-            A function that folds them; None if none were read within `timeout` seconds, or if reading failed the build.
+            A function that folds the records; None if none were read within `timeout` seconds, or if reading failed the build.
         """
-        archived = self._archived.of(build)
-        return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
-
-    def _read_log(self, build: Build, timeout: float) -> _Fold | None:
-        """Read a slice of the log for a build and for others at its position. Returns as `_read`."""
-        taken = self._take(build.position, timeout)
-        return None if taken is None else partial(self._partition.catch_up, taken[1], taken[0])
-
-    def _read_archive(self, build: Build, archived: ArchivedPool, timeout: float) -> _Fold | None:
-        """Read a part of the archive for one build. Returns as `_read`."""
+        if (archived := archive_of(build, self._past.topic, self._partition.number, self._control)) is None:
+            taken = self._take(build.position, timeout)
+            return None if taken is None else partial(self._partition.catch_up, *taken)
         try:
             part = archived.take(timeout)
-        except ArchiveFails as error:
-            build.fail(str(error))
-            return None
         except Exception as error:  # noqa: BLE001 - damage of any kind fails only this build (law 6)
-            build.fail(f"the archive cannot be read: {error}")
+            build.fail(str(error) if isinstance(error, ArchiveFails) else f"the archive cannot be read: {error}")
             return None
         return None if part is None else partial(self._partition.catch_up_alone, build, *part)
 
-    def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
-        """Return the start and the records of the next slice, or None. Lost or unreadable records fail the builds that need them."""
+    def _take(self, start: int, timeout: float) -> tuple[Sequence[Record], int] | None:
+        """Return the records and the start of the next slice, or None. Lost or unreadable records fail the builds that need them."""
         try:
             return self._past.take(start, timeout)
         except LogError as error:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from services.control import generations
 from services.control.records import FOLD_VERSION, ControlState, Generation
@@ -20,17 +21,14 @@ class DueGenerations:
 
     def __init__(self, partition: Partition, pace: Pace, clock: Callable[[], float]) -> None:
         self._partition, self._pace, self._clock = partition, pace, clock
-        self._since: dict[str, float] = {}
+        self._since: WeakKeyDictionary[PoolState, float] = WeakKeyDictionary()
+        """Time since which the pending retractions of a serving state wait. Another generation has another state."""
 
     def due(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
-        """Return the generation to create for a pool now; None if none is due. now: monotonic time in seconds."""
-        wanted = self._wanted(state, control, now)
-        if wanted is not None:
-            self._since.pop(wanted.pool, None)
-        return wanted
+        """Return the generation to create for a pool now; None if none is due. now: monotonic time in seconds.
 
-    def _wanted(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
-        """As `due`. While a newer generation than the serving one exists, pending retractions wait: until it serves, or for a request."""
+        While a newer generation than the serving one exists, pending retractions wait: until it serves, or for a request.
+        """
         pool, newest = state.generation.pool, control.newest(state.generation.pool)
         if newest is None:
             return None
@@ -43,10 +41,10 @@ class DueGenerations:
             return generations.again(control, newest, self._horizon(state), self._clock())
         if state.stopped is not None or state.retractions.count <= 0 or newest.number != state.generation.number:
             return None
-        if now - self._since.setdefault(pool, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
+        if now - self._since.setdefault(state, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
             return None
         if not self._changes_something(state):
-            self._since[pool] = now
+            self._since[state] = now
             return None
         return generations.again(control, newest, position, self._clock())
 

@@ -96,11 +96,8 @@ class Publisher:
                     update.track.written_at, self.figures.published_at = now, self._clock()
                     update.track.told = update.head.stopped
                     counts["published_pools"] += 1
-                    if not update.frozen:
-                        update.track.head = update.head
                 case End.LOST:
                     update.state.changes.mark_all()
-                    update.track.head = None
                     counts["store_losses"] += 1
                 case End.BEHIND | End.FAILED:
                     update.state.changes.mark(update.ids)

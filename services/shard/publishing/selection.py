@@ -39,7 +39,8 @@ class Selection:
         idle = [one for one in ready if not one[0].changes.any and now - one[1].written_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
         at = self._clock()
-        changed = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
+        taken = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
+        changed = [update for update in taken if update is not None]
         return changed + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
@@ -47,12 +48,12 @@ class Selection:
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
         seen = {pool for pool, track in tracks.items() if pool in partition.readers.hidden or partition.position < track.visible}
         behind = {pool: partition.pools[pool] for pool in seen}
-        broken = {pool: state for pool, state in partition.pools.items() if state.broken and tracks[pool].head is None}
+        broken = {pool: state for pool, state in partition.pools.items() if state.broken}
         unread = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
         for pool, state in (behind | unread | broken).items():
             track = self._track(pool, state)
-            if now - track.written_at < _IDLE_SECONDS:
-                continue
+            if now - track.written_at < _IDLE_SECONDS and not (state.broken and track.told is None):
+                continue  # written a moment ago; a pool that broke since is told at once
             head = updates.head_of(state.emptied() if state.broken else state, partition, self._clock())
             if (why := _why(head, state, partition)) is not None or track.told is not None:
                 head = msgspec.structs.replace(head, stopped=why)
@@ -66,8 +67,8 @@ class Selection:
 
 
 def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
-    """Whether the pool's boards may be written: its position is not below the published one, and it is intact or was written before."""
-    return partition.position >= track.visible and (not state.broken or track.head is not None)
+    """Whether the pool's boards may be written: its position is not below the published one, and it is intact."""
+    return partition.position >= track.visible and not state.broken
 
 
 def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +21,7 @@ class Track:
 
     recovered: position of the checkpoint from which the state was restored. known: whether the pool's fence was read from the store.
     visible: published position; boards are written only after the fold has reached it. written_at: time of the last write, by the timer.
-    head: last head written with boards. told: `stopped` of the head in the store; empty until this shard has written the head.
+    told: `stopped` of the head in the store; empty until this shard has written the head.
     """
 
     generation: int
@@ -30,7 +29,6 @@ class Track:
     known: bool = False
     visible: int = 0
     written_at: float = float("-inf")
-    head: PoolHead | None = None
     told: str | None = ""
 
 
@@ -47,8 +45,10 @@ class Update:
     frozen: bool = False
 
 
-def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update:
-    """Take the changes of a pool since the last update. A pool with a rating or deviation that is not finite is stopped.
+def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
+    """Take the changes of a pool since the last update.
+
+    A pool with a rating or deviation that is not finite is stopped instead, and the result is None.
 
     Args:
         state: State of the pool.
@@ -58,13 +58,10 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         at: Time of publication, seconds since 1970.
     """
     ids = state.changes.take()
-    readings = {} if state.broken else {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
+    readings = {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
     if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
         _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
-    if state.broken:
-        head = track.head or head_of(state.emptied(), partition, at)
-        head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
-        return Update(state, track, epoch, head, ids, {})
+        return None
     names = state.content.agents.names(ids)
     total = len(state.content.agents)
     boards = {method: _board(names, reading, total) for method, reading in readings.items()}

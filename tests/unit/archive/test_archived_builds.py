@@ -17,7 +17,7 @@ from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import Build
-from services.shard.generations.past import ArchivedBuilds
+from services.shard.generations.past import archive_of
 from services.shard.partition import Partition
 from services.wire.events import decode
 from services.wire.pools import Kind
@@ -46,17 +46,16 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
     """Digest of a generation that is built after all was folded, its dead letters, and how many parts came from the archive."""
     partition, first = Partition(0, 1), {name: first_generation(one) for name, one in POOLS.items()}
     partition.fold(read(topic, 0), FixedDirectory(control_of(*POOLS.values()), first))
-    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0, ControlLog(topic)), list[DeadLetter](), 0
+    build, control, letters, parts = Build(POOLS[pool], made), ControlLog(topic), list[DeadLetter](), 0
     partition.begin(build)
     while build.behind(partition.position):
-        if (source := past.of(build)) is not None:
+        if (source := archive_of(build, topic, 0, control)) is not None:
             part = source.take(10.0)
             assert part is not None
             letters += partition.catch_up_alone(build, *part)
             parts += 1
         else:
             letters += partition.catch_up(read(topic, build.position), build.position)
-    past.forget(())
     assert build.failed is None
     return digest(build.switch(build.position).arrays()), letters, parts
 
@@ -109,16 +108,15 @@ def test_a_build_reads_no_further_than_its_partition_although_the_archive_does(t
     expected, _, _ = built(topic, "games", made)
     follow(topic, {}, url, 0, END)
     directory = FixedDirectory(control_of(*POOLS.values()), {name: first_generation(one) for name, one in POOLS.items()})
-    partition, build, past = Partition(0, 1), Build(POOLS["games"], made), ArchivedBuilds(History(topic, url), 0, ControlLog(topic))
+    partition, build, history = Partition(0, 1), Build(POOLS["games"], made), History(topic, url)
     partition.fold(read(topic, 0)[: END // 2], directory)
     partition.begin(build)
     while build.behind(partition.position):
-        source = past.of(build)
+        source = archive_of(build, history, 0, ControlLog(topic))
         assert source is not None
         part = source.take(10.0)
         assert part is not None
         partition.catch_up_alone(build, *part)
-    past.forget(())
     assert build.position == partition.position == END // 2
     partition.switch(build)
     partition.fold(read(topic, END // 2), directory)

@@ -156,7 +156,7 @@ def test_a_task_that_hangs_is_cancelled_at_its_deadline_and_tried_again(tmp_path
 def test_tasks_are_cancelled_with_the_engine(tmp_path: Path) -> None:
     one, pool = archiver(tmp_path)
     one.step(0.0, manifests(p0=5), control_of())
-    one.cancel()
+    one.tasks.cancel()
     assert pool.cancelled == pool.tasks
 
 

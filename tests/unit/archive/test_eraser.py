@@ -67,7 +67,7 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     one.cleared = [ANN]
     assert one.step((HOME,)) == 0, "the archive is being written"
     assert one.step() == 1
-    assert one.eraser.busy == {HOME}
+    assert one.eraser.tasks.busy == {HOME}
     assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, 0, [], 0)
     health = one.eraser.health()
     assert (health.pending, health.oldest_seconds) == (1, 30.0)
@@ -76,7 +76,7 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.step() == 1
     assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, archive=change)
     assert one.eraser.health().pending == 0
-    assert not one.eraser.busy
+    assert not one.eraser.tasks.busy
 
 
 def test_a_name_is_erased_once_no_partition_of_the_archive_holds_it(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_erasure_that_hangs_is_cancelled_and_the_next_one_has_longer(tmp_path
         one.now += 2.0
         one.step()
         assert one.tasks.cancelled == one.tasks.tasks
-        assert not one.eraser.busy
+        assert not one.eraser.tasks.busy
     assert "it did not end within 3600 s and was cancelled" in caplog.text
     one.now += 60.0
     one.step()
@@ -186,4 +186,4 @@ def test_a_pool_without_outcomes_and_erasures_of_an_earlier_engine(tmp_path: Pat
     assert other.tasks.newest.arguments[4], "done before: only an archive from a backup would be changed"
     other.tasks.newest.end(None)
     assert other.step() == 1
-    other.eraser.cancel()
+    other.eraser.tasks.cancel()

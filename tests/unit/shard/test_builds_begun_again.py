@@ -60,3 +60,36 @@ def test_what_a_restart_finds_of_the_second_build_is_folded_once(until: int, res
     partition.catch_up(RECORDS[build.position :], build.position)
     assert build.state is not None
     assert (build.state.content.counts["outcomes"], build.state.content.counts["duplicates"]) == (END, 0)
+
+
+def test_a_build_that_had_caught_up_when_its_owner_died_is_held_though_no_record_follows() -> None:
+    store, control = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL)
+    control.apply(control.position, first_generation(POOL, number=2))
+    dead = Shard(store, 1, control)
+    dead.partition.fold(RECORDS, FixedDirectory(control))
+    dead.begin(control, END)
+    dead.checkpoint()
+    shard = Shard(store, 2, control)
+    build = shard.partition.builds["p", 2]
+    assert not shard.checkpointer.holds(build)
+    shard.checkpoint()
+    assert shard.checkpointer.holds(build)
+
+
+def test_a_checkpoint_that_failed_is_not_repeated_at_once_for_a_build_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, control = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL)
+    control.apply(control.position, first_generation(POOL, number=2))
+    shard = Shard(store, 1, control)
+    shard.partition.fold(RECORDS, FixedDirectory(control))
+    shard.begin(control, END)
+    with monkeypatch.context() as full:
+        full.setattr(store, "write_manifest", no_space)
+        shard.checkpoint()
+        assert shard.checkpointer.figures.counts["checkpoint_failures"] == 1
+    assert not shard.checkpointer.step(shard.now + 0.5, 1.0, shard.partition)
+    shard.checkpoint()
+    assert shard.checkpointer.holds(shard.partition.builds["p", 2])
+
+
+def no_space(*_: object) -> str:
+    raise OSError("no space is left")
