@@ -5,8 +5,7 @@ interval more for each cost class, and a pool waits one interval more for each o
 bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier pools there are.
 """
 
-import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
@@ -49,7 +48,7 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     ]
     classes = {job: cost.get(job.method, 0) for job in ready}
     waiting = ledger.waiting()
-    claims = {job: (waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
+    claims = ((waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready)
     return _taking_turns(claims, ledger.running(), pace.seconds)
 
 
@@ -69,24 +68,10 @@ def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: flo
     return newest.started <= now - pace.seconds or view.outcomes - newest.outcomes >= pace.outcomes
 
 
-def _taking_turns(claims: Mapping[Job, tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> list[Job]:
-    """Jobs by claim, smallest first. Each job chosen from a pool adds `handicap` to the claims of the others of that pool."""
-    queues: defaultdict[str, list[tuple[float, int, Job]]] = defaultdict(list)
-    for claim in sorted(claims.values(), reverse=True):
-        queues[claim[2].pool].append(claim)
-    heap = [_put_back(queue, chosen, handicap) for queue in queues.values()]
-    heapq.heapify(heap)
-    order: list[Job] = []
-    while heap:
-        job = heapq.heappop(heap)[2]
-        order.append(job)
-        chosen[job.pool] += 1
-        queues[job.pool].pop()
-        if queues[job.pool]:
-            heapq.heappush(heap, _put_back(queues[job.pool], chosen, handicap))
-    return order
-
-
-def _put_back(queue: list[tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> tuple[float, int, Job]:
-    since, cost, job = queue[-1]
-    return since + chosen[job.pool] * handicap, cost, job
+def _taking_turns(claims: Iterable[tuple[float, int, Job]], running: Counter[str], handicap: float) -> list[Job]:
+    """Jobs by claim, smallest first. Each job of a pool that runs or comes first adds `handicap` to the claims behind it in that pool."""
+    before, delayed = Counter(running), []
+    for since, cost, job in sorted(claims):
+        delayed.append((since + before[job.pool] * handicap, cost, job))
+        before[job.pool] += 1
+    return [job for _, _, job in sorted(delayed)]
