@@ -104,6 +104,11 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     beliefs: dict[str, BeliefModel] = {}
     record: str | None = None
 
+    @property
+    def live_methods(self) -> list[str]:
+        """Names of the pool's live boards."""
+        return [*self.online, ACTIVITY]
+
 
 class LiveBoard(NamedTuple):
     """Changed agents of one online method.
