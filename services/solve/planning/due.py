@@ -1,4 +1,4 @@
-"""Which solves are due, and in which order: a pure function of (now, pools, ledger, pace), tested without Ray and without waiting.
+"""Which solves are due, and in which order: a pure function of (now, offered, ledger, pace), tested without Ray and without waiting.
 
 Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: expensive methods wait one
 interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was just chosen. Both handicaps are
@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from services.solve.planning.jobs import Job, JobStatus, Parameters
-from services.solve.planning.ledger import Entry, Ledger, PoolView
+from services.solve.planning.jobs import Job, JobStatus
+from services.solve.planning.ledger import Entry, Given, Ledger
 
 _MOST_DOUBLED: Final = 6
 """Largest number of times that the pause after a lost try doubles."""
@@ -23,7 +23,7 @@ class Pace(NamedTuple):
     outcomes: int
 
 
-def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
+def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
     """The jobs to start now, in order.
 
     A job is due when the pool has outcomes, no try of it runs, its data or parameters changed since the newest try, and `pace` allows
@@ -31,7 +31,7 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
 
     Args:
         now: Seconds of a timer that never goes back.
-        pools: What the checkpoints offer.
+        offered: Every job -> what a try of it would work on.
         ledger: The jobs that are known.
         pace: How often a job may start.
         cost: Method -> cost class; lower is cheaper. A method without one fails at once, so it comes first.
@@ -39,13 +39,7 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     Returns:
         Due jobs, first to start first. Ties are broken by cost, pool and method.
     """
-    ready = [
-        Job(view.pool, method)
-        for view in pools
-        if view.outcomes
-        for method, parameters in view.methods.items()
-        if _ready(ledger.newest(Job(view.pool, method)), view, parameters, now, pace)
-    ]
+    ready = [job for job, given in offered.items() if given.outcomes and _ready(ledger.newest(job), given, now, pace)]
     classes = {job: cost.get(job.method, 0) for job in ready}
     waiting = ledger.waiting()
     claims = ((waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready)
@@ -57,15 +51,15 @@ def pause_after(losses: int, seconds: float) -> float:
     return seconds * 2.0 ** min(losses, _MOST_DOUBLED)
 
 
-def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
+def _ready(entry: Entry | None, given: Given, now: float, pace: Pace) -> bool:
     if entry is None or entry.newest is None:
         return True
     newest = entry.newest
     if entry.status is JobStatus.RUNNING:
         return False
-    if newest.data == view.data and newest.parameters == parameters:
-        return entry.losses > 0 and newest.started <= now - pause_after(entry.losses, pace.seconds)
-    return newest.started <= now - pace.seconds or view.outcomes - newest.outcomes >= pace.outcomes
+    if newest.data == given.data and newest.parameters == given.parameters:
+        return entry.losses > 0 and entry.started <= now - pause_after(entry.losses, pace.seconds)
+    return entry.started <= now - pace.seconds or given.outcomes - newest.outcomes >= pace.outcomes
 
 
 def _taking_turns(claims: Iterable[tuple[float, int, Job]], running: Counter[str], handicap: float) -> list[Job]:

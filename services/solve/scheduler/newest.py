@@ -69,7 +69,7 @@ class NewestResults(Mapping[Job, JobResult]):
         for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
             history: deque[Kept] = deque(maxlen=self._most_kept)
             for result in results:
-                if job.kind.keeps_history:
+                if not job.is_insight:
                     history.append(kept(result.board))
             self._hold(job, msgspec.structs.replace(result.board, start=None), result.file_name).history = history
             self.intervals_changed(job)
@@ -99,7 +99,7 @@ class NewestResults(Mapping[Job, JobResult]):
         name = self._write(job, written)
         result = self._hold(job, board, name)
         result.awaits_file = name is None
-        if job.kind.keeps_history:
+        if not job.is_insight:
             result.history.append(kept(self._intervals.shown(job, board)))
 
     def erase(self, pool: str, names: NameMatcher) -> None:
