@@ -24,7 +24,7 @@ from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
-from services.solve.planning.jobs import Job, JobEvent, Parameters
+from services.solve.planning.jobs import Job, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
@@ -42,9 +42,7 @@ log = logging.getLogger("equirank.solve")
 
 _PATIENCE_SECONDS: Final = 60.0
 """Insight waits at most so long for the boards of its pool that are being solved."""
-_FAILED: Final = "failed"
-_NOT_APPLICABLE: Final = "not_applicable"
-_WITHOUT_RESULT: Final = frozenset({_FAILED, _NOT_APPLICABLE})
+_WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
 """Statuses of a board for which no try has given a result."""
 _COST: Final = {name: method.cost for name, method in methods.METHODS.items()} | {insight.INSIGHT: insight.COST}
 
@@ -201,7 +199,7 @@ class SolveScheduler:
         ended = self._flights.ended(now)
         for one in ended:
             self._plan.changed.add(one.flight.job.pool)
-            self._ledger.finish(one.flight.job, one.event)
+            self._ledger.finish(one.flight.job, one.status)
         self._start_next(now)
         for one in ended:
             if one.solved is not None:
@@ -253,8 +251,8 @@ class SolveScheduler:
         self._results.solved(flight.job, msgspec.structs.replace(board, memory=solved.memory), solved.start)
 
     def _failed(self, ended: Ended) -> None:
-        flight, refused = ended.flight, ended.event is JobEvent.REFUSED
-        status, job = _NOT_APPLICABLE if refused else _FAILED, ended.flight.job
+        flight, job, refused = ended.flight, ended.flight.job, ended.status is JobStatus.NOT_APPLICABLE
+        status = JobStatus.NOT_APPLICABLE.value if refused else JobStatus.FAILED.value
         fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
         self._counters.ended[job.method, status] += 1
@@ -269,7 +267,7 @@ class SolveScheduler:
         running = {*self._ledger.waiting(), *self._flights.jobs}
         outdated = {}
         for job, result in self._results.items():
-            failed = result.board.error is not None and result.board.result.status != _NOT_APPLICABLE
+            failed = result.board.error is not None and result.board.result.status != JobStatus.NOT_APPLICABLE
             if result.awaits_store and result.published is not None:
                 outdated[job] = result.published
             elif job in running or failed:
@@ -294,7 +292,9 @@ class SolveScheduler:
         for job, result in self._results.items():
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
-                self._results.replaced(job, self._boards.without_result(entry, job.method, result.board.parameters, _NOT_APPLICABLE))
+                self._results.replaced(
+                    job, self._boards.without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE)
+                )
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 
 
