@@ -66,12 +66,12 @@ class NewestResults(Mapping[Job, JobResult]):
 
     def load(self, log_identity: str) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
+        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
             history: deque[Kept] = deque(maxlen=self._most_kept)
-            for result in results:
+            for name, board in results:  # noqa: B007 - the last one is the newest
                 if not job.is_insight:
-                    history.append(kept(result.board))
-            self._hold(job, msgspec.structs.replace(result.board, start=None), result.file_name).history = history
+                    history.append(kept(board))
+            self._hold(job, msgspec.structs.replace(board, start=None), name).history = history
             self.intervals_changed(job)
 
     def __getitem__(self, job: Job) -> JobResult:
