@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
 from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
@@ -234,7 +233,8 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
     total, start, better, flat, activity, beliefs = answer
     rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
     if model is not None:
-        rows = [_believed(head, model, row, text) for row, text in zip(rows, beliefs, strict=True)]
+        held = (None if text is None else of_text(text) for text in beliefs)
+        rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
     return BoardPage(
         pool=head.pool,
         method=method,
@@ -251,10 +251,6 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
 def _outcomes(score: str | float | None) -> int:
     """The number of outcomes from a score of the activity board. Scores of all boards are negated values."""
     return 0 if score is None else round(-float(score))
-
-
-def _believed(head: PoolHead, model: BeliefModel, row: AgentRow, text: str | None) -> AgentRow:
-    return believed(row, None if text is None else of_text(text), model, head.pool_time)
 
 
 def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:
