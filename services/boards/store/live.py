@@ -125,7 +125,7 @@ class LiveBoards:
     def _took(self, pool: str, verdict: int) -> bool:
         if verdict == scripts.LOST:
             self._committed.pop(pool, None)
-            raise StoreLost(pool)
+            raise StoreLost(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:

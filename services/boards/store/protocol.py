@@ -185,9 +185,6 @@ class StoreError(Exception):
 class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
     """The store lost publications of this writer (flush, restart, rollback or eviction). All agents must be published again."""
 
-    def __init__(self, pool: str) -> None:
-        super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
-
 
 ACTIVITY = "outcomes"
 """Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
