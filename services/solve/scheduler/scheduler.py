@@ -293,7 +293,7 @@ class SolveScheduler:
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
                 self._results.replaced(
-                    job, self._boards.without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE)
+                    job, self._boards.without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE.value)
                 )
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 

@@ -77,7 +77,7 @@ def _after(found: Solved, before: SolveResult) -> Solved:
 def _insight(
     pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
 ) -> SolveResult:
-    """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.views` makes them."""
+    """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.offered` makes them."""
     begun = time.perf_counter()
     kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
     names = Roster.from_arrays(part(arrays, "agents")).names()
