@@ -26,8 +26,7 @@ class JobStatus(StrEnum):
     """Status of a job. The metric `equirank_solve_jobs` counts jobs by these words."""
 
     IDLE = "idle"
-    """Not due: no try has ended since the start; or the job waited and is not due any more, because its pool stopped, readers left its
-    generation, or its data equal those of the newest try again."""
+    """Not due: no try has ended since the start, or the job was withdrawn while it waited."""
     WAITING = "waiting"
     """Due; no worker is free yet."""
     RUNNING = "running"
@@ -42,11 +41,30 @@ class JobStatus(StrEnum):
     """The process of the newest try died, or its checkpoint was replaced or could not be read; it is tried again on the same data."""
 
 
+class JobEvent(StrEnum):
+    """What happens to a job."""
+
+    DUE = "due"
+    WITHDRAWN = "withdrawn"
+    """The job is not due any more: its pool stopped, readers left its generation, or its data equal those of the newest try again."""
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    REFUSED = "refused"
+    FAILED = "failed"
+    LOST = "lost"
+
+
 _RESTING: Final = (JobStatus.IDLE, JobStatus.SOLVED, JobStatus.NOT_APPLICABLE, JobStatus.FAILED, JobStatus.LOST)
-_FOLLOWING: Final = {
-    **dict.fromkeys(_RESTING, (JobStatus.WAITING,)),
-    JobStatus.WAITING: (JobStatus.IDLE, JobStatus.RUNNING),
-    JobStatus.RUNNING: (JobStatus.SOLVED, JobStatus.NOT_APPLICABLE, JobStatus.FAILED, JobStatus.LOST),
-}
-JOB_LIFECYCLE: Final = Lifecycle("solve job", JobStatus.IDLE, {(one, to): to for one, following in _FOLLOWING.items() for to in following})
-"""Each event of a job has the name of the status that it leads to."""
+JOB_LIFECYCLE: Final = Lifecycle(
+    "solve job",
+    JobStatus.IDLE,
+    {
+        **{(status, JobEvent.DUE): JobStatus.WAITING for status in _RESTING},
+        (JobStatus.WAITING, JobEvent.WITHDRAWN): JobStatus.IDLE,
+        (JobStatus.WAITING, JobEvent.STARTED): JobStatus.RUNNING,
+        (JobStatus.RUNNING, JobEvent.SUCCEEDED): JobStatus.SOLVED,
+        (JobStatus.RUNNING, JobEvent.REFUSED): JobStatus.NOT_APPLICABLE,
+        (JobStatus.RUNNING, JobEvent.FAILED): JobStatus.FAILED,
+        (JobStatus.RUNNING, JobEvent.LOST): JobStatus.LOST,
+    },
+)

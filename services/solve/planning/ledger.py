@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobStatus, Parameters
+from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
 
 
 def data_of(generation: int, digest: str) -> str:
@@ -45,9 +45,9 @@ class Entry:
     waiting_since: float | None = None
     losses: int = 0
 
-    def becomes(self, status: JobStatus, waiting_since: float | None = None) -> None:
+    def happened(self, event: JobEvent, waiting_since: float | None = None) -> None:
         """Move on in the lifecycle. Raises `UndefinedTransition`."""
-        self.status, self.waiting_since = JOB_LIFECYCLE.after(self.status, status), waiting_since
+        self.status, self.waiting_since = JOB_LIFECYCLE.after(self.status, event), waiting_since
 
 
 class Ledger:
@@ -67,22 +67,22 @@ class Ledger:
         for job in due:
             entry = self._entries.setdefault(job, Entry())
             if entry.status is not JobStatus.WAITING:
-                entry.becomes(JobStatus.WAITING, now)
+                entry.happened(JobEvent.DUE, now)
         for job, entry in self._entries.items():
             if entry.status is JobStatus.WAITING and job not in due:
-                entry.becomes(JobStatus.IDLE)
+                entry.happened(JobEvent.WITHDRAWN)
 
     def start(self, job: Job, given: Given, now: float) -> None:
         """Record that a waiting job starts."""
         entry = self._entries[job]
-        entry.becomes(JobStatus.RUNNING)
+        entry.happened(JobEvent.STARTED)
         entry.newest, entry.started = given._replace(parameters=dict(given.parameters)), now
 
-    def finish(self, job: Job, status: JobStatus) -> None:
+    def finish(self, job: Job, event: JobEvent) -> None:
         """Record how the running try of a job ended."""
         entry = self._entries[job]
-        entry.becomes(status)
-        entry.losses = entry.losses + 1 if status is JobStatus.LOST else 0
+        entry.happened(event)
+        entry.losses = entry.losses + 1 if event is JobEvent.LOST else 0
 
     def forget(self, job: Job) -> None:
         """Remove a job that is no longer needed. A running job stays; a call after its end removes it."""

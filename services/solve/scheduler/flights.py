@@ -9,7 +9,7 @@ import msgspec
 from ratings_core.errors import InputError
 from services.checkpoints.checkpoint import PoolEntry
 from services.checkpoints.objects import BadObject
-from services.solve.planning.jobs import Job, JobStatus, Parameters
+from services.solve.planning.jobs import Job, JobEvent, Parameters
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
@@ -42,7 +42,7 @@ class Ended:
     """A try that ended: with `solved`, or without a result for the reason `why`."""
 
     flight: Flight
-    status: JobStatus
+    event: JobEvent
     solved: Solved | None = None
     why: str = ""
     unreadable: bool = False
@@ -126,7 +126,7 @@ class Flights:
 
     def _result(self, task: Task, flight: Flight, now: float) -> Ended:
         try:
-            return Ended(flight, JobStatus.SOLVED, solved=msgspec.json.decode(self._tasks.result(task), type=Solved))
+            return Ended(flight, JobEvent.SUCCEEDED, solved=msgspec.json.decode(self._tasks.result(task), type=Solved))
         except Exception as error:  # noqa: BLE001 - after any failure of a task, other jobs continue and readers see the reason
             return self._failure(flight, error, overdue=now > flight.deadline)
 
@@ -134,10 +134,10 @@ class Flights:
         if isinstance(error, InputError):
             # Parameters were checked when they were chosen, so the pool's content is not what the method needs.
             rule = error.rule if isinstance(error, methods.NotApplicable) else f"{error.argument} {error.rule}"
-            return Ended(flight, JobStatus.NOT_APPLICABLE, why=rule)
+            return Ended(flight, JobEvent.REFUSED, why=rule)
         if isinstance(error, BadObject):
-            return Ended(flight, JobStatus.LOST, why=failure_text(error), unreadable=True)
+            return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)
         if overdue:
-            return Ended(flight, JobStatus.FAILED, why=f"the solve did not end within {self._deadline_seconds:g} s and was cancelled")
+            return Ended(flight, JobEvent.FAILED, why=f"the solve did not end within {self._deadline_seconds:g} s and was cancelled")
         passing = isinstance(error, TaskLost | OSError)  # OSError: of a file system or an object store; the same solve may succeed later
-        return Ended(flight, JobStatus.LOST if passing else JobStatus.FAILED, why=failure_text(error))
+        return Ended(flight, JobEvent.LOST if passing else JobEvent.FAILED, why=failure_text(error))

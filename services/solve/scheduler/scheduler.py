@@ -24,7 +24,7 @@ from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
-from services.solve.planning.jobs import Job, JobStatus, Parameters
+from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
@@ -199,7 +199,7 @@ class SolveScheduler:
         ended = self._flights.ended(now)
         for one in ended:
             self._plan.changed.add(one.flight.job.pool)
-            self._ledger.finish(one.flight.job, one.status)
+            self._ledger.finish(one.flight.job, one.event)
         self._start_next(now)
         for one in ended:
             if one.solved is not None:
@@ -251,7 +251,7 @@ class SolveScheduler:
         self._results.solved(flight.job, msgspec.structs.replace(board, memory=solved.memory), solved.start)
 
     def _failed(self, ended: Ended) -> None:
-        flight, job, refused = ended.flight, ended.flight.job, ended.status is JobStatus.NOT_APPLICABLE
+        flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED
         status = JobStatus.NOT_APPLICABLE.value if refused else JobStatus.FAILED.value
         fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)

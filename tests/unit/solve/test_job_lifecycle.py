@@ -6,10 +6,10 @@ import pytest
 
 from services.runtime.lifecycle import UndefinedTransition
 from services.solve.planning.due import Pace, due
-from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobStatus
+from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus
 from services.solve.planning.ledger import Given, Ledger
 
-ENDS = (JobStatus.SOLVED, JobStatus.NOT_APPLICABLE, JobStatus.FAILED, JobStatus.LOST)
+ENDS = (JobEvent.SUCCEEDED, JobEvent.REFUSED, JobEvent.FAILED, JobEvent.LOST)
 METHODS = ("copeland", "bradley_terry", "insight")
 
 
@@ -47,5 +47,5 @@ def test_every_status_is_reached_from_the_first_one_and_can_be_left() -> None:
 
 
 def test_an_event_that_the_table_lacks_is_refused_by_name() -> None:
-    with pytest.raises(UndefinedTransition, match="solve job: event `running` is not defined in status `solved`; defined there: waiting"):
-        JOB_LIFECYCLE.after(JobStatus.SOLVED, JobStatus.RUNNING)
+    with pytest.raises(UndefinedTransition, match="solve job: event `started` is not defined in status `solved`; defined there: due"):
+        JOB_LIFECYCLE.after(JobStatus.SOLVED, JobEvent.STARTED)

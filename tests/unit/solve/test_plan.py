@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.solve.planning.due import Pace, due
-from services.solve.planning.jobs import Job, JobStatus
+from services.solve.planning.jobs import Job, JobEvent
 from services.solve.planning.ledger import Given, Ledger
 from services.solve.scheduler.flights import Limits
 
@@ -35,7 +35,7 @@ def ran(ledger: Ledger, pool: Pool, start: float) -> None:
     """The only job of a pool runs."""
     (job,) = pool
     begin(ledger, job, pool, start)
-    ledger.finish(job, JobStatus.SOLVED)
+    ledger.finish(job, JobEvent.SUCCEEDED)
 
 
 def test_a_new_pool_is_due_at_once_and_one_without_outcomes_is_not() -> None:
@@ -60,7 +60,7 @@ def test_only_one_of_a_job_runs_and_what_changed_meanwhile_is_due_after_it() -> 
     ledger = Ledger()
     begin(ledger, Job("blitz", "copeland"), view(), 0.0)
     assert jobs(1e9, [view(data="d2")], ledger) == []
-    ledger.finish(Job("blitz", "copeland"), JobStatus.SOLVED)
+    ledger.finish(Job("blitz", "copeland"), JobEvent.SUCCEEDED)
     assert jobs(1e9, [view(data="d2")], ledger) == [Job("blitz", "copeland")]
 
 
@@ -90,7 +90,7 @@ def test_a_try_lost_with_its_process_comes_again_after_ever_longer_waits() -> No
     ledger, job, now, waits = Ledger(), Job("blitz", "copeland"), 0.0, []
     for _ in range(9):
         begin(ledger, job, view(), now)
-        ledger.finish(job, JobStatus.LOST)
+        ledger.finish(job, JobEvent.LOST)
         waits.append(next(wait for wait in range(10_000) if jobs(now + wait, [view()], ledger)))
         now += waits[-1]
     assert waits == [20, 40, 80, 160, 320, 640, 640, 640, 640]
@@ -179,7 +179,7 @@ class World:
 
     def finish(self, which: int) -> None:
         if self.running:
-            self.ledger.finish(self.running.pop(which % len(self.running)), JobStatus.SOLVED)
+            self.ledger.finish(self.running.pop(which % len(self.running)), JobEvent.SUCCEEDED)
 
     def apply(self, step: tuple[str, float]) -> None:
         match step:
@@ -227,7 +227,7 @@ def test_nobody_starves_under_load(at_once: int, seed: int) -> None:
         views = {name: view(name, f"{name}-{tick}", tick + 1, **{method: {} for method in methods}) for name, methods in pools.items()}
         for job in [job for job, until in running.items() if until <= now]:
             del running[job]
-            ledger.finish(job, JobStatus.SOLVED)
+            ledger.finish(job, JobEvent.SUCCEEDED)
         ready = jobs(now, list(views.values()), ledger)
         assert len(set(ready)) == len(ready)
         assert not set(ready) & set(running)
