@@ -184,16 +184,17 @@ def _solved_page(
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
+    head = page.head
     return Board(
-        pool=page.pool,
+        pool=head.pool,
         method=page.method,
         source="live",
-        generation=page.generation,
-        position=page.position,
+        generation=head.generation,
+        position=head.position,
         total=page.total,
-        age_seconds=_age(now, page.published_at),
+        age_seconds=_age(now, head.published_at),
         rows=_live_rows(page, provisional),
-        intervals=belief_intervals(page.beliefs),
+        intervals=belief_intervals(head.beliefs.get(page.method)),
     )
 
 
@@ -209,7 +210,8 @@ def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
     """The rows of a live page. Agents with few outcomes, or with a deviation above the rule's share of a new agent's, are provisional."""
     if page.method == ACTIVITY:
         return page.rows
-    widest = math.inf if page.beliefs is None else provisional.deviation * page.beliefs.newcomer
+    model = page.head.beliefs.get(page.method)
+    widest = math.inf if model is None else provisional.deviation * model.newcomer
     told = zip(page.rows, page.outcomes, strict=True)
     return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in told]
 

@@ -235,17 +235,7 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
     if model is not None:
         held = (None if text is None else of_text(text) for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
-    return BoardPage(
-        pool=head.pool,
-        method=method,
-        generation=head.generation,
-        position=head.position,
-        published_at=head.published_at,
-        total=total,
-        rows=rows,
-        outcomes=list(map(_outcomes, activity)),
-        beliefs=model,
-    )
+    return BoardPage(head, method, total, rows, list(map(_outcomes, activity)))
 
 
 def _outcomes(score: str | float | None) -> int:

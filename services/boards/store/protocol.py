@@ -126,25 +126,22 @@ class LiveBoard(NamedTuple):
     total: int = 0
 
 
-class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
+class BoardPage(NamedTuple):
     """Consecutive rows of a live board, best first.
 
     Attributes:
-        published_at: Time of the head's publication in seconds since 1970, by the shard's clock.
+        head: Head of the pool. The rows are at least as new as its position.
+        method: Name of the method.
         total: Number of agents on the board.
+        rows: The rows.
         outcomes: For each row, the number of outcomes in which its agent took part.
-        beliefs: Model from which deviations and intervals follow; None if the method holds no beliefs.
     """
 
-    pool: str
+    head: PoolHead
     method: str
-    generation: int
-    position: int
-    published_at: float
     total: int
     rows: list[AgentRow]
     outcomes: list[int]
-    beliefs: BeliefModel | None = None
 
 
 class StoredBoard(NamedTuple):
