@@ -267,7 +267,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
             break
         if folded.state(pool, before.generation) is None and before.generation > 1:
             return _against_newer(folded, before, store)
-        seen = {method: _whole(store, pool, method) for method in [*before.online, ACTIVITY]}
+        seen = {method: _whole(store, pool, method) for method in before.live_methods}
         position = before.position
         folded.to(position)
         difference = _board_difference(folded.state(pool, before.generation), seen, before.beliefs)

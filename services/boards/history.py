@@ -173,11 +173,9 @@ def _moved(old: Mapping[str, PastRow], new: Mapping[str, PastRow], *, cut: bool)
     """
     found = []
     for agent, row in new.items():
-        was = old.get(agent)
-        if was is None and cut:
-            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=None, rating_before=None))
-        elif was is not None and (was.rank, was.rating) != (row.rank, row.rating):
-            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=was.rank, rating_before=was.rating))
+        rank, rating = (old[agent].rank, old[agent].rating) if agent in old else (None, None)
+        if (agent in old or cut) and (rank, rating) != (row.rank, row.rating):
+            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=rank, rating_before=rating))
     return sorted(found, key=_size)
 
 

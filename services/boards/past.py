@@ -103,7 +103,7 @@ class PastBoards:
         head = self._store.live.head(rows.pool)
         if head is None:
             return None
-        if rows.method in (*head.online, ACTIVITY):
+        if rows.method in head.live_methods:
             return self._live(rows, head.partition, now)
         return self._solved(rows, now)
 

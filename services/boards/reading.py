@@ -1,5 +1,6 @@
 """Boards for readers: one form of live and solved boards, for the API, the page and `equirank top`."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -77,7 +78,7 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
 
 def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     """The methods with a board of a pool. Raises `StoreError`."""
-    return Methods(live=[*head.online, ACTIVITY], solved=boards.methods(head.pool))
+    return Methods(live=head.live_methods, solved=boards.methods(head.pool))
 
 
 def board(
@@ -120,19 +121,13 @@ def around(
 
 def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
     """Method -> the agent's row on its board; None if the agent is on no board of the pool. Raises `StoreError`."""
-    head, found = store.live.head(pool), store.agent(pool, name)
-    if head is None or found is None:
-        return found
-    few = store.live.outcomes_of(pool, head.generation, [name])[0] < provisional.outcomes
-    rows = {}
-    for method, row in found.items():
-        if method in head.online:
-            rows[method] = _marked(row, provisional=few or _uncertain(row, head.beliefs.get(method), provisional))
-        elif row.rank_low is not None and (board := store.solved.page(pool, method, 0, 1)) is not None:
-            rows[method] = _wide_told([row], board[1], provisional)[0]
-        else:
-            rows[method] = row
-    return rows
+    head = store.live.head(pool)
+    live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
+    rows = {page.method: _live_rows(page, provisional)[0] for page in live}
+    for method in store.solved.methods(pool):
+        if (found := store.solved.around(pool, method, name, 1)) is not None:
+            rows[method] = _wide_told(found[0].result.agents, found[1], provisional)[0]
+    return rows or None
 
 
 def first_rows(
@@ -189,16 +184,17 @@ def _solved_page(
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
+    head = page.head
     return Board(
-        pool=page.pool,
+        pool=head.pool,
         method=page.method,
         source="live",
-        generation=page.generation,
-        position=page.position,
+        generation=head.generation,
+        position=head.position,
         total=page.total,
-        age_seconds=_age(now, page.published_at),
-        rows=page.rows if page.method == ACTIVITY else _unsettled_told(page, provisional),
-        intervals=belief_intervals(page.beliefs),
+        age_seconds=_age(now, head.published_at),
+        rows=_live_rows(page, provisional),
+        intervals=belief_intervals(head.beliefs.get(page.method)),
     )
 
 
@@ -210,17 +206,14 @@ def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType
     return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)
 
 
-def _unsettled_told(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a live page. Agents with few outcomes or a wide deviation are marked as provisional."""
-    return [
-        _marked(row, provisional=count < provisional.outcomes or _uncertain(row, page.beliefs, provisional))
-        for row, count in zip(page.rows, page.outcomes, strict=True)
-    ]
-
-
-def _uncertain(row: AgentRow, model: BeliefModel | None, provisional: Provisional) -> bool:
-    """Whether a live row's deviation is wider than the rule's share of a new agent's deviation."""
-    return model is not None and row.deviation is not None and row.deviation > provisional.deviation * model.newcomer
+def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
+    """The rows of a live page. Agents with few outcomes, or with a deviation above the rule's share of a new agent's, are provisional."""
+    if page.method == ACTIVITY:
+        return page.rows
+    model = page.head.beliefs.get(page.method)
+    widest = math.inf if model is None else provisional.deviation * model.newcomer
+    told = zip(page.rows, page.outcomes, strict=True)
+    return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in told]
 
 
 def _wide_told(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:

@@ -5,7 +5,8 @@ A check builds the method's margins or game again and solves it with the referen
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import msgspec
 import numpy as np
@@ -121,13 +122,9 @@ def _margins(taken: Taken) -> Floats:
     return np.asarray(sparse_margins(taken.problem).toarray(), np.float64) if posterior is None else posterior.dense()
 
 
-def _lottery(taken: Taken, result: SolveResult) -> tuple[float, float]:
-    lottery = reference.maximal_lottery(_margins(taken), merge=bool(taken.values["merge"]))
-    return _difference(taken.problem.names, lottery, result), 1.0
-
-
-def _iterated(taken: Taken, result: SolveResult) -> tuple[float, float]:
-    ratings = reference.iterated_maximal_lotteries(_margins(taken), merge=bool(taken.values["merge"]))
+def _lottery(program: Callable[..., Floats], taken: Taken, result: SolveResult) -> tuple[float, float]:
+    """Compare lotteries or levels of lotteries. program: The reference program."""
+    ratings = program(_margins(taken), merge=bool(taken.values["merge"]))
     return _difference(taken.problem.names, ratings, result), 1.0
 
 
@@ -153,9 +150,7 @@ def _deviation(taken: Taken, result: SolveResult) -> tuple[float, float]:
 
 
 def _cce(taken: Taken, result: SolveResult) -> tuple[float, float]:
-    made, solved = equilibrium_game(_any(taken.problem), taken.values), taken.rated().solution
-    if not isinstance(solved, CCE):
-        raise TypeError(f"the registry's cce returned a {type(solved).__name__}")
+    made, solved = equilibrium_game(_any(taken.problem), taken.values), cast("CCE", taken.rated().solution)
     payoffs = _dense(made.game)
     nearest = reference.nearest_equilibrium(payoffs, solved.targets, solved.eps)
     of_agents = 1 if isinstance(made.game, KingOfTheHill) else 0
@@ -202,10 +197,12 @@ def _joints_on_tasks(taken: Taken) -> int:
 _LOTTERY_SOURCE: Final = "Lanctot et al. 2023, sec. 3.1.1 and C.2.9"
 _SUBJECTS: Final = {
     "maximal_lottery": _Subject(
-        _LOTTERY_SOURCE, "maximal_lottery", "probabilities", "agents", 60, ENTROPY_ERROR, _agents, _lottery
+        _LOTTERY_SOURCE, "maximal_lottery", "probabilities", "agents", 60, ENTROPY_ERROR, _agents,
+        partial(_lottery, reference.maximal_lottery)
     ),
     "iterated_maximal_lotteries": _Subject(
-        f"{_LOTTERY_SOURCE}, Algorithm 1", "iterated_maximal_lotteries", "ratings", "agents", 30, ENTROPY_ERROR, _agents, _iterated
+        f"{_LOTTERY_SOURCE}, Algorithm 1", "iterated_maximal_lotteries", "ratings", "agents", 30, ENTROPY_ERROR, _agents,
+        partial(_lottery, reference.iterated_maximal_lotteries)
     ),
     "nash_average": _Subject(
         "Balduzzi et al. 2018, sec. 4", "nash_average", "ratings", "agents and tasks", 100, ENTROPY_ERROR, _agents_and_tasks, _nash_average

@@ -1,7 +1,9 @@
 """Results of `equirank solve`: one for a file, or one for each slice of it."""
 
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -10,17 +12,21 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.formats import FileKind
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import SolveResult
-from services.imports.files import FileOptions
+from services.control.generations import make_raters
+from services.imports.files import FileOptions, check_rules
+from services.imports.sources import Source
 from services.solve.check import Check
 from services.solve.check import check as compare
-from services.solve.fold_file import fold_slices
+from services.solve.fold_file import fold_rows, folded_result, offline_fold, state_of
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import BadRows, Counting, Loaded, load_slices
+from services.solve.problems.load import OFFLINE, BadRows, Counting, Loaded, load_slices, named_pool, read_rows
+from services.solve.problems.slices import Slices
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
 from services.solve.registry.recency import chosen_half_life
+from services.wire.pools import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +95,31 @@ class Answer:
 
 
 def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
-    """Fold each slice of the file separately with an online method.
+    """Fold each slice of a file of games separately with an online method, in the order of its rows. The file is read once.
 
     Raises:
-        InputError: An option of solved methods was given, or the file cannot be folded.
+        InputError: An option of solved methods was given, the file holds no games, a row is bad, or the method does not have one of the
+            parameters.
     """
-    rules = reading.options.rules
-    check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in rules.features] or None)
-    folded = fold_slices(reading.file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
-    for value, one in folded.items():
-        yield answer_of(value, one.result, one.kind, one.left_out, rules.slice_by)
+    options, begun = reading.options, time.perf_counter()
+    check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in options.rules.features] or None)
+    with Source(reading.file) as source:
+        kind = source.kind(options.kind, options.delimiter)
+        check_rules(kind, options.rules)
+        if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
+            rule = f"must be a solved method: {reading.file.name} is read as {kind}, and online methods rate games"
+            if options.kind is None:
+                rule += ". The kind was guessed; if the file holds games, say so: --input results --column first=HEADER (second, ...)"
+            raise InputError("method", asked.method, rule)
+        fold = offline_fold(asked.method, asked.parameters)
+        rater = make_raters(Kind.GAMES, fold)[asked.method]
+        named = named_pool(source, reading.pool) if kind is FileKind.OUTCOMES else OFFLINE
+        slices = Slices(lambda: state_of(named, fold))
+        add = partial(fold_rows, reading.file.name)
+        left_out = read_rows(source, replace(options, kind=kind), named, reading.bad_rows, slices, add)
+    seconds = time.perf_counter() - begun
+    for value, state in slices.sorted():
+        yield answer_of(value, folded_result(state, asked.method, rater, seconds), kind, left_out, options.rules.slice_by)
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:

@@ -5,90 +5,29 @@ received the same outcomes in the same order. Retractions in the file apply to a
 them.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from pathlib import Path
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
 from ratings_core.online import RATERS, Rater
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
 from services.boards.reading import belief_intervals
 from services.boards.result import AgentRow, CertificateRow, SolveResult
 from services.boards.store.beliefs import believed
-from services.control.generations import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.imports.files import FileOptions, Row, check_rules
-from services.imports.sources import Source
-from services.solve.problems.load import OFFLINE, BadRows, NamedPool, named_pool, read_rows
-from services.solve.problems.slices import Slices
+from services.imports.files import Row
+from services.solve.problems.load import NamedPool
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """Ratings of an online method on a file. left_out: reason -> number of rows that are not outcomes."""
-
-    kind: FileKind
-    result: SolveResult
-    left_out: dict[str, int] = field(default_factory=dict)
-
-
-def fold_slices(
-    path: Path,
-    method: str,
-    parameters: dict[str, str],
-    options: FileOptions | None = None,
-    pool: str | None = None,
-    bad_rows: BadRows = "refuse",
-) -> dict[str, Folded]:
-    """Fold each slice of a file of games with an online method, in the order of its rows. The file is read once.
-
-    Args:
-        path: The file.
-        method: Name of an online method (`ratings_core.online.RATERS`).
-        parameters: Parameters as text; missing parameters take their defaults.
-        options: How the file is read; None for the defaults.
-        pool: Pool whose outcomes are read, if the file names several pools.
-        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
-
-    Returns:
-        Value of the column `options.rules.slice_by` -> ratings of its rows, in order of the values. Without such a column all rows are one
-        slice with an empty value. `left_out` counts rows of the complete file. Results hold all agents, best first. Methods that hold
-        beliefs add deviations and intervals.
-
-    Raises:
-        InputError: The file holds no games, a row is bad, or the method does not have one of the parameters.
-    """
-    options = options or FileOptions()
-    begun = time.perf_counter()
-    with Source(path) as source:
-        kind = source.kind(options.kind, options.delimiter)
-        check_rules(kind, options.rules)
-        if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
-            rule = f"must be a solved method: {path.name} is read as {kind}, and online methods rate games"
-            if options.kind is None:
-                rule += ". The kind was guessed; if the file holds games, say so: --input results --column first=HEADER (second, ...)"
-            raise InputError("method", method, rule)
-        fold = offline_fold(method, parameters)
-        rater = make_raters(Kind.GAMES, fold)[method]
-        named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE
-        slices = Slices(lambda: _state(named, fold))
-        skipped = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, partial(_fold, path.name))
-        seconds = time.perf_counter() - begun
-        return {value: Folded(kind, folded_result(state, method, rater, seconds), skipped) for value, state in slices.sorted()}
-
-
-def _fold(file: str, state: PoolState, rows: Sequence[Row]) -> None:
+def fold_rows(file: str, state: PoolState, rows: Sequence[Row]) -> None:
     """Fold rows in order. Raises `InputError` for the first row that the state refuses, with the number of refused rows."""
     if refused := state.fold([row.event for row in rows]):
         first = refused[0]
@@ -114,7 +53,7 @@ def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
     return numbers
 
 
-def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
+def state_of(named: NamedPool, fold: FoldSettings) -> PoolState:
     """The empty state of a pool's first generation. It leaves out the outcomes that the file retracts."""
     created = PoolCreated(pool=named.pool, kind=Kind.GAMES, time=0.0)
     generation = Generation(pool=named.pool, number=1, start=0, time=0.0, fold=fold, retraction_horizon=len(named.retractions))

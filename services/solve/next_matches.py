@@ -33,9 +33,6 @@ TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME
 class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
     """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, retriable=True)
-
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A recommended game or measurement.
@@ -137,10 +134,11 @@ def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict
         entries = [] if manifest is None else manifest.entries
         entry = next((one for one in entries if (one.pool, one.generation) == (head.pool, head.generation)), None)
         if entry is None:
-            raise NoCheckpoint(f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet")
+            why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
+            raise NoCheckpoint(why, retriable=True)
         return entry, files.read_pool(entry)
     except (BadObject, OSError) as error:
-        raise NoCheckpoint(f"the checkpoint of pool {head.pool} cannot be read now: {error}") from error
+        raise NoCheckpoint(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
 
 
 def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -14,13 +14,6 @@ from services.solve.planning.jobs import Job
 log = logging.getLogger("equirank.solve")
 
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
-
-
-class ResultFile(NamedTuple):
-    """A complete result and the name of its file."""
-
-    file_name: str
-    board: SolvedBoard
 
 
 class ResultFiles:
@@ -72,11 +65,11 @@ class ResultFiles:
         for name in self._files.tree(_folder(job)):
             self._files.remove(name)
 
-    def kept(self, log: str) -> Iterator[ResultFile]:
-        """The readable results that were computed from this log, grouped by pool and method, oldest first in each group."""
+    def kept(self, log: str) -> Iterator[tuple[str, SolvedBoard]]:
+        """Files and readable results that were computed from this log, grouped by pool and method, oldest first in each group."""
         for name in self._named("results"):
             if (board := read_result(self._files, name)) is not None and board.log == log:
-                yield ResultFile(name, board)
+                yield name, board
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
         """The readable results of one method on one pool, newest first."""

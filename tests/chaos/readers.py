@@ -114,21 +114,21 @@ class Readers(Helper):
             self._complain(pool, 1, f"went back from {_place(before)} to {_place(after)} (generation, position)")
         self._check_page(before, page, after)
         now = _Seen(after)
-        if page.generation == before.generation == after.generation:
+        if page.head.generation == before.generation == after.generation:
             now.counts, now.end = {row.agent: row.rating or 0.0 for row in page.rows}, end
         if last is not None:
             self._check_since(last, before)
             if last.head.position == after.position:
                 now.behind = last.behind
-            if last.end is not None and last.head.generation == page.generation == after.generation:
+            if last.end is not None and last.head.generation == page.head.generation == after.generation:
                 self._check_counts(last, before, now)
         self._seen[pool] = now
 
     def _check_page(self, before: PoolHead, page: BoardPage, after: PoolHead) -> None:
         if before.generation != after.generation:
             return
-        if page.generation != before.generation:
-            self._complain(before.pool, 2, f"shows rows of generation {page.generation} under a head of {before.generation}")
+        if page.head.generation != before.generation:
+            self._complain(before.pool, 2, f"shows rows of generation {page.head.generation} under a head of {before.generation}")
         elif page.total < before.agents or len(page.rows) < min(before.agents, _ROWS):
             rows = min(page.total, len(page.rows))
             self._complain(before.pool, 2, f"counts {before.agents} agents in generation {before.generation}, and its board has {rows}")

@@ -14,7 +14,7 @@ def test_counts_may_go_back_until_the_head_has_passed_them(position: int, broken
     for at, count, end in ((10, 5.0, 12), (position, 4.0, 20), (20, 4.0, 20)):
         head = head_of("p", position=at, outcomes=at, agents=1)
         row = AgentRow(agent="a", rating=count, rank=1)
-        page = BoardPage(pool="p", method=ACTIVITY, generation=1, position=at, published_at=1000.0, total=1, rows=[row], outcomes=[1])
+        page = BoardPage(head, ACTIVITY, 1, [row], [1])
         readers._look(head, page, head, end)
         if at == position:
             assert bool(readers.complaints) == broken

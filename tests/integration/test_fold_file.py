@@ -10,12 +10,14 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from services.boards import reading
+from services.boards.result import SolveResult
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
+from services.imports.files import FileOptions
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from services.solve.fold_file import fold_slices
+from services.solve.file_solve import Asked, Reading, folded_answers
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
@@ -36,6 +38,13 @@ def games() -> list[GameEvent]:
     return found
 
 
+def fold(file: Path, method: str, parameters: dict[str, str]) -> SolveResult:
+    """The result of a file without slices."""
+    (answer,) = folded_answers(Asked(method, parameters), Reading(file, FileOptions()))
+    assert answer.result is not None
+    return answer.result
+
+
 def test_a_file_gives_the_digits_of_a_live_pool_by_every_online_method(settings: Settings, log: Log, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     file.write_bytes(b"\n".join(events.encode([event]) for event in games()) + b"\n")
@@ -48,7 +57,7 @@ def test_a_file_gives_the_digits_of_a_live_pool_by_every_online_method(settings:
         with store_of(settings) as store:
             live = {method: reading.board(store, simulated.POOL, method, start=0, count=100, now=0.0) for method in RATERS}
     for method in RATERS:
-        folded = fold_slices(file, method, {name: str(value) for name, value in PARAMETERS.get(method, {}).items()})[""].result
+        folded = fold(file, method, {name: str(value) for name, value in PARAMETERS.get(method, {}).items()})
         board = live[method]
         assert board is not None
         rows = [{row.agent: (row.rating, row.rank, row.deviation, row.low, row.high) for row in of} for of in (board.rows, folded.agents)]
@@ -64,7 +73,7 @@ def test_retracted_outcomes_of_a_file_count_nothing(tmp_path: Path) -> None:
     rated = []
     for name, lines in (("with", [*whole, *retractions]), ("without", [line for line in whole if line["id"] not in gone])):
         (tmp_path / name).with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-        rated.append(fold_slices((tmp_path / name).with_suffix(".jsonl"), "elo", {})[""].result.agents)
+        rated.append(fold((tmp_path / name).with_suffix(".jsonl"), "elo", {}).agents)
     assert rated[0] == rated[1]
 
 
@@ -81,4 +90,4 @@ def test_what_cannot_be_folded_is_refused(tmp_path: Path, text: str, method: str
     file = tmp_path / "f.csv"
     file.write_text(text)
     with pytest.raises(InputError, match=rule):
-        fold_slices(file, method, parameters)
+        fold(file, method, parameters)

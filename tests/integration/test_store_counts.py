@@ -25,7 +25,7 @@ def test_pages_of_several_boards_tell_counts_and_leave_out_what_is_not_there() -
         boards = {"elo": elo, "sco": sco, ACTIVITY: LiveBoard(["ann", "bob"], [3.0, 2.0])}
         assert store.live.publish(head_of("blitz", position=3, online=["elo", "sco", "melo"]), 1, boards)
         pages = store.live.pages(store.live.head("blitz"), ["sco", "borda", "elo", ACTIVITY], 0, 10)
-        told = [(page.method, page.position, [row.agent for row in page.rows], page.outcomes) for page in pages]
+        told = [(page.method, page.head.position, [row.agent for row in page.rows], page.outcomes) for page in pages]
         assert told == [
             ("sco", 3, ["cyd"], [0]),
             ("elo", 3, ["ann", "cyd", "bob"], [3, 0, 2]),

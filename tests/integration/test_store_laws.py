@@ -4,6 +4,7 @@ import pytest
 import redis
 
 from ratings_core.errors import InputError
+from services.boards import reading as boards
 from services.boards.history import kept
 from services.boards.store import scripts
 from services.boards.store.live import MEMBERS_A_CALL
@@ -110,13 +111,13 @@ class TestLiveBoards:
         assert store.live.page("other", "elo", 0, 10) is None
         assert store.live.page("blitz", "melo", 0, 10) is None
         assert store.live.around("blitz", "elo", "nobody", 5) is None
-        assert store.agent("blitz", "nobody") is None
+        assert boards.agent(store, "blitz", "nobody") is None
 
     def test_any_agent_name_works(self, store: RedisStore) -> None:
         agents = ["a/b", "{blitz}", "häßlich ☃", "-inf", "(1", "a:b\\n", '"', "<script>"]
         store.live.publish(head_of(), 1, {"elo": LiveBoard(agents, [float(i) for i in range(len(agents))])})
         for i, agent in enumerate(agents):
-            found = store.agent("blitz", agent)
+            found = boards.agent(store, "blitz", agent)
             assert found is not None
             assert found["elo"].rank == len(agents) - i
 
@@ -228,7 +229,7 @@ class TestSolvedBoards:
     def test_an_agent_is_found_on_every_board(self, store: RedisStore) -> None:
         store.live.publish(head_of(), 1, {"elo": LiveBoard(["rock"], [1500.0]), ACTIVITY: LiveBoard(["rock"], [12.0])})
         store.solved.publish(solved_of())
-        found = store.agent("blitz", "rock")
+        found = boards.agent(store, "blitz", "rock")
         assert found is not None
         assert {method: (row.rating, row.rank) for method, row in found.items()} == {
             "elo": (1500.0, 1),

@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from services.backends import open_log, open_store
+from services.boards import reading as boards
 from services.boards.history import kept
 from services.boards.insight import insight
 from services.boards.store import logs
@@ -52,7 +53,7 @@ def nothing_is_seen(store: RedisStore) -> None:
     assert store.solved.history("blitz", METHOD) == []
     assert store.solved.past("blitz", METHOD, 0) is None
     assert store.solved.complete(["blitz"]) == {"blitz": {}}
-    assert store.agent("blitz", "rock") is None
+    assert boards.agent(store, "blitz", "rock") is None
     assert insight(store.solved, "blitz", now=0.0).position is None
     version = store.versions.read(["blitz"])["blitz"]
     assert (version.head, version.listed, dict(version.solved)) == (None, False, {})
@@ -61,7 +62,7 @@ def nothing_is_seen(store: RedisStore) -> None:
 def seen(store: RedisStore) -> object:
     """All that readers see of the pool."""
     page = store.solved.page("blitz", METHOD, 0, 10)
-    return names(store), store.live.published("blitz"), page, store.solved.history("blitz", METHOD), store.agent("blitz", "rock")
+    return names(store), store.live.published("blitz"), page, store.solved.history("blitz", METHOD), boards.agent(store, "blitz", "rock")
 
 
 def test_a_log_sees_nothing_of_what_another_one_wrote(store: RedisStore, another: RedisStore) -> None:

@@ -9,4 +9,4 @@ from services.solve.problems.load import Loaded, load_slices
 
 def load(path: Path, options: FileOptions | None = None, **how: Any) -> Loaded:
     """Load all outcomes of a file as one problem. how: further arguments of `load_slices`."""
-    return load_slices(path, options, **how)[""]
+    return load_slices(path, options or FileOptions(), **how)[""]

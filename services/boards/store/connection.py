@@ -87,12 +87,14 @@ class Connection:
         with self._asking(), self.client.pipeline(transaction=False) as pipe:
             for command in commands:
                 command(pipe)
-            answers = pipe.execute(raise_on_error=False)
+            answers: list[Any] = pipe.execute(raise_on_error=False)
             if skip_garbage:
                 foreign = [isinstance(answer, redis.ResponseError) and "WRONGTYPE" in str(answer) for answer in answers]
                 self.garbage += sum(foreign)
                 answers = [None if skipped else answer for answer, skipped in zip(answers, foreign, strict=True)]
-            return list(map(_answer, answers))
+            if failure := next((answer for answer in answers if isinstance(answer, redis.RedisError)), None):
+                raise failure
+            return answers
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
         """Run a script and return its answer."""
@@ -127,12 +129,6 @@ class Connection:
 
 class _ForgottenError(StoreError):
     """The server does not have the scripts, for example after a restart."""
-
-
-def _answer(answer: object) -> object:
-    if isinstance(answer, redis.RedisError):
-        raise answer
-    return answer
 
 
 def _store_error(error: redis.RedisError) -> StoreError:

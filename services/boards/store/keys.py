@@ -38,25 +38,17 @@ def check_method(method: str) -> str:
 
 
 class Keys:
-    """Names of the keys of the log with this identity."""
+    """Names of the keys of the log with this identity.
+
+    Attributes:
+        pattern: Glob pattern of all keys of the log. Identities of logs contain no special characters of globs.
+        pools: Key of the names of published pools.
+        folding: Key of the heartbeats of the log's shards.
+    """
 
     def __init__(self, log: str) -> None:
         self._prefix = f"equirank:{log}:"
-
-    @property
-    def pattern(self) -> str:
-        """Glob pattern of all keys of the log. Identities of logs contain no special characters of globs."""
-        return f"{self._prefix}*"
-
-    @property
-    def pools(self) -> str:
-        """Key of the names of published pools."""
-        return f"{self._prefix}pools"
-
-    @property
-    def folding(self) -> str:
-        """Key of the heartbeats of the log's shards."""
-        return f"{self._prefix}folding"
+        self.pattern, self.pools, self.folding = (f"{self._prefix}{name}" for name in ("*", "pools", "folding"))
 
     def fence(self, pool: str) -> str:
         """Key of a pool's fence: its newest writer and what that committed."""

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
 from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
@@ -92,8 +91,12 @@ class LiveBoards:
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
         """`count` rows with the agent in the middle; None if the agent is not on the board."""
+        return next(iter(self.pages_around(self.head(pool), [method], agent, count)), None)
+
+    def pages_around(self, head: PoolHead | None, methods: Sequence[str], agent: str, count: int) -> list[BoardPage]:
+        """`count` rows with the agent in the middle, of live boards of the pool of `head`; boards without the agent are left out."""
         check_window(0, count)
-        return next(iter(self._pages(self.head(pool), [method], scripts.AROUND, [agent, count])), None)
+        return self._pages(head, methods, scripts.AROUND, [agent, count])
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
@@ -102,16 +105,6 @@ class LiveBoards:
         name = self._keys.live(pool, generation, ACTIVITY)
         found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return list(map(_outcomes, found))
-
-    def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
-        """Method -> the agent's row on its live board, for all live boards that the agent is on."""
-        head = self.head(pool)
-        if head is None:
-            return {}
-        methods = _live_methods(head)
-        answers = self._redis.calls([(scripts.RANK, self._board_keys(head, method), [agent]) for method in methods])
-        found = zip(methods, answers, strict=True)
-        return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
     def forget(self, pool: str) -> None:
         """Remove all boards of a pool, its fence last. Used if the boards include records that the log lost."""
@@ -132,7 +125,7 @@ class LiveBoards:
     def _took(self, pool: str, verdict: int) -> bool:
         if verdict == scripts.LOST:
             self._committed.pop(pool, None)
-            raise StoreLost(pool)
+            raise StoreLost(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:
@@ -157,8 +150,9 @@ class LiveBoards:
         pool, keys = head.pool, self._keys
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
         for method, total in ((method, board.total) for method, board in boards.items() if board.total):
-            names += [self._board_keys(head, method)[0], self._board_keys(head, method)[-1]]
-            sizes += [f"{head.generation}/{method}", total]
+            board, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
+            names += [board, beliefs if method in head.beliefs else board]
+            sizes += [field, total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
         verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
@@ -173,7 +167,7 @@ class LiveBoards:
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
     ) -> list[BoardPage]:
         # The head was read first, so values are at least as new as its position.
-        known = [] if head is None else [method for method in methods if method in _live_methods(head)]
+        known = [] if head is None else [method for method in methods if method in head.live_methods]
         if head is None or not known:
             return []
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
@@ -189,15 +183,10 @@ class LiveBoards:
         generation, method = field.split("/", 1)
         return self._keys.live(pool, int(generation), method), self._keys.beliefs(pool, int(generation), method)
 
-    def _board_keys(self, head: PoolHead, method: str) -> list[str]:
-        """The keys that are read for an agent of a live board: its ratings, and its beliefs if the method holds them."""
-        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{method}")
-        return [board, beliefs] if method in head.beliefs else [board]
-
     def _page_keys(self, head: PoolHead, method: str) -> list[str]:
         """The keys that are read for rows of a live board: its ratings, the pool's activity, and its beliefs if the method holds them."""
-        board, *beliefs = self._board_keys(head, method)
-        return [board, self._keys.live(head.pool, head.generation, ACTIVITY), *beliefs]
+        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{method}")
+        return [board, self._keys.live(head.pool, head.generation, ACTIVITY), *([beliefs] if method in head.beliefs else [])]
 
     def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
         for field in stale:
@@ -211,10 +200,6 @@ def check_window(start: int, count: int) -> None:
         raise InputError("start", start, "must be 0 or more")
     if count < 1:
         raise InputError("count", count, "must be 1 or more")
-
-
-def _live_methods(head: PoolHead) -> list[str]:
-    return [*head.online, ACTIVITY]
 
 
 def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
@@ -248,33 +233,14 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
     total, start, better, flat, activity, beliefs = answer
     rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
     if model is not None:
-        rows = [_believed(head, model, row, text) for row, text in zip(rows, beliefs, strict=True)]
-    return BoardPage(
-        pool=head.pool,
-        method=method,
-        generation=head.generation,
-        position=head.position,
-        published_at=head.published_at,
-        total=total,
-        rows=rows,
-        outcomes=list(map(_outcomes, activity)),
-        beliefs=model,
-    )
+        held = (None if text is None else of_text(text) for text in beliefs)
+        rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
+    return BoardPage(head, method, total, rows, list(map(_outcomes, activity)))
 
 
 def _outcomes(score: str | float | None) -> int:
     """The number of outcomes from a score of the activity board. Scores of all boards are negated values."""
     return 0 if score is None else round(-float(score))
-
-
-def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:
-    """One agent's row. better: Number of agents that are strictly better."""
-    row, model = AgentRow(agent=agent, rating=0.0 - float(score), rank=better + 1), head.beliefs.get(method)
-    return row if model is None else _believed(head, model, row, belief)
-
-
-def _believed(head: PoolHead, model: BeliefModel, row: AgentRow, text: str | None) -> AgentRow:
-    return believed(row, None if text is None else of_text(text), model, head.pool_time)
 
 
 def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:

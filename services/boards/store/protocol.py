@@ -104,6 +104,11 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     beliefs: dict[str, BeliefModel] = {}
     record: str | None = None
 
+    @property
+    def live_methods(self) -> list[str]:
+        """Names of the pool's live boards."""
+        return [*self.online, ACTIVITY]
+
 
 class LiveBoard(NamedTuple):
     """Changed agents of one online method.
@@ -121,25 +126,22 @@ class LiveBoard(NamedTuple):
     total: int = 0
 
 
-class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
+class BoardPage(NamedTuple):
     """Consecutive rows of a live board, best first.
 
     Attributes:
-        published_at: Time of the head's publication in seconds since 1970, by the shard's clock.
+        head: Head of the pool. The rows are at least as new as its position.
+        method: Name of the method.
         total: Number of agents on the board.
+        rows: The rows.
         outcomes: For each row, the number of outcomes in which its agent took part.
-        beliefs: Model from which deviations and intervals follow; None if the method holds no beliefs.
     """
 
-    pool: str
+    head: PoolHead
     method: str
-    generation: int
-    position: int
-    published_at: float
     total: int
     rows: list[AgentRow]
     outcomes: list[int]
-    beliefs: BeliefModel | None = None
 
 
 class StoredBoard(NamedTuple):
@@ -179,9 +181,6 @@ class StoreError(Exception):
 
 class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
     """The store lost publications of this writer (flush, restart, rollback or eviction). All agents must be published again."""
-
-    def __init__(self, pool: str) -> None:
-        super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
 
 
 ACTIVITY = "outcomes"

@@ -5,7 +5,6 @@ the position shown, but never older, because the head is written last. Unit of p
 may lose everything.
 """
 
-from services.boards.result import AgentRow
 from services.boards.store.connection import Connection
 from services.boards.store.heartbeats import Heartbeats
 from services.boards.store.keys import LOGS, Keys
@@ -34,10 +33,6 @@ class RedisStore:
         self.heartbeats = Heartbeats(self.connection, self.keys)
         self.versions = Versions(self.connection, self.keys)
         self.logs = Logs(self.connection, log)
-
-    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
-        """Method -> the agent's row on its live or solved board; None if the agent is on no board."""
-        return self.live.rows_of(pool, agent) | self.solved.rows_of(pool, agent) or None
 
     def ping(self) -> None:
         """Raise `StoreError` if the store does not answer readers."""

@@ -147,16 +147,6 @@ return page(start, stop, total)
 """Reads rows of a live board with an agent in the middle. KEYS and answer as PAGE. ARGV: agent, count. Returns nil if the agent is not on
 the board."""
 
-RANK: Final = _script(
-    """
-local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if not score then return false end
-return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), KEYS[2] and redis.call('HGET', KEYS[2], ARGV[1]) or false}
-"""
-)
-"""Reads an agent of a live board. KEYS: live board, and its beliefs if it has them. ARGV: agent. Returns {score, number of agents strictly
-better, belief or nil}; nil if the agent is not on the board."""
-
 FLIP: Final = _script(
     """
 local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version')
@@ -244,8 +234,5 @@ of a higher epoch is not replaced, seconds after which the hash expires, and for
 heartbeat."""
 
 ALL: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        script.sha: script.text
-        for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
-    }
+    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)}
 )

@@ -144,11 +144,6 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
-    def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
-        """Method -> the agent's row on its solved board, for all solved boards that the agent is on."""
-        pages = {method: self.around(pool, method, agent, 1) for method in self.methods(pool)}
-        return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
-
     def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:
         """Append the newest solve to a history that then has `count` solves. Returns False if the store does not have the others."""
         last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))

@@ -24,34 +24,34 @@ from services.solve.insight import parts as insight_parts
 from services.solve.insight.look_alikes import look_alikes
 from services.solve.insight.parts import top
 from services.solve.planning.jobs import Job
-from services.solve.planning.ledger import PoolView, data_of
+from services.solve.planning.ledger import Given, data_of
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.state.parts import part
 from services.wire.pools import Kind
 
-__all__ = ["COST", "INSIGHT", "alarms", "online_standings", "solve", "sums_of", "views"]
+__all__ = ["COST", "INSIGHT", "alarms", "offered", "online_standings", "solve", "sums_of"]
 
 COST: Final = 4
 """Cost class above the most expensive methods (3), so that insight runs after the methods whose boards it reads."""
 MOST_AGENTS: Final = 100_000
 
 
-def views(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping[Job, SolvedBoard], log: str) -> dict[str, PoolView]:
-    """The planner's view of each pool's insight job. Its data change with the pool's outcomes and with its boards."""
+def offered(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping[Job, SolvedBoard], log: str) -> dict[Job, Given]:
+    """The insight job of each pool, and what it would work on. Its data change with the pool's outcomes and with its boards."""
     solved: defaultdict[str, list[float]] = defaultdict(list)
     for job, board in boards.items():
-        if job.method != INSIGHT:
+        if not job.is_insight:
             solved[job.pool].append(board.solved_at)
-    return {entry.pool: _view(entry, control, solved[entry.pool], log) for entry in entries}
+    return {Job(entry.pool, INSIGHT): _given(entry, control, solved[entry.pool], log) for entry in entries}
 
 
-def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log: str) -> PoolView:
+def _given(entry: PoolEntry, control: ControlState, solved: Sequence[float], log: str) -> Given:
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     fold = FoldSettings() if made is None else made.fold
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
     boards = hash(frozenset(solved))  # of all times: the latest time would hide a new board after the clock was set back
     seen = f"{data_of(entry.generation, entry.digest)}/{boards}"
-    return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
+    return Given(seen, entry.outcomes, {"online": online, "log": log})
 
 
 def solve(

@@ -6,8 +6,7 @@ agents do not change any more, or the time is spent.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -89,6 +88,27 @@ class Sample(NamedTuple):
         """Number of replicates, solved and failed."""
         return len(self.ratings) + self.failed
 
+    def followed_by(self, other: "Sample") -> "Sample":
+        """The replicates of both samples, in order."""
+        ratings, ranks = np.concatenate([self.ratings, other.ratings]), np.concatenate([self.ranks, other.ranks])
+        return Sample(ratings, ranks, self.failed + other.failed, self.seconds + other.seconds)
+
+
+class Facts(NamedTuple):
+    """Facts about a problem that is resampled.
+
+    Attributes:
+        names: Agents of the problem.
+        about: Kind and assumptions of the resampling.
+        reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
+        seconds: Time that the preparation took.
+    """
+
+    names: tuple[str, ...]
+    about: Intervals
+    reach: float
+    seconds: float = 0.0
+
 
 def seed_of(pool: str, position: int, method: str) -> int:
     """The base seed for all replicates of a solve."""
@@ -140,56 +160,45 @@ def sample(
     return Sample(table, np.array(ranks, np.int64).reshape(len(ranks), n), failed, clock() - began)
 
 
-@dataclass
 class Replication:
     """Replicates of one solve so far, and whether more are needed.
 
     Attributes:
+        facts: Facts about the problem that is resampled. It may be newer than the result, so agents may differ.
         seconds: Time limit for all replicates.
-        top: int64, ids of the best agents in the problem, best first. Their rank intervals decide whether replicates are enough.
         most: Largest number of replicates.
-        spent: Seconds used so far.
+        top: int64, ids of the best agents of the result, best first. Their rank intervals decide whether replicates are enough.
+        whole: All replicates so far.
         settled: Whether the rank intervals of the best agents did not change any more.
-        samples: The slices so far.
     """
 
-    seconds: float
-    top: NDArray[np.int64]
-    most: int = MOST
-    spent: float = 0.0
-    settled: bool = False
-    samples: list[Sample] = field(default_factory=list)
+    def __init__(self, facts: Facts, result: SolveResult, seconds: float) -> None:
+        """Begin without replicates. Raises `InputError` if there are too many agents."""
+        n, at = len(facts.names), {name: i for i, name in enumerate(facts.names)}
+        self.facts, self.seconds, self.most, self.settled = facts, seconds, most_of(n), False
+        self.top = np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64)
+        self.whole = Sample(np.empty((0, n)), np.empty((0, n), np.int64), 0, 0.0)
 
     def add(self, found: Sample) -> None:
         """Add the next slice. When the number of replicates reaches a power of two (64 or more), check whether ranks have settled."""
-        self.samples.append(found)
-        self.spent += found.seconds
-        if self.tried == self._check_at(self.tried):
+        self.whole = self.whole.followed_by(found)
+        if self.whole.tried == self._check_at(self.whole.tried):
             self.settled = self._stays()
 
     @property
-    def tried(self) -> int:
-        """Number of replicates so far, solved and failed."""
-        return sum(one.tried for one in self.samples)
+    def left(self) -> float:
+        """Seconds that replicates may still take."""
+        return self.seconds - self.whole.seconds
 
     @property
     def done(self) -> bool:
         """Whether no more replicates are needed."""
-        return self.settled or self.tried >= self.most or self.spent >= self.seconds
+        return self.settled or self.whole.tried >= self.most or self.left <= 0
 
     @property
     def next(self) -> tuple[int, int]:
         """Number of the first replicate of the next slice, and the largest length of that slice."""
-        return self.tried, min(self.most, self._check_at(self.tried + 1)) - self.tried
-
-    def whole(self) -> Sample:
-        """All slices in one sample."""
-        return Sample(
-            np.concatenate([one.ratings for one in self.samples]),
-            np.concatenate([one.ranks for one in self.samples]),
-            sum(one.failed for one in self.samples),
-            self.spent,
-        )
+        return self.whole.tried, min(self.most, self._check_at(self.whole.tried + 1)) - self.whole.tried
 
     def _check_at(self, tried: int) -> int:
         """The smallest number of replicates, at least `tried`, at which ranks are checked: a power of two, 64 or more."""
@@ -197,7 +206,7 @@ class Replication:
 
     def _stays(self) -> bool:
         """Whether the widest rank interval among the best agents has the same ends as with the first half of the replicates."""
-        ranks = np.concatenate([one.ranks[:, self.top] for one in self.samples])
+        ranks = self.whole.ranks[:, self.top]
         half = ranks[: len(ranks) // 2]
         if len(half) < LEAST or not len(self.top):
             return False
@@ -212,21 +221,6 @@ def most_of(agents: int) -> int:
     if most < LEAST:
         raise InputError("agents", agents, f"must be at most {_MOST_CELLS // LEAST} on boards with intervals")
     return most
-
-
-def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
-    """Start the replication of a solve.
-
-    Args:
-        names: Agents of the problem that is resampled. It may be newer than the result, so agents may differ.
-        result: Result of the solve.
-        seconds: Time limit for all replicates.
-
-    Raises:
-        InputError: There are too many agents.
-    """
-    at, most = {name: i for i, name in enumerate(names)}, most_of(len(names))
-    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64), most)
 
 
 def add_intervals(
@@ -248,60 +242,43 @@ def add_intervals(
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     whole = taken(method, problem, parameters)
-    source, found = resampling(whole.problem, whole.method, whole.values), replication(whole.problem.names, result, seconds)
+    source = resampling(whole.problem, whole.method, whole.values)
+    found = Replication(Facts(whole.problem.names, source.about, normal_reach(whole.method, source)), result, seconds)
     base = seed_of("", 0, method) if seed is None else seed
     while not found.done:
         first, most = found.next
-        found.add(sample(whole, source, base, first, most, seconds - found.spent))
-    return with_intervals(result, whole.problem.names, source.about, found, reach=normal_reach(whole.method, source))
+        found.add(sample(whole, source, base, first, most, found.left))
+    told, ends = measured(found)
+    return msgspec.structs.replace(result, agents=with_ends(result.agents, ends), intervals=told)
 
 
-def with_intervals(
-    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None, *, reach: float = 0.0
-) -> SolveResult:
-    """`result` with the intervals from its replicates, or with the reason why there are none.
-
-    Args:
-        result: The result.
-        names: Agents of the replicates.
-        about: Kind and assumptions of the resampling.
-        found: The replicates.
-        position: Log offset of the resampled outcomes; None for a file.
-        reach: Factor as in `measured`.
-    """
-    told, ends = measured(names, about, found, reach=reach)
-    rows = [row if row.agent not in ends else ends[row.agent].beside(row) for row in result.agents]
-    return msgspec.structs.replace(result, agents=rows, intervals=msgspec.structs.replace(told, position=position))
+def with_ends(rows: Sequence[AgentRow], ends: Mapping[str, Ends]) -> list[AgentRow]:
+    """The rows with their intervals. ends: Agent -> ends of its intervals; rows of other agents are unchanged."""
+    return [ends[row.agent].beside(row) if row.agent in ends else row for row in rows]
 
 
-def measured(names: Sequence[str], about: Intervals, found: Replication, *, reach: float = 0.0) -> tuple[Intervals, dict[str, Ends]]:
-    """Compute intervals from replicates: their description, and the ends of each agent (none if there are too few replicates).
-
-    Args:
-        names: Agents of the replicates.
-        about: Kind and assumptions of the resampling.
-        found: The replicates.
-        reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
-    """
-    whole = found.whole()
-    if (why := _too_few(whole, found)) is not None:
+def measured(found: Replication) -> tuple[Intervals, dict[str, Ends]]:
+    """Compute intervals from replicates: their description, and the ends of each agent (none if there are too few replicates)."""
+    whole, facts = found.whole, found.facts
+    if (why := _too_few(found)) is not None:
         return Intervals(kind="none", why_not=why), {}
     told = msgspec.structs.replace(
-        about, level=LEVEL, replicates=len(whole.ratings), failed=whole.failed, settled=found.settled, seconds=found.spent
+        facts.about, level=LEVEL, replicates=len(whole.ratings), failed=whole.failed, settled=found.settled, seconds=whole.seconds
     )
-    return told, _ends_of(names, core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), reach)
+    return told, _ends_of(facts.names, core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), facts.reach)
 
 
-def _too_few(whole: Sample, found: Replication) -> str | None:
+def _too_few(found: Replication) -> str | None:
+    whole = found.whole
     if whole.failed > _MOST_FAILED * whole.tried:
         return f"{whole.failed} of {whole.tried} refits to resampled data had no answer"
     if len(whole.ratings) < LEAST:
-        return f"{len(whole.ratings)} refits took {found.spent:.2g} s; {LEAST} are needed within {found.seconds:g} s (interval_seconds)"
+        return f"{len(whole.ratings)} refits took {whole.seconds:.2g} s; {LEAST} are needed within {found.seconds:g} s (interval_seconds)"
     return None
 
 
 def _ends_of(names: Sequence[str], found: core.Intervals, factor: float) -> dict[str, Ends]:
-    """Agent -> ends of its intervals. factor: `reach` of `measured`."""
+    """Agent -> ends of its intervals. factor: `Facts.reach`."""
     student = float(stdtrit(found.replicates - 1, (1 + LEVEL) / 2))
     return {
         name: Ends(

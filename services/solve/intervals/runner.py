@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from services.boards.result import AgentRow, Intervals, SolvedBoard
+from services.boards.result import Intervals, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.erasures import NameMatcher
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import Redrawn, next_job, rested
-from services.solve.intervals.tasks import Facts, prepare, solve_slice
+from services.solve.intervals.tasks import prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
 from services.solve.worker.task_pool import TaskLost, TaskPool, TaskType, failure_text
@@ -68,7 +68,6 @@ class _Run:
         since: When the newest task began.
         deadline: When the newest task is cancelled.
         prepared: The prepared problem in the object store.
-        facts: Result of the first task; None until it ended.
         so_far: The replicates so far; None until the first task ended.
     """
 
@@ -79,12 +78,11 @@ class _Run:
     since: float
     deadline: float
     prepared: Any
-    facts: Facts | None = None
     so_far: intervals.Replication | None = None
 
     def spent(self, now: float) -> float:
         """Worker seconds used so far. A task that has not returned counts from its start until `now`."""
-        told = 0.0 if self.facts is None or self.so_far is None else self.facts.seconds + self.so_far.spent
+        told = 0.0 if self.so_far is None else self.so_far.facts.seconds + self.so_far.whole.seconds
         return told if self.waits_for is None else told + max(0.0, now - self.since)
 
 
@@ -109,8 +107,9 @@ class IntervalRunner:
             boards: Job -> its newest board.
             entries: Pool -> its newest checkpoint.
         """
-        if self._run is not None and not _same_solve(self._run.board, boards.get(self._run.job)):
-            self._superseded(self._run, now)
+        if self._run is not None and ((newest := boards.get(self._run.job)) is None or newest.solve != self._run.board.solve):
+            self.cancel()  # the job is tried again after all other candidates
+            self._rest(self._run, now)
         if self._run is not None:
             return self._go_on(self._run, now, idle)
         if idle and self._settings.interval_seconds and rested(now, self._ended, self._spent):
@@ -135,7 +134,7 @@ class IntervalRunner:
         found, told = self._found.get(job), self.told(job, board)
         if found is None or told is board.result.intervals:
             return board
-        rows = [_row(row, found) for row in board.result.agents] if told is found.told else board.result.agents
+        rows = intervals.with_ends(board.result.agents, found.rows) if told is found.told else board.result.agents
         return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=told))
 
     def forget(self, job: Job) -> None:
@@ -161,11 +160,6 @@ class IntervalRunner:
         if self._run is not None and self._run.waits_for is not None:
             self._tasks.cancel(self._run.waits_for)
 
-    def _superseded(self, run: _Run, now: float) -> None:
-        """Stop the computation for a board that was replaced. Its job is tried again after all other candidates."""
-        self.cancel()
-        self._rest(run, now)
-
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
         standing = {
             job: board
@@ -184,8 +178,8 @@ class IntervalRunner:
 
     def _go_on(self, run: _Run, now: float, idle: bool) -> Job | None:
         if run.waits_for is None:
-            if idle:
-                self._next_slice(run, now)
+            if idle and run.so_far is not None:
+                self._next_slice(run, run.so_far, now)
             return None
         if not self._tasks.wait([run.waits_for]):
             if now > run.deadline:
@@ -200,24 +194,20 @@ class IntervalRunner:
 
     def _take_in(self, run: _Run, answer: Any, now: float) -> Job | None:
         """Take the result of a task: the facts from the first task, or the sample of a slice."""
-        if run.facts is None or run.so_far is None:
-            run.facts = answer
-            run.so_far = intervals.replication(answer.names, run.board.result, self._settings.interval_seconds)
+        if run.so_far is None:
+            run.so_far = intervals.Replication(answer, run.board.result, self._settings.interval_seconds)
             return None
         run.so_far.add(answer)
         self.replicates[run.job.method] += len(answer.ratings)
         if not run.so_far.done:
             return None
-        told, rows = intervals.measured(run.facts.names, run.facts.about, run.so_far, reach=run.facts.reach)
+        told, rows = intervals.measured(run.so_far)
         return self._end(run, now, told, rows)
 
-    def _next_slice(self, run: _Run, now: float) -> None:
-        if run.so_far is None:
-            return
-        first, most = run.so_far.next
-        seconds = min(_SLICE_SECONDS, run.so_far.seconds - run.so_far.spent)
+    def _next_slice(self, run: _Run, so_far: intervals.Replication, now: float) -> None:
         seed = intervals.seed_of(run.entry.pool, run.board.position, run.job.method)
-        run.waits_for = self._tasks.start(_SLICE, run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
+        limits = min(_SLICE_SECONDS, so_far.left), self._settings.solve_memory_bytes
+        run.waits_for = self._tasks.start(_SLICE, run.job.method, run.prepared, seed, *so_far.next, *limits)
         run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
@@ -281,16 +271,6 @@ def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
     """Whether a board needs intervals: it has rows and no error, is of the checkpointed data, and its method computed no intervals."""
     plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
     return plain and board.error is None and (board.generation, board.data) == (entry.generation, entry.digest)
-
-
-def _same_solve(first: SolvedBoard, second: SolvedBoard | None) -> bool:
-    """Whether two boards are of the same solve. Their `error` may differ."""
-    return second is not None and first.solve == second.solve
-
-
-def _row(row: AgentRow, found: IntervalFile) -> AgentRow:
-    ends = found.rows.get(row.agent)
-    return row if ends is None else ends.beside(row)
 
 
 def _folder(job: Job) -> str:

@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TypeAlias
 
 import msgspec
 
 from ratings_core.options import Value
-from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.solve.intervals.replicates import Sample, most_of, sample
+from services.solve.intervals.replicates import Facts, Sample, most_of, sample
 from services.solve.problems.checkpointed import with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
@@ -17,40 +16,8 @@ from services.solve.uncertainty.resampling import normal_reach, resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind
 
-
-class Prepared(NamedTuple):
-    """The prepared problem of a solve. All slices read it from the object store.
-
-    Attributes:
-        method: Name of the method.
-        problem: The part of the pool's data that the method takes.
-        values: Accepted values of the method's parameters.
-    """
-
-    method: str
-    problem: Problem
-    values: dict[str, Value]
-
-    @property
-    def taken(self) -> methods.Taken:
-        """The same as the result of `methods.taken`, without `about`."""
-        return methods.Taken(methods.find(self.method), self.problem, self.values, {})
-
-
-class Facts(NamedTuple):
-    """Facts about the prepared problem that the engine needs.
-
-    Attributes:
-        names: Agents of the problem.
-        about: Kind and assumptions of the resampling.
-        reach: Result of `normal_reach`.
-        seconds: Time that `prepare` took.
-    """
-
-    names: tuple[str, ...]
-    about: Intervals
-    reach: float
-    seconds: float
+Prepared: TypeAlias = tuple[Problem, dict[str, Value]]
+"""The part of the pool's data that a method takes, and accepted values of its parameters. All slices read both from the object store."""
 
 
 def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> tuple[Facts, Prepared]:
@@ -78,14 +45,14 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
         most_of(len(found.problem.names))
         source = resampling(found.problem, found.method, found.values)
         facts = Facts(found.problem.names, source.about, normal_reach(found.method, source), time.perf_counter() - began)
-        return facts, Prepared(method, found.problem, found.values)
+        return facts, (found.problem, found.values)
 
 
-def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
+def solve_slice(method: str, prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
     """Solve a slice of replicates, as `replicates.sample` does. memory: limit in bytes.
 
     Raises `InputError` if the data cannot be resampled, and `OutOfMemory` beyond the limit.
     """
     with memory_limit(memory):
-        taken = prepared.taken
+        taken = methods.Taken(methods.find(method), *prepared, about={})
         return sample(taken, resampling(taken.problem, taken.method, taken.values), seed, first, most, seconds)

@@ -1,17 +1,16 @@
-"""Which solves are due, and in which order: a pure function of (now, pools, ledger, pace), tested without Ray and without waiting.
+"""Which solves are due, and in which order: a pure function of (now, offered, ledger, pace), tested without Ray and without waiting.
 
 Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: expensive methods wait one
 interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was just chosen. Both handicaps are
 bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier pools there are.
 """
 
-import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from services.solve.planning.jobs import Job, JobStatus, Parameters
-from services.solve.planning.ledger import Entry, Ledger, PoolView
+from services.solve.planning.jobs import Job, JobStatus
+from services.solve.planning.ledger import Entry, Given, Ledger
 
 _MOST_DOUBLED: Final = 6
 """Largest number of times that the pause after a lost try doubles."""
@@ -24,7 +23,7 @@ class Pace(NamedTuple):
     outcomes: int
 
 
-def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
+def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
     """The jobs to start now, in order.
 
     A job is due when the pool has outcomes, no try of it runs, its data or parameters changed since the newest try, and `pace` allows
@@ -32,7 +31,7 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
 
     Args:
         now: Seconds of a timer that never goes back.
-        pools: What the checkpoints offer.
+        offered: Every job -> what a try of it would work on.
         ledger: The jobs that are known.
         pace: How often a job may start.
         cost: Method -> cost class; lower is cheaper. A method without one fails at once, so it comes first.
@@ -40,16 +39,10 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     Returns:
         Due jobs, first to start first. Ties are broken by cost, pool and method.
     """
-    ready = [
-        Job(view.pool, method)
-        for view in pools
-        if view.outcomes
-        for method, parameters in view.methods.items()
-        if _ready(ledger.newest(Job(view.pool, method)), view, parameters, now, pace)
-    ]
+    ready = [job for job, given in offered.items() if given.outcomes and _ready(ledger.newest(job), given, now, pace)]
     classes = {job: cost.get(job.method, 0) for job in ready}
     waiting = ledger.waiting()
-    claims = {job: (waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
+    claims = ((waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready)
     return _taking_turns(claims, ledger.running(), pace.seconds)
 
 
@@ -58,35 +51,21 @@ def pause_after(losses: int, seconds: float) -> float:
     return seconds * 2.0 ** min(losses, _MOST_DOUBLED)
 
 
-def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
+def _ready(entry: Entry | None, given: Given, now: float, pace: Pace) -> bool:
     if entry is None or entry.newest is None:
         return True
     newest = entry.newest
     if entry.status is JobStatus.RUNNING:
         return False
-    if newest.data == view.data and newest.parameters == parameters:
-        return entry.losses > 0 and newest.started <= now - pause_after(entry.losses, pace.seconds)
-    return newest.started <= now - pace.seconds or view.outcomes - newest.outcomes >= pace.outcomes
+    if newest.data == given.data and newest.parameters == given.parameters:
+        return entry.losses > 0 and entry.started <= now - pause_after(entry.losses, pace.seconds)
+    return entry.started <= now - pace.seconds or given.outcomes - newest.outcomes >= pace.outcomes
 
 
-def _taking_turns(claims: Mapping[Job, tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> list[Job]:
-    """Jobs by claim, smallest first. Each job chosen from a pool adds `handicap` to the claims of the others of that pool."""
-    queues: defaultdict[str, list[tuple[float, int, Job]]] = defaultdict(list)
-    for claim in sorted(claims.values(), reverse=True):
-        queues[claim[2].pool].append(claim)
-    heap = [_put_back(queue, chosen, handicap) for queue in queues.values()]
-    heapq.heapify(heap)
-    order: list[Job] = []
-    while heap:
-        job = heapq.heappop(heap)[2]
-        order.append(job)
-        chosen[job.pool] += 1
-        queues[job.pool].pop()
-        if queues[job.pool]:
-            heapq.heappush(heap, _put_back(queues[job.pool], chosen, handicap))
-    return order
-
-
-def _put_back(queue: list[tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> tuple[float, int, Job]:
-    since, cost, job = queue[-1]
-    return since + chosen[job.pool] * handicap, cost, job
+def _taking_turns(claims: Iterable[tuple[float, int, Job]], running: Counter[str], handicap: float) -> list[Job]:
+    """Jobs by claim, smallest first. Each job of a pool that runs or comes first adds `handicap` to the claims behind it in that pool."""
+    before, delayed = Counter(running), []
+    for since, cost, job in sorted(claims):
+        delayed.append((since + before[job.pool] * handicap, cost, job))
+        before[job.pool] += 1
+    return [job for _, _, job in sorted(delayed)]

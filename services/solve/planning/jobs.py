@@ -1,32 +1,13 @@
-"""Jobs of the scheduler: their kinds, and the lifecycle that every job goes through."""
+"""Jobs of the scheduler, and the lifecycle that every job goes through."""
 
 from collections.abc import Mapping
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from services.boards.store.protocol import INSIGHT
 from services.runtime.lifecycle import Lifecycle
 
 Parameters: TypeAlias = Mapping[str, float | str | bool]
-
-
-class JobKind(Enum):
-    """What a job computes."""
-
-    METHOD = "method"
-    """A board, by one method of the registry."""
-    INSIGHT = "insight"
-    """The report on what ratings alone do not show. It reads the pool's boards, so it runs after them."""
-
-    @property
-    def keeps_history(self) -> bool:
-        """Whether earlier results stay readable."""
-        return self is JobKind.METHOD
-
-    @property
-    def reads_boards(self) -> bool:
-        """Whether the job waits while boards of its pool are solved."""
-        return self is JobKind.INSIGHT
 
 
 class Job(NamedTuple):
@@ -36,9 +17,9 @@ class Job(NamedTuple):
     method: str
 
     @property
-    def kind(self) -> JobKind:
-        """What the job computes."""
-        return JobKind.INSIGHT if self.method == INSIGHT else JobKind.METHOD
+    def is_insight(self) -> bool:
+        """Whether the job is insight, which keeps no history. It reads the pool's boards, so it waits while they are solved."""
+        return self.method == INSIGHT
 
 
 class JobStatus(StrEnum):

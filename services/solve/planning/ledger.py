@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
 
@@ -12,31 +13,18 @@ def data_of(generation: int, digest: str) -> str:
     return f"{generation}/{digest}"
 
 
-@dataclass(frozen=True, slots=True)
-class PoolView:
-    """What a checkpoint offers to the planner.
+class Given(NamedTuple):
+    """What a try of a job works on.
 
     Attributes:
-        pool: Name of the pool.
         data: Identity of the data (`data_of`). It changes exactly when the pool's generation or outcomes change.
         outcomes: Number of outcomes folded.
-        methods: Method -> its parameters, for every job of this pool.
+        parameters: Parameters of the job.
     """
-
-    pool: str
-    data: str
-    outcomes: int
-    methods: Mapping[str, Parameters]
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """The newest try of a job: the data and parameters it used, and when it started (seconds of the scheduler's timer)."""
 
     data: str
     outcomes: int
     parameters: Parameters
-    started: float
 
 
 @dataclass(slots=True)
@@ -45,25 +33,27 @@ class Entry:
 
     Attributes:
         status: Its status.
-        newest: Its newest try; None before the first try.
+        newest: What its newest try works on; None before the first try.
+        started: When this try started, in seconds of the scheduler's timer; -inf for a try of an earlier run, which delays no new one.
         waiting_since: When it became due; None unless it waits.
         losses: Number of its newest tries that were lost in a row.
     """
 
     status: JobStatus = JOB_LIFECYCLE.start
-    newest: Try | None = None
+    newest: Given | None = None
+    started: float = float("-inf")
     waiting_since: float | None = None
     losses: int = 0
 
-    def happened(self, event: JobEvent) -> None:
+    def happened(self, event: JobEvent, waiting_since: float | None = None) -> None:
         """Move on in the lifecycle. Raises `UndefinedTransition`."""
-        self.status = JOB_LIFECYCLE.after(self.status, event)
+        self.status, self.waiting_since = JOB_LIFECYCLE.after(self.status, event), waiting_since
 
 
 class Ledger:
     """All jobs that are known. The planner reads it; the scheduler writes it."""
 
-    def __init__(self, tried: Mapping[Job, Try] | None = None) -> None:
+    def __init__(self, tried: Mapping[Job, Given] | None = None) -> None:
         """tried: Jobs with a result of an earlier run. They need no new try until their data change."""
         self._entries = {job: Entry(newest=newest) for job, newest in (tried or {}).items()}
 
@@ -77,19 +67,16 @@ class Ledger:
         for job in due:
             entry = self._entries.setdefault(job, Entry())
             if entry.status is not JobStatus.WAITING:
-                entry.happened(JobEvent.DUE)
-                entry.waiting_since = now
+                entry.happened(JobEvent.DUE, now)
         for job, entry in self._entries.items():
             if entry.status is JobStatus.WAITING and job not in due:
                 entry.happened(JobEvent.WITHDRAWN)
-                entry.waiting_since = None
 
-    def start(self, job: Job, view: PoolView, now: float) -> None:
+    def start(self, job: Job, given: Given, now: float) -> None:
         """Record that a waiting job starts."""
         entry = self._entries[job]
         entry.happened(JobEvent.STARTED)
-        entry.waiting_since = None
-        entry.newest = Try(view.data, view.outcomes, dict(view.methods[job.method]), now)
+        entry.newest, entry.started = given._replace(parameters=dict(given.parameters)), now
 
     def finish(self, job: Job, event: JobEvent) -> None:
         """Record how the running try of a job ended."""

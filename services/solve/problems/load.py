@@ -69,7 +69,7 @@ class Loaded:
 
 def load_slices(
     path: Path,
-    options: FileOptions | None = None,
+    options: FileOptions,
     *,
     pool: str | None = None,
     counting: Counting = COUNTED_ONCE,
@@ -80,7 +80,7 @@ def load_slices(
 
     Args:
         path: The file. Only files of results or battles can have slices.
-        options: How the file is read; None for the defaults.
+        options: How the file is read.
         pool: Pool whose outcomes are read, if a file of outcomes names several pools.
         counting: How games are counted.
         unlisted: Meaning of agents that a ballot does not list. None for the default: `last` for ballots, `unknown` for contests.
@@ -93,7 +93,6 @@ def load_slices(
     Raises:
         InputError: A row is bad, an option does not fit the kind of the file, or the slice column has more than 1,000 values.
     """
-    options = options or FileOptions()
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)

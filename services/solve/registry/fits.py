@@ -5,7 +5,7 @@ A name ends in `_fit` if an online method with the same loss has the name withou
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
 from ratings_core.options import Parameter, parameters_of
 from ratings_core.ranking import Ranking
-from ratings_core.solution import Solution
+from ratings_core.solution import Floats, Solution
 from services.solve.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
-from services.solve.registry.margins import MARGINS, chosen, fitted
+from services.solve.registry.margins import MARGINS, chosen, fitted, one_game_each
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
 from services.solve.registry.starts import by_name, of_names
+
+Found = TypeVar("Found", bound=Solution)
 
 _UNLINKED: Final = "no chains of wins in both directions link it to another agent: play more games, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
@@ -57,16 +59,15 @@ def _next(problem: Problem, found: BradleyTerry) -> Start | None:
 
 def _with_errors(found: BradleyTerry) -> Rated:
     sizes = np.unique(found.component, return_counts=True)[1]
-    extra: dict[str, object] = {
-        "components": len(sizes),
-        "largest_component": int(sizes.max()),
-        **_unrated(found),
-    }
-    if (error := found.standard_error) is None:
-        return Rated(solution=found, unit=found.scale, extra=extra)
-    extra |= {"assumes": found.assumes, "interval": 0.95}
-    low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
-    return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
+    extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(found)}
+    rated = Rated(solution=found, unit=found.scale, extra=extra)
+    return rated if found.standard_error is None else _with_normal(rated, found.standard_error, found.assumes)
+
+
+def _with_normal(rated: Rated, error: Floats, assumes: str | None) -> Rated:
+    """`rated` with normal intervals from the standard errors of its ratings."""
+    ratings, reach = rated.solution.ratings, _NORMAL_95 * error
+    return replace(rated, low=ratings - reach, high=ratings + reach, extra={**rated.extra, "assumes": assumes, "interval": 0.95})
 
 
 def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
@@ -80,11 +81,7 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     if problem.left_out:
         extra["games_left_out"] = dict(problem.left_out)
     rated = Rated(solution=found, unit=found.scale, extra=extra)
-    if parameters["standard_errors"] == "none":
-        return rated
-    reach = _NORMAL_95 * found.standard_error
-    extra |= {"assumes": "independent outcomes", "interval": 0.95}
-    return replace(rated, low=found.ratings - reach, high=found.ratings + reach, extra=extra)
+    return rated if parameters["standard_errors"] == "none" else _with_normal(rated, found.standard_error, "independent outcomes")
 
 
 def _unrated(found: BradleyTerry) -> dict[str, object]:
@@ -94,55 +91,57 @@ def _unrated(found: BradleyTerry) -> dict[str, object]:
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    margins, options = chosen(problem, parameters), chosen_options(SoftCondorcetOptions, parameters)
+    options = chosen_options(SoftCondorcetOptions, parameters)
     if isinstance(problem, MarginsInput):
         if parameters["replicates"]:
             raise InputError("replicates", parameters["replicates"], "must be 0 for margins, because they have no number of games")
-        return margins.reported(_sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options)))
-    counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
+        found = soft_condorcet(np.maximum(problem.margins, 0.0), options=options)
+        return chosen(problem, parameters).reported(_sco_rated(problem, found))
 
     def fit(pairs: MetPairs, posterior: PosteriorMargins | None) -> SoftCondorcet:
         return soft_condorcet(pairs if posterior is None else np.maximum(posterior.dense(), 0.0), options=options)
 
-    rated = _sco_rated(problem, fit(counts, posterior))
-    return margins.reported(
-        _with_intervals(rated, problem, counts, parameters, lambda drawn: fit(drawn, _refitted(drawn, posterior, parameters)))
-    )
+    return _on_pairs(problem, parameters, fit, lambda found: _sco_rated(problem, found))
 
 
-def _sco_rated(problem: Problem, found: Any) -> Rated:
+def _sco_rated(problem: Problem, found: SoftCondorcet) -> Rated:
     winner = None if found.winner is None else problem.names[found.winner]
     extra: dict[str, object] = {"loss": found.loss, "bound": found.bound, "condorcet_winner": winner}
     return Rated(solution=found, unit=found.tau, ranking=found.ranking, extra=extra)
 
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    margins, options = chosen(problem, parameters), chosen_options(FenchelYoungOptions, parameters)
-    counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
+    options = chosen_options(FenchelYoungOptions, parameters)
 
     def fit(pairs: MetPairs, posterior: PosteriorMargins | None) -> FenchelYoung:
-        return fenchel_young(pairs if posterior is None else _one_game_each(posterior), options=options)
+        given = pairs if posterior is None else of_tally(one_game_each(posterior.dense()), len(posterior))
+        return fenchel_young(given, options=options)
 
-    found = fit(counts, posterior)
-    rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
-    return margins.reported(
-        _with_intervals(rated, problem, counts, parameters, lambda drawn: fit(drawn, _refitted(drawn, posterior, parameters)))
+    return _on_pairs(
+        problem, parameters, fit, lambda found: Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
     )
 
 
-def _one_game_each(margins: PosteriorMargins) -> MetPairs:
-    """Counts with one game for every pair. Its result is the expected score from the posterior margin."""
-    first, second = np.triu_indices(len(margins), 1)
-    won = (1 + margins.dense()[first, second]) / 2
-    return MetPairs(len(margins), first, second, won, 1 - won, np.zeros_like(won))
+def _on_pairs(
+    problem: PairsInput | FeaturesInput | ProfileInput | ScoresInput,
+    parameters: dict[str, Any],
+    fit: Callable[[MetPairs, PosteriorMargins | None], Found],
+    rated: Callable[[Found], Rated],
+) -> Rated:
+    """Fit results of pairs, or the posterior margins that the parameters choose; with intervals from refits for `replicates`.
 
+    Posterior margins of a replicate use the kappa of the original data. An infinite kappa becomes 1e12, the largest value of the parameter.
 
-def _refitted(drawn: MetPairs, posterior: PosteriorMargins | None, parameters: dict[str, Any]) -> PosteriorMargins | None:
-    """Posterior margins of a replicate; None if margins are observed.
-
-    The replicate uses the kappa of the original data. An infinite kappa becomes 1e12, the largest value of the parameter.
+    fit: Fits ratings to results of pairs, or to posterior margins instead. rated: Describes a fit.
     """
-    return None if posterior is None else fitted(drawn, {**parameters, "margins_kappa": min(posterior.kappa, 1e12)})
+    margins, counts = chosen(problem, parameters), of_tally(problem.counts, len(problem.names))
+    posterior = margins.posterior
+    given = parameters if posterior is None else {**parameters, "margins_kappa": min(posterior.kappa, 1e12)}
+
+    def refit(drawn: MetPairs) -> Found:
+        return fit(drawn, None if posterior is None else fitted(drawn, given))
+
+    return margins.reported(_with_intervals(rated(fit(counts, posterior)), problem, counts, parameters, refit))
 
 
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:

@@ -30,7 +30,7 @@ from services.solve.registry.lotteries import LOTTERY
 from services.solve.registry.margins import MARGINS, chosen, report
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
-from services.solve.registry.starts import by_name, of_names
+from services.solve.registry.starts import by_name, nonzero, of_names
 
 OnTasks: TypeAlias = ScoresInput | GamesInput
 Pairs: TypeAlias = PairsInput | ProfileInput | ScoresInput
@@ -103,14 +103,9 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
         "unique": found.agent_unique and found.task_unique,
         **left_out(made, problem),
     }
-    after = of_names("nash_average", {"agents": _support(agents, found.agent_dist), "tasks": _support(tasks, found.task_dist)})
+    after = of_names("nash_average", {"agents": nonzero(agents, found.agent_dist), "tasks": nonzero(tasks, found.task_dist)})
     ratings = made.of_tasks(found.task_ratings)
     return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
-
-
-def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
-    played = np.flatnonzero(mix)
-    return [names[i] for i in played.tolist()], mix[played]
 
 
 def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> tuple[Gamified[NormalForm], dict[str, object]]:
@@ -154,7 +149,7 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Star
         "unique": found.unique,
         **about,
     }
-    after = of_names("nash_average_agents", {"agents": _support(agents, found.agent_dist)})
+    after = of_names("nash_average_agents", {"agents": nonzero(agents, found.agent_dist)})
     return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
 
 

@@ -19,7 +19,7 @@ from ratings_core.voting.lottery_records import MaximalLottery
 from services.solve.problems.inputs import Problem, sparse_margins
 from services.solve.registry.margins import MARGINS, chosen, on_margins
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.starts import by_name, of_names
+from services.solve.registry.starts import by_name, nonzero, of_names
 
 _MAXENT_AGENTS: Final = 5_000
 """Most agents for a lottery of largest entropy with mode=auto. For more agents it takes minutes and hundreds of megabytes."""
@@ -76,10 +76,7 @@ def _before(start: Start | None, problem: Problem) -> Floats | None:
 
 def _next(method: str, problem: Problem, found: Solution, options: LotteryOptions) -> Start | None:
     """The start of the next solve; None unless the lottery is the one of largest entropy."""
-    if options.mode != "maxent":
-        return None
-    elected = np.flatnonzero(found.ratings).tolist()
-    return of_names(method, {"ratings": ([problem.names[i] for i in elected], found.ratings[elected])})
+    return of_names(method, {"ratings": nonzero(problem.names, found.ratings)}) if options.mode == "maxent" else None
 
 
 def _options(problem: Problem, parameters: dict[str, Any]) -> LotteryOptions:

@@ -9,10 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins, posterior_margins
 from ratings_core.options import Parameter
+from ratings_core.solution import Floats
+from ratings_core.tallies import PairCounts
 from services.solve.problems.inputs import MarginsInput, PairsInput, Problem
 from services.solve.registry.method import Rated
 
@@ -86,6 +90,13 @@ def fitted(counts: MetPairs, parameters: dict[str, Any]) -> PosteriorMargins:
     """Compute posterior margins of pairs with a method's parameters. Raises `InputError` and `SolverError`."""
     kappa = parameters["margins_kappa"] or None
     return posterior_margins(counts, kappa=kappa, prior=parameters["margins_prior"], pessimism=parameters["pessimism"])
+
+
+def one_game_each(margins: Floats) -> PairCounts:
+    """Results with one game for every pair, whose result is the expected score that follows from the margin, float64 (n, n)."""
+    first, second = np.triu_indices(len(margins), 1)
+    won = (1 + margins[first, second]) / 2
+    return PairCounts(first.astype(np.int32), second.astype(np.int32), won, 1 - won, np.zeros_like(won))
 
 
 def on_margins(run: Callable[..., Rated]) -> Callable[..., Rated]:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 import numpy as np
 
@@ -105,11 +105,10 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     if not parameters["merge"] and parameters["normalise"] == "none" and parameters["missing"] not in ("drop_tasks", "drop_agents"):
         _few_profiles(len(problem.names) * len(problem.tasks))  # the size is known before the game is built
     made = on_tasks(problem, {**parameters, "players": 2})
-    if not isinstance(made.game, NormalForm):  # cannot happen: a game of two players is stored
-        raise TypeError(f"the game of agents and tasks is a {type(made.game).__name__}")
-    _few_profiles(math.prod(made.game.shape))
-    found = alpharank(made.game, options=_chain(parameters))
-    return _masses(made, found, {"likeliest": _likeliest(made.game, found.play), **left_out(made, problem)})
+    game = cast("NormalForm", made.game)  # a game of two players is stored
+    _few_profiles(math.prod(game.shape))
+    found = alpharank(game, options=_chain(parameters))
+    return _masses(made, found, {"likeliest": _likeliest(game, found.play), **left_out(made, problem)})
 
 
 def _few_profiles(profiles: int) -> None:

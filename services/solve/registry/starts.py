@@ -36,6 +36,12 @@ def of_names(method: str, values: dict[str, tuple[Sequence[str], Floats]]) -> St
     return Start(method, tuple(tuple(names) for names, _ in values.values()), {name: numbers for name, (_, numbers) in values.items()})
 
 
+def nonzero(names: Sequence[str], values: Floats) -> tuple[Sequence[str], Floats]:
+    """The named entries other than 0, for `of_names`."""
+    kept = np.flatnonzero(values)
+    return [names[i] for i in kept.tolist()], values[kept]
+
+
 def by_name(start: Start, side: int, name: str, names: Sequence[str], missing: float) -> Floats:
     """An array of a start, in the order of `names`.
 

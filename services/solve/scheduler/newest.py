@@ -66,12 +66,12 @@ class NewestResults(Mapping[Job, JobResult]):
 
     def load(self, log_identity: str) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
+        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
             history: deque[Kept] = deque(maxlen=self._most_kept)
-            for result in results:
-                if job.kind.keeps_history:
-                    history.append(kept(result.board))
-            self._hold(job, msgspec.structs.replace(result.board, start=None), result.file_name).history = history
+            for name, board in results:  # noqa: B007 - the last one is the newest
+                if not job.is_insight:
+                    history.append(kept(board))
+            self._hold(job, msgspec.structs.replace(board, start=None), name).history = history
             self.intervals_changed(job)
 
     def __getitem__(self, job: Job) -> JobResult:
@@ -99,7 +99,7 @@ class NewestResults(Mapping[Job, JobResult]):
         name = self._write(job, written)
         result = self._hold(job, board, name)
         result.awaits_file = name is None
-        if job.kind.keeps_history:
+        if not job.is_insight:
             result.history.append(kept(self._intervals.shown(job, board)))
 
     def erase(self, pool: str, names: NameMatcher) -> None:

@@ -82,7 +82,7 @@ class ResultPublisher:
         try:
             with self._backoff.asking():
                 published = self._boards.publish(self._intervals.shown(job, result.complete()))
-                if published and job.kind.keeps_history:
+                if published and not job.is_insight:
                     self._boards.publish_history(job.pool, job.method, result.history, changed=result.history_changed)
                     result.history_changed = False
         except StoreError as error:

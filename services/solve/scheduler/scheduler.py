@@ -24,8 +24,8 @@ from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
-from services.solve.planning.jobs import Job, JobEvent, JobKind, Parameters
-from services.solve.planning.ledger import Ledger, PoolView, Try, data_of
+from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
+from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
@@ -42,9 +42,7 @@ log = logging.getLogger("equirank.solve")
 
 _PATIENCE_SECONDS: Final = 60.0
 """Insight waits at most so long for the boards of its pool that are being solved."""
-_FAILED: Final = "failed"
-_NOT_APPLICABLE: Final = "not_applicable"
-_WITHOUT_RESULT: Final = frozenset({_FAILED, _NOT_APPLICABLE})
+_WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
 """Statuses of a board for which no try has given a result."""
 _COST: Final = {name: method.cost for name, method in methods.METHODS.items()} | {insight.INSIGHT: insight.COST}
 
@@ -55,13 +53,13 @@ class _Plan:
 
     Attributes:
         entries: Pool -> its newest checkpoint.
-        views: Kind of job -> pool -> the planner's view of it.
+        offered: Every job of these pools -> what a try of it works on.
         queue: Due jobs, first to start first.
         changed: Pools for which a solve ended since the plan was made.
     """
 
     entries: Mapping[str, PoolEntry] = field(default_factory=dict)
-    views: Mapping[JobKind, Mapping[str, PoolView]] = field(default_factory=dict)
+    offered: Mapping[Job, Given] = field(default_factory=dict)
     queue: deque[Job] = field(default_factory=deque)
     changed: set[str] = field(default_factory=set)
 
@@ -116,11 +114,8 @@ class SolveScheduler:
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
-        self._ledger = Ledger(  # -inf: the tries of an earlier run do not delay new ones
-            {
-                job: Try(data_of(board.generation, board.data), board.outcomes, board.parameters, float("-inf"))
-                for job, board in results.boards().items()
-            }
+        self._ledger = Ledger(
+            {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
         self._plan, self._counters = _Plan(), _Counters()
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
@@ -136,13 +131,13 @@ class SolveScheduler:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
         self._erase(entries, control)
-        views = {pool: _view(entry, control) for pool, entry in entries.items()}
-        reports = insight.views(entries.values(), control, self._results.boards(), self._boards.log_identity)
-        jobs = due(now, [*views.values(), *reports.values()], self._ledger, self._pace, _COST)
+        offered = _offered(entries.values(), control)
+        offered |= insight.offered(entries.values(), control, self._results.boards(), self._boards.log_identity)
+        jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
-        self._retire(views)
+        self._retire(entries, offered)
         self._clear(entries)
-        self._plan = _Plan(entries, {JobKind.METHOD: views, JobKind.INSIGHT: reports}, deque(jobs))
+        self._plan = _Plan(entries, offered, deque(jobs))
         self._start_next(now)
         self._redraw(now, idle=not jobs and self._flights.has_idle_worker)
         self._publisher.look(now)
@@ -219,16 +214,16 @@ class SolveScheduler:
         plan = self._plan
         while plan.queue:
             job = plan.queue[0]
-            if job.kind.reads_boards and self._boards_are_changing(job, now):
+            if job.is_insight and self._boards_are_changing(job, now):
                 plan.queue.popleft()  # a later step plans it again, after the boards of its pool
                 continue
             if not self._flights.fits(self._need(job)):
                 return
             plan.queue.popleft()
-            view, entry, newest = plan.views[job.kind][job.pool], plan.entries[job.pool], self._results.get(job)
-            self._ledger.start(job, view, now)
+            given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job)
+            self._ledger.start(job, given, now)
             previous = None if newest is None else newest.file
-            self._flights.start(job, entry, view.methods[job.method], previous, self._need(job), now)
+            self._flights.start(job, entry, given.parameters, previous, self._need(job), now)
 
     def _boards_are_changing(self, job: Job, now: float) -> bool:
         """Whether a board of the job's pool changed since the plan was made, or is being solved. The latter counts for one minute only."""
@@ -256,8 +251,8 @@ class SolveScheduler:
         self._results.solved(flight.job, msgspec.structs.replace(board, memory=solved.memory), solved.start)
 
     def _failed(self, ended: Ended) -> None:
-        flight, refused = ended.flight, ended.event is JobEvent.REFUSED
-        status, job = _NOT_APPLICABLE if refused else _FAILED, ended.flight.job
+        flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED
+        status = JobStatus.NOT_APPLICABLE.value if refused else JobStatus.FAILED.value
         fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
         self._counters.ended[job.method, status] += 1
@@ -272,18 +267,17 @@ class SolveScheduler:
         running = {*self._ledger.waiting(), *self._flights.jobs}
         outdated = {}
         for job, result in self._results.items():
-            failed = result.board.error is not None and result.board.result.status != _NOT_APPLICABLE
+            failed = result.board.error is not None and result.board.result.status != JobStatus.NOT_APPLICABLE
             if result.awaits_store and result.published is not None:
                 outdated[job] = result.published
             elif job in running or failed:
                 outdated[job] = result.board
         return outdated
 
-    def _retire(self, views: Mapping[str, PoolView]) -> None:
+    def _retire(self, entries: Collection[str], offered: Collection[Job]) -> None:
         """Remove the boards of methods that are no longer chosen for their pool."""
-        wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
         for job in self._results:
-            if job.pool in wanted and job.method not in wanted[job.pool]:
+            if job.pool in entries and job not in offered:
                 if not self._publisher.drop(job):
                     return
                 self._results.remove(job)
@@ -298,7 +292,9 @@ class SolveScheduler:
         for job, result in self._results.items():
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
-                self._results.replaced(job, self._boards.without_result(entry, job.method, result.board.parameters, _NOT_APPLICABLE))
+                self._results.replaced(
+                    job, self._boards.without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE.value)
+                )
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 
 
@@ -342,6 +338,10 @@ def _solvable(entry: PoolEntry, control: ControlState) -> bool:
     return entry.stopped is None and entry.generation >= control.served(entry.pool)
 
 
-def _view(entry: PoolEntry, control: ControlState) -> PoolView:
-    data = data_of(entry.generation, entry.digest)
-    return PoolView(entry.pool, data, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))
+def _offered(entries: Iterable[PoolEntry], control: ControlState) -> dict[Job, Given]:
+    """The jobs of the methods that are chosen for checkpointed pools, and what they would work on."""
+    return {
+        Job(entry.pool, method): Given(data_of(entry.generation, entry.digest), entry.outcomes, parameters)
+        for entry in entries
+        for method, parameters in chosen_for(control.plans.get(entry.pool), Kind(entry.kind)).items()
+    }

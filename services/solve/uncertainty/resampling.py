@@ -17,11 +17,9 @@ from ratings_core.errors import InputError
 from ratings_core.games.clones import clone_classes
 from ratings_core.margins import DRAWN_AGENTS, MarginDraws
 from ratings_core.options import Value
-from ratings_core.solution import Floats
-from ratings_core.tallies import PairCounts
 from services.boards.result import Intervals
 from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
-from services.solve.registry.margins import fitted, is_posterior
+from services.solve.registry.margins import fitted, is_posterior, one_game_each
 from services.solve.registry.method import Method, Takes
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
@@ -122,16 +120,9 @@ def _of_posterior(problem: PairsInput, method: Method, values: Mapping[str, Valu
 
     def draw(rng: Generator) -> Problem:
         drawn = draws.draw(rng)
-        return MarginsInput(names, drawn) if method.takes is Takes.MARGINS else _one_game_each(names, drawn)
+        return MarginsInput(names, drawn) if method.takes is Takes.MARGINS else PairsInput(names, one_game_each(drawn))
 
     return Resampling("posterior", assumes, draw, {"margins": "observed"})
-
-
-def _one_game_each(names: tuple[str, ...], margins: Floats) -> PairsInput:
-    """Results with one game for every pair, whose result is the expected score that follows from the margin."""
-    first, second = np.triu_indices(len(names), 1)
-    won = (1 + margins[first, second]) / 2
-    return PairsInput(names, PairCounts(first.astype(np.int32), second.astype(np.int32), won, 1 - won, np.zeros_like(won)))
 
 
 def _of_games(problem: GamesInput, takes: Takes) -> Resampling:

@@ -13,7 +13,6 @@ from services.boards.result import VERSION, SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
 from services.solve.problems.checkpointed import problem, with_groups
-from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, read_result
@@ -63,14 +62,9 @@ def _solved(
         given = methods.problem_for(method, Kind(pool.kind), arrays)
         found = methods.solve_from(start, method, given, parameters)
         if method in NORMAL_METHODS:
-            found = _with_intervals(found, with_groups(given, arrays), parameters)
+            normal = with_normal_intervals(method, with_groups(given, arrays), parameters, found.result)
+            found = found if normal is None else msgspec.structs.replace(found, result=normal)
         return found if before is None else _after(found, before.result)
-
-
-def _with_intervals(found: Solved, given: Problem, parameters: Mapping[str, float | str | bool]) -> Solved:
-    """`found` with intervals that need no refits, if the method and the data have such intervals."""
-    result = with_normal_intervals(found.result.method, given, parameters, found.result)
-    return found if result is None else msgspec.structs.replace(found, result=result)
 
 
 def _after(found: Solved, before: SolveResult) -> Solved:
@@ -83,7 +77,7 @@ def _after(found: Solved, before: SolveResult) -> Solved:
 def _insight(
     pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
 ) -> SolveResult:
-    """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.views` makes them."""
+    """Compute the insight of a pool from its checkpoint and its newest boards. parameters: as `insight.offered` makes them."""
     begun = time.perf_counter()
     kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
     names = Roster.from_arrays(part(arrays, "agents")).names()

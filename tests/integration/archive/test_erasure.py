@@ -171,9 +171,9 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert done.archive.rows == sum(token in repr((row["agents"], row["raw"])) for row in rows)
     assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 2
     assert [made.aliases for made in installation.control.refresh().generations[POOL].values()][-1] == {"rock-copy-1": token}
-    boards = list(installation.results().kept(log.outcomes.identity))
-    assert [one.board.position for one in boards] == [10, 20, 30, 40]
-    assert all(one.board.result.agents[0].agent == token and one.board.result.extra["support"] == [token, "rock"] for one in boards[:3])
+    boards = [board for _, board in installation.results().kept(log.outcomes.identity)]
+    assert [one.position for one in boards] == [10, 20, 30, 40]
+    assert all(one.result.agents[0].agent == token and one.result.extra["support"] == [token, "rock"] for one in boards[:3])
     with store_of(settings) as store:
         assert [past.position for past in store.solved.history(POOL, "copeland")] == [40, 30, 20, 10]
         solves = [store.solved.past(POOL, "copeland", index) for index in range(4)]

@@ -70,13 +70,12 @@ class Store:
     def head(self, _pool: str) -> PoolHead:
         return self.states[self.shown][0]
 
-    def page(self, pool: str, method: str, start: int, count: int) -> BoardPage:
+    def page(self, _pool: str, method: str, start: int, count: int) -> BoardPage:
         head, boards = self.states[self.shown]
         board = boards[method]
         order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]
         rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=1) for i in order]
-        place = {"generation": head.generation, "position": head.position, "published_at": 0.0, "outcomes": [0] * len(rows)}
-        return BoardPage(pool=pool, method=method, total=len(board.names), rows=rows, **place)
+        return BoardPage(head, method, len(board.names), rows, [0] * len(rows))
 
 
 @pytest.fixture

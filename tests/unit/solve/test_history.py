@@ -43,9 +43,9 @@ def test_results_of_one_position_do_not_overwrite_each_other(tmp_path: Path) -> 
     boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i)) for i, p in enumerate((1, 2, 2, 2))]
     for board in boards:
         files.write(board)
-    assert [result.board for result in files.kept("")] == boards[1:]
+    assert [board for _, board in files.kept("")] == boards[1:]
     assert list(files.newest(Job("blitz", "maximal_lottery"))) == boards[:0:-1]
     half = next(iter(tmp_path.rglob("*-000001.json")))
     half.write_bytes(half.read_bytes()[:40])
-    assert [result.board for result in files.kept("")] == [boards[1], boards[3]], "what a crash left half written is passed over"
+    assert [board for _, board in files.kept("")] == [boards[1], boards[3]], "what a crash left half written is passed over"
     assert list(files.kept("another log")) == []

@@ -25,6 +25,7 @@ from tests.support.boards import solved_of
 from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, result
 from tests.support.pools import state_of
 
+JOB = Job("blitz", insight.INSIGHT)
 SCORES = ScoresInput(
     ("a", "b", "c"), ("u", "v", "w", "w again"), np.array([[3.0, 3.0, 1.0, 1.0], [2.0, 2.0, math.nan, math.nan], [1.0, 4.0, 2.0, 2.0]])
 )
@@ -125,8 +126,8 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
     for method, log, generation in (("copeland", "mine", 1), ("borda", "theirs", 1), ("schulze", "mine", 2)):
         made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
         ResultFiles(files.blobs, 5).write(made)
-    view = insight.views([entry], ControlState(), {}, "mine")["blitz"]
-    body = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, view.methods[insight.INSIGHT], 1 << 32)
+    given = insight.offered([entry], ControlState(), {}, "mine")[JOB]
+    body = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, given.parameters, 1 << 32)
     told = msgspec.json.decode(body, type=Solved).result
     found = found_in(told)
     assert [row.method for row in found.disagreement.methods] == ["elo", "sco", "copeland"]
@@ -140,12 +141,12 @@ def test_it_is_asked_again_when_outcomes_or_boards_changed() -> None:
     entry = PoolEntry(**fields, digest="d")
     solved = {Job("blitz", "copeland"): solved_of("blitz"), Job("chess", "copeland"): solved_of("chess")}
     seen = [
-        insight.views([entry], ControlState(), {}, "mine")["blitz"],
-        insight.views([entry], ControlState(), solved, "mine")["blitz"],
-        insight.views([PoolEntry(**fields, digest="e")], ControlState(), {}, "mine")["blitz"],
+        insight.offered([entry], ControlState(), {}, "mine")[JOB],
+        insight.offered([entry], ControlState(), solved, "mine")[JOB],
+        insight.offered([PoolEntry(**fields, digest="e")], ControlState(), {}, "mine")[JOB],
     ]
     assert len({one.data for one in seen}) == 3
-    again = insight.views([entry], ControlState(), {Job("blitz", insight.INSIGHT): board("blitz")}, "mine")["blitz"]
+    again = insight.offered([entry], ControlState(), {JOB: board("blitz")}, "mine")[JOB]
     assert again == seen[0], "its own result is no reason"
 
 

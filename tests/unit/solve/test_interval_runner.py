@@ -10,9 +10,8 @@ from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBo
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
-from services.solve.intervals.replicates import Ends
+from services.solve.intervals.replicates import Ends, Facts
 from services.solve.intervals.runner import IntervalFile, IntervalRunner
-from services.solve.intervals.tasks import Facts
 from services.solve.planning.jobs import Job
 from services.solve.worker.task_pool import TaskLost
 from tests.support.task_pool import FakeTaskPool

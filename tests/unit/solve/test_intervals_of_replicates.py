@@ -9,18 +9,19 @@ from ratings_core.analysis.resampling import PairGroups
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.boards.result import Intervals, SolveResult
+from services.boards.result import AgentRow, CertificateRow, Intervals, SolveResult
 from services.solve.intervals.replicates import (
     LEAST,
     MOST,
+    Ends,
+    Facts,
     Replication,
     Sample,
     add_intervals,
+    measured,
     most_of,
-    replication,
     sample,
     seed_of,
-    with_intervals,
 )
 from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry import methods
@@ -171,12 +172,21 @@ def test_intervals_are_the_same_for_the_same_data_and_contain_the_estimate() -> 
         assert (row.rank_low or 0) <= row.rank <= (row.rank_high or 0)
 
 
+def begun(agents: int, seconds: float, top: int = 2) -> Replication:
+    """A replication without replicates. top: number of agents on the board."""
+    names = tuple(map(str, range(agents)))
+    rows = [AgentRow(agent=name, rating=0.0, rank=1) for name in names[:top]]
+    board = SolveResult(method="copeland", input="pairs", agents=rows, seconds=0.0, status="optimal",
+                        certificate=CertificateRow(kind="exact", value=0.0))  # fmt: skip
+    return Replication(Facts(names, Intervals(kind="cells"), 0.0), board, seconds)
+
+
 def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
     return Sample(np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
 
 
 def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:
-    found = Replication(3600.0, np.array([0, 1]))
+    found = begun(2, 3600.0)
     assert found.next == (0, 64)
     found.add(one([[1, 2]] * 32 + [[2, 1]] * 32))
     assert not found.done, "its first half said 1 to 1"
@@ -186,10 +196,10 @@ def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() 
 
 
 def test_time_ends_it_and_so_does_their_number() -> None:
-    spent = Replication(5.0, np.array([0]))
+    spent = begun(2, 5.0, top=1)
     spent.add(one([[1, 2]] * 10, seconds=5.0))
     assert (spent.done, spent.settled) == (True, False)
-    many = Replication(5.0, np.array([0]))
+    many = begun(2, 5.0, top=1)
     many.add(one([[1, 2]] * (MOST - 1)))
     assert many.next == (MOST - 1, 1)
     many.add(one([[2, 1]]))
@@ -201,18 +211,17 @@ def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     whole, plain = methods.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
     source = resampling(whole.problem, whole.method)
 
-    def told(given: Sample) -> SolveResult:
-        run = replication(whole.problem.names, plain, 1.0)
+    def told(given: Sample) -> tuple[Intervals, dict[str, Ends]]:
+        run = Replication(Facts(whole.problem.names, source.about, 0.0), plain, 1.0)
         run.add(given)
-        return with_intervals(plain, whole.problem.names, source.about, run, 9)
+        return measured(run)
 
     ranks = [list(range(1, 7))]
     few, selected = told(one(ranks * (LEAST - 1), seconds=2.0)), told(one(ranks * 50, failed=10))
     for result, why in ((few, f"{LEAST - 1} refits took 2 s; {LEAST} are needed within 1 s"), (selected, "10 of 60 refits")):
-        assert result.agents == plain.agents
-        assert isinstance(result.intervals, Intervals)
-        assert (result.intervals.kind, result.intervals.position) == ("none", 9)
-        assert why in (result.intervals.why_not or "")
+        intervals, ends = result
+        assert (intervals.kind, ends) == ("none", {})
+        assert why in (intervals.why_not or "")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +253,8 @@ def test_large_boards_get_fewer_replicates_and_the_largest_say_that_they_get_non
     assert [most_of(agents) for agents in (0, 1024, 4096, 65_536)] == [MOST, MOST, 512, LEAST]
     with pytest.raises(InputError, match="must be at most 65536"):
         most_of(65_537)
-    few = Replication(1e9, np.zeros(1, np.int64), most=48)
+    few = begun(2, 1e9, top=1)
+    few.most = 48
     assert few.next == (0, 48)
     few.add(one([[1, 2]] * 48))
     assert few.done

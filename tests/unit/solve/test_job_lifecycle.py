@@ -7,7 +7,7 @@ import pytest
 from services.runtime.lifecycle import UndefinedTransition
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus
-from services.solve.planning.ledger import Ledger, PoolView
+from services.solve.planning.ledger import Given, Ledger
 
 ENDS = (JobEvent.SUCCEEDED, JobEvent.REFUSED, JobEvent.FAILED, JobEvent.LOST)
 METHODS = ("copeland", "bradley_terry", "insight")
@@ -20,12 +20,11 @@ def test_random_events_meet_no_undefined_transition(seed: int) -> None:
     running: list[Job] = []
     for _ in range(300):
         now += rng.random() * 20
-        pools = [PoolView(f"p{i}", f"d{rng.randrange(3)}", rng.randrange(3), {method: {} for method in METHODS}) for i in range(3)]
-        views = {view.pool: view for view in pools if rng.random() < 0.8}
-        jobs = due(now, views.values(), ledger, Pace(5.0, 2), {})
+        pools = {f"p{i}": Given(f"d{rng.randrange(3)}", rng.randrange(3), {}) for i in range(3) if rng.random() < 0.8}
+        jobs = due(now, {Job(pool, method): pools[pool] for pool in pools for method in METHODS}, ledger, Pace(5.0, 2), {})
         ledger.queue(jobs, now)
         for job in jobs[: rng.randrange(4)]:
-            ledger.start(job, views[job.pool], now)
+            ledger.start(job, pools[job.pool], now)
             running.append(job)
         rng.shuffle(running)
         for _ in range(rng.randrange(len(running) + 1)):

@@ -8,31 +8,34 @@ from hypothesis import strategies as st
 
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent
-from services.solve.planning.ledger import Ledger, PoolView
+from services.solve.planning.ledger import Given, Ledger
 from services.solve.scheduler.flights import Limits
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0
 PACE = Pace(INTERVAL, 1000)
+Pool = dict[Job, Given]
 
 
-def view(pool: str = "blitz", data: str = "d1", outcomes: int = 1, **methods: dict[str, float]) -> PoolView:
-    return PoolView(pool, data, outcomes, methods or {"copeland": {}})
+def view(pool: str = "blitz", data: str = "d1", outcomes: int = 1, **methods: dict[str, float]) -> Pool:
+    return {Job(pool, method): Given(data, outcomes, parameters) for method, parameters in (methods or {"copeland": {}}).items()}
 
 
-def jobs(now: float, pools: list[PoolView], ledger: Ledger) -> list[Job]:
-    return due(now, pools, ledger, PACE, COST)
+def jobs(now: float, pools: list[Pool], ledger: Ledger) -> list[Job]:
+    return due(now, {job: given for pool in pools for job, given in pool.items()}, ledger, PACE, COST)
 
 
-def begin(ledger: Ledger, job: Job, pool: PoolView, now: float) -> None:
+def begin(ledger: Ledger, job: Job, pool: Pool, now: float) -> None:
     """A job that is due at once starts at once."""
     ledger.queue([*ledger.waiting(), job], now)
-    ledger.start(job, pool, now)
+    ledger.start(job, pool[job], now)
 
 
-def ran(ledger: Ledger, pool: PoolView, start: float, method: str = "copeland") -> None:
-    begin(ledger, Job(pool.pool, method), pool, start)
-    ledger.finish(Job(pool.pool, method), JobEvent.SUCCEEDED)
+def ran(ledger: Ledger, pool: Pool, start: float) -> None:
+    """The only job of a pool runs."""
+    (job,) = pool
+    begin(ledger, job, pool, start)
+    ledger.finish(job, JobEvent.SUCCEEDED)
 
 
 def test_a_new_pool_is_due_at_once_and_one_without_outcomes_is_not() -> None:
@@ -46,7 +49,7 @@ def test_unchanged_data_is_never_solved_again() -> None:
 
 
 @pytest.mark.parametrize("changed", [view(data="d2"), view(copeland={"alpha": 0.5})])
-def test_changed_data_or_parameters_are_solved_after_the_interval(changed: PoolView) -> None:
+def test_changed_data_or_parameters_are_solved_after_the_interval(changed: Pool) -> None:
     ledger = Ledger()
     ran(ledger, view(), 5.0)
     assert jobs(5.0 + INTERVAL - 0.001, [changed], ledger) == []
@@ -70,7 +73,7 @@ def test_a_failed_try_is_not_repeated_on_the_same_data() -> None:
 
 def test_the_ledger_keeps_the_parameters_as_they_were() -> None:
     parameters = {"alpha": 0.5}
-    ledger, pool = Ledger(), PoolView("blitz", "d1", 1, {"copeland": parameters})
+    ledger, pool = Ledger(), view(copeland=parameters)
     ran(ledger, pool, 0.0)
     parameters["alpha"] = 0.25
     assert jobs(INTERVAL, [pool], ledger) == [Job("blitz", "copeland")]
@@ -122,7 +125,7 @@ def test_the_queue_remembers_since_when() -> None:
     ledger.queue([first], 1.0)
     ledger.queue([first, second], 2.0)
     assert ledger.waiting() == {first: 1.0, second: 2.0}
-    ledger.start(first, view("a"), 3.0)
+    ledger.start(first, view("a")[first], 3.0)
     assert ledger.waiting() == {second: 2.0}
 
 
@@ -161,18 +164,18 @@ class World:
         self.begun: list[tuple[Job, str, float]] = []
 
     @property
-    def pools(self) -> list[PoolView]:
+    def pools(self) -> list[Pool]:
         return [view(f"p{i}", f"p{i}-{version}", version, copeland={}, bradley_terry={}) for i, version in enumerate(self.versions)]
 
     def start(self) -> None:
-        views = {one.pool: one for one in self.pools}
+        offered = {job: given for pool in self.pools for job, given in pool.items()}
         ready = jobs(self.now, self.pools, self.ledger)
         self.ledger.queue(ready, self.now)
         for job in ready[: self.at_once - len(self.running)]:
             assert job not in self.running, "a job that runs was started again"
-            self.ledger.start(job, views[job.pool], self.now)
+            self.ledger.start(job, offered[job], self.now)
             self.running.append(job)
-            self.begun.append((job, views[job.pool].data, self.now))
+            self.begun.append((job, offered[job].data, self.now))
 
     def finish(self, which: int) -> None:
         if self.running:
@@ -203,7 +206,7 @@ def test_no_job_starts_twice_on_the_same_data_or_too_early_and_all_start_in_the_
     for job, _, began in world.begun:
         assert began - last.get(job, float("-inf")) >= INTERVAL - 1e-9
         last[job] = began
-    wanted = {(Job(one.pool, method), one.data) for one in world.pools if one.outcomes for method in one.methods}
+    wanted = {(job, given.data) for pool in world.pools for job, given in pool.items() if given.outcomes}
     assert wanted <= {(job, data) for job, data, _ in world.begun}
     assert jobs(world.now, world.pools, world.ledger) == []
 
@@ -232,7 +235,7 @@ def test_nobody_starves_under_load(at_once: int, seed: int) -> None:
         for job in ready[: at_once - len(running)]:
             waited = max(waited, now - begun.get(job, 0.0))
             begun[job] = now
-            ledger.start(job, views[job.pool], now)
+            ledger.start(job, views[job.pool][job], now)
             running[job] = now + 5.0
     assert len(begun) == count
     assert max(now - last for last in begun.values()) <= bound

@@ -520,8 +520,8 @@ def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(task
         ballast.unlink()
         runner.step(10.0, [], ControlState())
         assert runner.health(10.0).unwritten == {}
-        [file] = ResultFiles(BlobFiles(disk.as_uri()), 5).kept("log")
-        assert (file.board.position, file.board.result) == (1, store.boards[method].result)
+        [(_, kept)] = ResultFiles(BlobFiles(disk.as_uri()), 5).kept("log")
+        assert (kept.position, kept.result) == (1, store.boards[method].result)
         again = scheduler_in(Settings(data=disk), tasks, fresh := Store(), log_identity="log")
         again.step(0.0, [], ControlState())
         assert fresh.boards[method] == store.boards[method]
