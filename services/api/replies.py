@@ -258,7 +258,7 @@ def _describe(schema: dict[str, Any]) -> None:
     text, _, attributes = cleandoc(schema.get("description", "")).partition("\n\nAttributes:\n")
     if text:
         schema["description"] = text
-    for name, meaning in _ATTRIBUTE.findall(attributes):
+    for name, meaning in _ATTRIBUTE.findall(attributes.partition("\n\n")[0]):  # other sections may follow
         schema["properties"][name]["description"] = " ".join(meaning.split())
 
 
