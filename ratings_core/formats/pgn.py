@@ -12,7 +12,7 @@ from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.results import NO_RESULT, Unplayed, checked_unplayed
 from ratings_core.formats.stream import MAX_LINE_BYTES, text_lines
 from ratings_core.formats.table import name
-from ratings_core.formats.times import midnight
+from ratings_core.records.times import midnight
 
 _RESULTS: Final = {"1-0": (1, 2), "0-1": (2, 1), "1/2-1/2": (1, 1)}
 _UNKNOWN: Final = frozenset({"", "?"})

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from services.runtime.times import moment
+from ratings_core.records.times import seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +54,5 @@ def pool_range(pool: str, positions: tuple[int, int | None], since: str | None, 
     Raises:
         InputError: A time cannot be read, or the range ends before it begins.
     """
-    first, last = (None if text is None else moment(text, option + name) for text, name in ((since, "since"), (until, "until")))
+    first, last = (None if text is None else seconds(text, option + name) for text, name in ((since, "since"), (until, "until")))
     return PoolRange(pool, *positions, first, last)

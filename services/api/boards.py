@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from ratings_core.records.times import seconds
 from services.api.answers import Asked
 from services.api.context import Context, Here, reads
 from services.api.directory import Directory
@@ -22,7 +23,6 @@ from services.boards.reading import Board, Methods
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
-from services.runtime.times import moment
 from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["boards"])
@@ -94,7 +94,7 @@ async def get_board(
     if position is None and at is None:
         asked = Asked("board", check_pool_name(pool), method, start, count)
         return await here.workers.readers.run(partial(_built, here, asked, f"board {method}"))
-    when = When(position, None if at is None else moment(at, "at"))
+    when = When(position, None if at is None else seconds(at, "at"))
     return await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count))
 
 

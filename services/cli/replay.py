@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
+from ratings_core.records.times import seconds
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
@@ -24,7 +25,6 @@ from services.imports.replay import Replayed, replay_file
 from services.log.protocol import Log
 from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
-from services.runtime.times import moment
 
 _SHOWN: Final = 5
 
@@ -60,7 +60,7 @@ def replay(
     set_up_memory()
     settings = settings_of(data)
     rules = RowRules(features=tuple(Feature.parsed(text) for text in feature or []))
-    of_all = None if at is None else moment(at, "--time")
+    of_all = None if at is None else seconds(at, "--time")
     options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, of_all, rules)
     console = Console(soft_wrap=True)
     with closing(open_log(settings)) as log:

@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from ratings_core.records.times import seconds
 from services.backends import open_store
 from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
@@ -22,7 +23,6 @@ from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.installation import head_of, settings_of
 from services.runtime.settings import Provisional, Settings
-from services.runtime.times import moment
 
 Format: TypeAlias = Literal["table", "json"]
 """Form of the printed answer."""
@@ -52,7 +52,7 @@ def top(
     with closing(open_store(settings)) as store:
         found: Board | Difference | None = None
         if position is not None or at is not None:
-            found = _past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
+            found = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count)
         if found is None:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)

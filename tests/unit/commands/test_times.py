@@ -3,25 +3,25 @@
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.records.times import seconds
 from services.admin.pool_range import pool_range
-from services.runtime.times import moment
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
+    ("text", "expected"),
     [
         *[("0", 0.0), ("-12.5", -12.5), ("1e9", 1e9), ("1970-01-01T00:16:35Z", 995.0), ("1970-01-01T01:00:00+01:00", 0.0)],
         *[("1970-01-02", 86_400.0), ("19700102", 86_400.0), ("1970-01-01 00:00:01", 1.0)],
     ],
 )
-def test_a_moment_is_seconds_or_an_iso_time_in_utc(text: str, seconds: float) -> None:
-    assert moment(text, "at") == seconds
+def test_a_moment_is_seconds_or_an_iso_time_in_utc(text: str, expected: float) -> None:
+    assert seconds(text, "at") == expected
 
 
 @pytest.mark.parametrize("text", ["", "nan", "inf", "noon", "2026-13-01", "1970-01-01T00:00:00Y", "1_0"])
 def test_what_is_no_time_is_refused_by_name(text: str) -> None:
     with pytest.raises(InputError, match="seconds since 1970") as caught:
-        moment(text, "at")
+        seconds(text, "at")
     assert (caught.value.argument, caught.value.value) == ("at", text)
 
 

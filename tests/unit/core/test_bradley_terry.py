@@ -366,5 +366,5 @@ def test_scores_are_expected_of_agents_only(first, second, named):
 
 def test_standard_errors_are_refused_beyond_their_size():
     m = COVARIANCE_UP_TO + 1
-    with pytest.raises(InputError, match="above 5000 agents"):
+    with pytest.raises(InputError, match="for more than 5000 agents"):
         bradley_terry(sparse.csr_array((m, m)), options=BradleyTerryOptions(prior=1.0, standard_errors="fisher"))

@@ -102,7 +102,7 @@ def test_uniform_and_mass_ratings_move_with_copies():
 def test_what_is_no_equilibrium_is_an_error_that_carries_the_ratings():
     crash = JointDistribution.of([[0, 0]], [1.0], (2, 2))
     for rate in (payoff_ratings, mass_ratings):
-        with pytest.raises(SolverError, match="no equilibrium") as caught:
+        with pytest.raises(SolverError, match="not an equilibrium") as caught:
             rate(CHICKEN, crash)
         assert caught.value.solution.certificate.value > 0.1
         assert rate(CHICKEN, crash, accept_approximate=True).status == "approximate"

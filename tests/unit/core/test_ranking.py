@@ -137,7 +137,7 @@ def test_reversed_is_one_and_a_part_is_compared_inside_the_whole():
 
 
 def test_an_agent_that_second_lacks_is_named():
-    with pytest.raises(InputError, match="lacks this one, got 2"):
+    with pytest.raises(InputError, match="this agent is missing, got 2"):
         kendall_tau(Ranking.from_scores([1, 2, 3]), Ranking.from_scores([1, 2]))
     with pytest.raises(InputError, match="at least two"):
         normalised_kendall_tau(Ranking.from_scores([1]), Ranking.from_scores([1]))

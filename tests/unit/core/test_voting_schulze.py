@@ -107,7 +107,7 @@ def test_published_profiles():
 
 
 def test_refusals():
-    bad = {"nonnegative": [[0, -1], [0, 0]], "themselves": [[1]], "finite": [[0, np.nan], [0, 0]], "square": np.zeros((2, 3))}
+    bad = {"nonnegative": [[0, -1], [0, 0]], "plays itself": [[1]], "finite": [[0, np.nan], [0, 0]], "square": np.zeros((2, 3))}
     for words, wins in bad.items():
         with pytest.raises(InputError, match=words):
             schulze(wins)

@@ -94,7 +94,7 @@ BROKEN = [
     (read_results, "date,home_team,away_team,home_score\n", 1, "away_score", "column of the header"),
     (read_results, RESULTS.replace("4,2", "4,x"), 3, "away_score", "number"),
     (read_results, RESULTS.replace("England,Scotland", "England,England"), 3, "away_team", "differ"),
-    (read_results, RESULTS.replace("1873-03-08", "8.3.1873"), 3, "date", "a date such as 2026-03-01"),
+    (read_results, RESULTS.replace("1873-03-08", "8.3.1873"), 3, "date", "a date such as 2026-11-22"),
 ]
 
 
