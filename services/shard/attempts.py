@@ -83,9 +83,12 @@ class Attempts:
             self._append(Attempt(partition=self._partition, epoch=self._epoch, time=self._clock()))
 
     def resume(self, until: int) -> None:
-        """Continue after an operator's decision to retry or to skip the isolated record. until: present end of the log."""
+        """Continue after an operator's decision to retry or to skip the isolated record, which is noted again.
+
+        until: end of the log as last read, which may be below the isolated record.
+        """
+        self._until, self._noted = until if self.isolated is None else max(until, self.isolated + 1), True
         self.isolated, self._suspected = None, (0, 0)
-        self._until, self._noted = until, True
 
     def is_decided(self, control: ControlState) -> bool:
         """Whether the control log contains an operator's decision on the isolated record."""

@@ -157,6 +157,14 @@ class TestAfterADeath:
         made.settle(16, idle=False)
         assert noted(control) == (0, 0, 0)
 
+    def test_the_isolated_record_is_noted_again_though_the_end_of_the_log_was_not_read_yet(self, control: ControlLog) -> None:
+        note(control, 12, 13, deaths=2)
+        made = attempts(control, 20)
+        made.resume(0)
+        assert folded(made, control, 12, 13) == [([12], (12, 13, 0))]
+        made.settle(13, idle=False)
+        assert noted(control) == (0, 0, 0)
+
     def test_what_nobody_isolated_is_not_decided(self, control: ControlLog) -> None:
         assert not attempts(control, 20).is_decided(control.refresh())
 
