@@ -82,10 +82,18 @@ class Attempts:
             self._noted = False
             self._append(Attempt(partition=self._partition, epoch=self._epoch, time=self._clock()))
 
-    def resume(self, until: int) -> None:
-        """Continue after an operator's decision to retry or to skip the isolated record. until: present end of the log."""
+    def resume(self, until: int, position: int, control: ControlState) -> None:
+        """Note records again after an operator's decision. A record that is still ahead stays isolated, unless the decision is on it.
+
+        Args:
+            until: End of the log as last read. It may be below the isolated record.
+            position: Offset at which the partition continues.
+            control: State of the control log.
+        """
+        if self.isolated is not None and position <= self.isolated and not self.is_decided(control):
+            return
+        self._until, self._noted = until if self.isolated is None else max(until, self.isolated + 1), True
         self.isolated, self._suspected = None, (0, 0)
-        self._until, self._noted = until, True
 
     def is_decided(self, control: ControlState) -> bool:
         """Whether the control log contains an operator's decision on the isolated record."""

@@ -79,7 +79,7 @@ class LogFeed:
         Waits if all failures are retriable. Raises `error` if each partition can be read alone.
         """
         running = self._owned.running().items()
-        probed = {number: self._readers.unreadable(number, runtime.partition.position) for number, runtime in running}
+        probed = {number: self._readers.unreadable(number, runtime.reached) for number, runtime in running}
         reasons = {number: reason for number, reason in probed.items() if reason is not None}
         for number, reason in reasons.items():
             if not reason.retriable:

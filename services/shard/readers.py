@@ -61,8 +61,12 @@ class ForgottenRecords:
 
     def _read(self) -> tuple[Sequence[Record], int]:
         self._reader = self._reader or self._open()
-        records = self._reader.poll(1.0, self._most).get(self.partition, [])
-        position = self._reader.position(self.partition)
+        try:
+            records = self._reader.poll(1.0, self._most).get(self.partition, [])
+            position = self._reader.position(self.partition)
+        except BaseException:
+            self._reader.close()
+            raise
         if position >= self._until:
             self._reader.close()
         return records, position

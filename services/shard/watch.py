@@ -132,7 +132,7 @@ class LogWatch:
         for number, runtime in list(self._owned.runtimes.items()):
             if (position := _resumed_at(runtime, control)) is not None:
                 log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-                runtime.attempts.resume(max(runtime.end, position + 1))  # the end as last read: a question now would delay all
+                runtime.attempts.resume(runtime.end, position, control)  # the end as last read: a question now would delay all
                 self._go_on(runtime, position, PartitionEvent.DECIDE)
             elif (awaited := self._awaited.get(runtime.status)) is not None and awaited.answers(number, self._timer()):
                 log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})

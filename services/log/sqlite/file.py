@@ -88,11 +88,15 @@ def table_of(topic: str, partition: int) -> str:
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite and of the file system to `LogError`, with advice to the operator."""
+    """Convert errors of SQLite and of the file system to `LogError`, with advice to the operator.
+
+    An error of the file system is retriable, whether SQLite or this process meets it.
+    """
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        unnamed = sqlite3.SQLITE_IOERR if isinstance(error, OSError) else sqlite3.SQLITE_ERROR
+        code = getattr(error, "sqlite_errorcode", unnamed) & 0xFF
         if code == sqlite3.SQLITE_IOERR and _is_full(path):  # SQLite reports a full disk as a general I/O error for its shared-memory file
             code = sqlite3.SQLITE_FULL
         advice = f" ({_ADVICE[code]})" if code in _ADVICE else ""

@@ -14,7 +14,7 @@ from services.archive.follow import follow
 from services.archive.history import History
 from services.control.log import ControlLog
 from services.control.records import Skipped
-from services.log.protocol import Log, LogError, OffsetLost, Reader
+from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.attempts import Attempts
@@ -23,7 +23,7 @@ from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
-from services.shard.readers import LogReaders
+from services.shard.readers import ForgottenRecords, LogReaders, Poll
 from tests.support.archive import mixed
 from tests.support.worker import until
 
@@ -96,6 +96,49 @@ def test_a_partition_whose_next_records_are_archived_is_not_unreadable(log: Log)
         log.archived = None
         error = LogReaders(log, control, 7, threading.Event()).unreadable(1, 5)
         assert isinstance(error, OffsetLost)
+
+
+class Refused(LogReaders):
+    """Readers of a log that refuses every poll, without a word on the partition."""
+
+    def poll(self, seconds: float, positions: Mapping[int, int]) -> Poll:
+        raise LogError("refused", retriable=False)
+
+
+def test_a_partition_is_probed_behind_offsets_that_have_no_record(log: Log, tmp_path: Path) -> None:
+    """Nothing is lost if the topic forgot these offsets."""
+    log.archived = None
+    with closing(ControlLog(log.control)) as control:
+        owned = OwnedPartitions()
+        runtime = PartitionRuntime(Partition(1, 2, 15), 1, NOTHING, NOTHING, Attempts(1, 1, 0, control), even_at=0.0, passed=20)
+        owned.runtimes[1] = runtime
+        feed = LogFeed(Refused(log, control, 7, threading.Event()), owned, threading.Event(), lambda: 0.0, ShardFigures())
+        with pytest.raises(LogError, match="refused"):
+            feed.poll(0.01)
+    assert runtime.stopped is None
+
+
+class Failing:
+    """A reader without an answer. It notes that it was closed."""
+
+    closed = False
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        raise LogError("no broker leads it", retriable=True)
+
+    def position(self, partition: int) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_reader_of_forgotten_records_is_closed_after_an_error() -> None:
+    reader = Failing()
+    forgotten = ForgottenRecords(1, 0, 20, lambda: reader, 7)
+    with pytest.raises(LogError, match="no broker leads it"):
+        until(lambda: bool(forgotten.take()), "an error")
+    assert reader.closed
 
 
 class Counted(History):

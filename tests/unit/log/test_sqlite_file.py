@@ -92,6 +92,19 @@ def test_a_new_log_is_durable_with_the_folder_that_was_made_for_it(tmp_path: Pat
     assert {folder.stat().st_ino, tmp_path.stat().st_ino} <= synced
 
 
+def test_a_path_that_cannot_be_followed_for_a_while_is_a_retriable_error(path: Path, log: Log) -> None:
+    log.outcomes.append(0, [(None, b"x")])
+    aside = path.rename(path.with_name("aside"))
+    with closing(log.outcomes.reader({0: 0})) as reader:
+        path.symlink_to(path.name)
+        with pytest.raises(LogError, match="symbolic links") as caught:
+            reader.poll(0.0, 10)
+        path.unlink()
+        aside.rename(path)
+        assert caught.value.retriable
+        assert len(reader.poll(0.0, 10)[0]) == 1
+
+
 def test_an_empty_file_becomes_a_log(path: Path) -> None:
     path.touch()
     log = open_sqlite_log(path, 1)

@@ -151,11 +151,32 @@ class TestAfterADeath:
         assert not made.is_decided(control.refresh())
         control.append(Attempt(partition=1, epoch=EPOCH, time=0.0))
         assert made.is_decided(control.refresh())
-        made.resume(14)
+        made.resume(14, 12, control.refresh())
         assert made.isolated is None
         assert folded(made, control, 12, 16) == [([12, 13, 14, 15], (12, 16, 0))]
         made.settle(16, idle=False)
         assert noted(control) == (0, 0, 0)
+
+    def test_the_isolated_record_is_noted_again_though_the_end_of_the_log_was_not_read_yet(self, control: ControlLog) -> None:
+        note(control, 12, 13, deaths=2)
+        made = attempts(control, 20)
+        control.append(Attempt(partition=1, epoch=EPOCH, time=0.0))
+        made.resume(0, 10, control.refresh())
+        assert folded(made, control, 12, 13) == [([12], (12, 13, 0))]
+        made.settle(13, idle=False)
+        assert noted(control) == (0, 0, 0)
+
+    @pytest.mark.parametrize(("position", "isolated"), [(11, 12), (12, 12), (13, None)])
+    def test_a_decision_on_records_before_the_isolated_one_leaves_it_isolated(
+        self, control: ControlLog, position: int, isolated: int | None
+    ) -> None:
+        note(control, 12, 13, deaths=2)
+        made = attempts(control, 20)
+        control.append(Skipped(partition=1, begin=10, end=11, time=0.0))
+        made.resume(20, position, control.refresh())
+        assert made.isolated == isolated
+        made.settle(position, idle=True)
+        assert noted(control) == ((12, 13, 2) if isolated else (0, 0, 0))
 
     def test_what_nobody_isolated_is_not_decided(self, control: ControlLog) -> None:
         assert not attempts(control, 20).is_decided(control.refresh())
