@@ -46,6 +46,7 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
 
     Raises:
         InputError: Columns were selected for JSON lines. Raised before the first part.
+        MissingExtraError: The extra `archive` is not installed.
     """
     if form is Format.JSONL and tuple(columns) != COLUMNS:
         raise InputError("column", list(columns), "must be left out for jsonl, whose lines are outcomes of the wire schema")
@@ -53,6 +54,7 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
 
 
 def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer", columns: list[str]) -> Iterator[Part]:
+    extras.load("deltalake", "archive", "exporting outcomes")  # before a writer imports a module that needs it
     rows = position = 0
     file = io.BytesIO()
     with writer(file, columns) as write:

@@ -496,6 +496,7 @@ def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes:
     """The request as a record in which every outcome has an id and a time. Raises `UnreadableError`."""
     try:
         text = _text(body, MAX_RECORD_BYTES)
+        text.decode()  # values are not decoded below, and their bytes have other positions in the record
         if not is_array(text):
             return _encoder.encode(_with_id_and_time(Raw(text), now, new_id))
         items = _items_decoder.decode(text)

@@ -1,10 +1,12 @@
 """What a pool holds can be exported in each format, whatever it is."""
 
+import sys
+
 import msgspec
 import pyarrow as pa
 import pytest
 
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, MissingExtraError
 from services.admin.export import COLUMNS, Wanted
 from services.admin.export_formats import Format, encoded
 from services.admin.pool_range import PoolRange
@@ -29,3 +31,11 @@ def test_a_measurement_that_is_longer_in_json_than_a_record_is_a_line_like_other
 def test_a_column_that_is_asked_for_twice_is_refused() -> None:
     with pytest.raises(InputError, match="column must name each column once"):
         Wanted(PoolRange("p"), columns=("id", "pool", "id"))
+
+
+@pytest.mark.parametrize("form", Format)
+def test_the_extra_is_named_if_its_packages_are_missing(monkeypatch: pytest.MonkeyPatch, form: Format) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    monkeypatch.delitem(sys.modules, "services.archive.schema")
+    with pytest.raises(MissingExtraError, match=r"exporting outcomes needs the package deltalake, .* 'equirank\[archive\]'"):
+        next(encoded(iter([]), form, COLUMNS))

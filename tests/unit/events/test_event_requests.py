@@ -48,6 +48,14 @@ def test_whole_bodies_that_cannot_be_read() -> None:
         assert found.events == []
 
 
+@pytest.mark.parametrize("before", [b'{ "v" : 1, "task" : "', b'[ {"v": 1, "pool": "blitz"}, { "v" : 1, "task" : "'])
+def test_a_byte_that_is_not_utf8_is_counted_in_the_body_of_the_sender(before: bytes) -> None:
+    found = request(before + b"\xff" + (b'"} ]' if before.startswith(b"[") else b'"}'))
+    assert [(one.item, one.reason, one.rule) for one in found.refusals] == [
+        (-1, Reason.UNPARSABLE, f"must be UTF-8 (byte {len(before)} is not)")
+    ]
+
+
 def test_a_number_that_no_double_holds_is_refused_alone() -> None:
     body = json.dumps([BARE, {**BARE, "weight": "HUGE"}, BARE]).replace('"HUGE"', "1e999").encode()
     found = request(body)
