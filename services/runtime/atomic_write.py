@@ -3,6 +3,7 @@
 `write_whole` does not wait, because what it writes can be made again after a power failure.
 """
 
+import errno
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -28,7 +29,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def sync(paths: Iterable[Path]) -> None:
     """Wait until the contents of files, and the names in folders, are on disk. Raises `OSError`.
 
-    Folders that this process may not read are left out, because they cannot be opened.
+    Folders that this process may not read are left out, because they cannot be opened, and those of a file system that cannot sync folders.
     """
     for path in paths:
         if path.is_dir() and not os.access(path, os.R_OK):
@@ -36,5 +37,8 @@ def sync(paths: Iterable[Path]) -> None:
         number = os.open(path, os.O_RDONLY)
         try:
             os.fsync(number)
+        except OSError as error:
+            if error.errno != errno.EINVAL or not path.is_dir():
+                raise
         finally:
             os.close(number)
