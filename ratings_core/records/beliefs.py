@@ -4,10 +4,12 @@ The code is plain Python on single numbers, because a reader of a board evaluate
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ratings_core import checks
+from ratings_core.errors import InputError
 
 LEVEL: Final = 0.95
 """Nominal coverage of an `interval`."""
@@ -76,8 +78,8 @@ class BeliefModel:
         stretch: Factor of the widths of intervals.
 
     Raises:
-        InputError: A parameter or an argument of a method has another type, is not finite, is beyond 1e100, or is not positive (`newcomer`
-            and `logit`), below 1 (`period_seconds`), or negative (deviations and wanders).
+        InputError: A parameter or an argument of a method has another type, is not finite, is beyond 1e100 (except deviations and wanders),
+            or is not positive (`newcomer` and `logit`), below 1 (`period_seconds`), or negative (deviations and wanders).
     """
 
     newcomer: float
@@ -108,7 +110,8 @@ class BeliefModel:
     def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
         """Interval of the strength of an agent at `time`: the mean minus and plus 1.96 deviations times the correction factor.
 
-        rating: ranking value of the agent; time: seconds since 1970, or None for the time of the last outcome.
+        rating: ranking value of the agent; time: seconds since 1970, or None for the time of the last outcome. The interval is infinite if
+        its width is beyond the largest double.
         """
         _check_number("rating", rating, -_LARGEST)
         _check(belief, time)
@@ -116,6 +119,8 @@ class BeliefModel:
         # The factor uses the deviation after the last outcome, so that an interval never narrows during inactivity.
         place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
         reach = _WIDTHS * deviation * self.stretch.at(*place)
+        if not math.isfinite(mean):
+            raise InputError("belief.deviation", belief.deviation, "must be small enough for a finite mean")
         return mean - reach, mean + reach
 
     def _deviation(self, belief: Belief, time: float | None) -> float:
@@ -129,14 +134,14 @@ class BeliefModel:
 
 def _check(belief: Belief, time: float | None) -> None:
     deviation, wander, since = checks.instance("belief", belief, Belief)
-    _check_number("belief.deviation", deviation, 0.0)
-    _check_number("belief.wander", wander, 0.0)
+    _check_number("belief.deviation", deviation, 0.0, sys.float_info.max)
+    _check_number("belief.wander", wander, 0.0, sys.float_info.max)
     checks.count("belief.since", since, low=-_MOST_PERIODS, high=_MOST_PERIODS)
     if time is not None:
         _check_number("time", time, -_LARGEST)
 
 
-def _check_number(argument: str, value: float, low: float) -> None:
-    if type(value) is float and low <= value <= _LARGEST:
+def _check_number(argument: str, value: float, low: float, high: float = _LARGEST) -> None:
+    if type(value) is float and low <= value <= high:
         return  # the usual case, because every row of a board's page is checked
-    checks.number(argument, value, low=low, high=_LARGEST)
+    checks.number(argument, value, low=low, high=high)

