@@ -224,9 +224,11 @@ def test_a_stopped_pool_that_does_not_say_so(settings: Settings, log: Log, monke
     fold, broken, timer = PoolState.fold, neighbor(), Timer()
 
     def folded(self: PoolState, outcomes: Any) -> Any:
-        if self.generation.pool == broken and self.content.counts["outcomes"] >= 2:
+        before = self.content.counts["outcomes"]
+        refused = fold(self, outcomes)
+        if self.generation.pool == broken and before >= 2:
             raise ValueError("planted: this pool breaks")
-        return fold(self, outcomes)
+        return refused
 
     monkeypatch.setattr(PoolState, "fold", folded)
     if planted:
