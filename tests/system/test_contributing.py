@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from ratings_core.checks import number
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.online.games import NO_KEYS, Scoring, scoring
-from ratings_core.records.games import Games, games_of
 from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
+from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
 
