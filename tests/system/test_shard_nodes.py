@@ -80,6 +80,7 @@ def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: P
         play(one.log, 0, 500)
         engine = one.start(shards=2)
         one.counted(500)
+        until(lambda: len(one.owners()) == PARTITIONS, f"both shards took over their partitions\n{one.output()}", START_SECONDS)
         owners = one.owners()
         assert len({parent(pid) for pid in owners.values()}) == 2, "each shard has a node of its own"
 
