@@ -221,11 +221,13 @@ def _clear(data: Path) -> None:
 def _copy_files(source: Path, target: BlobFiles, held: inventory.Inventory | None) -> None:
     """Copy a folder of a backup. In descending order of paths, objects come before the manifests that name them.
 
-    held: copy only the files of this inventory; None copies all files.
+    Files are mapped into memory, because those of large pools can exceed it. held: copy only the files of this inventory; None copies all.
     """
+    files = BlobFiles(source.absolute().as_uri())
     for path in sorted(source.rglob("*"), reverse=True):
         if path.is_file() and (held is None or path.relative_to(source.parent).as_posix() in held.files):
-            target.write(path.relative_to(source).as_posix(), [path.read_bytes()])
+            name = path.relative_to(source).as_posix()
+            target.write(name, [memoryview(files.map(name))])
 
 
 def _make_durable(made: Path) -> None:

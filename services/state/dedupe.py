@@ -89,8 +89,12 @@ class DedupeWindow:
     def frozen(self) -> "FrozenWindow":
         """Freeze the result of `arrays` (copy on write, see `ratings_core.arrays.frozen`).
 
-        A window has at most one open frozen copy, so the previous one must be read or closed before; `PoolContent.freeze` checks this.
+        Raises:
+            RuntimeError: The previous frozen window was neither read nor closed. A window has at most one open frozen copy.
         """
+        if self._frozen is not None and self._frozen.open:
+            msg = "the window is frozen already"
+            raise RuntimeError(msg)
         self._frozen = FrozenWindow(self._ids, self._bodies, self._oldest, self._size)
         return self._frozen
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -80,6 +81,21 @@ def test_a_folder_comes_back_and_verifies(data: Path, log: Log, tmp_path: Path) 
     assert copy.outcomes.identity == log.outcomes.identity
     play(copy, 200, 210)
     copy.close()
+
+
+def test_a_restore_takes_no_memory_of_the_size_of_a_file(data: Path, log: Log, tmp_path: Path) -> None:
+    size = 1 << 26
+    with (data / "replay" / "large.json").open("wb") as file:
+        file.truncate(size)
+    backup.back_up(data, tmp_path / "copy")
+    tracemalloc.start()
+    try:
+        backup.restore(tmp_path / "copy", tmp_path / "again")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "again" / "replay" / "large.json").stat().st_size == size
+    assert peak < size // 4
 
 
 def test_checkpoints_and_results_that_lie_elsewhere_are_in_the_backup_and_come_back_there(

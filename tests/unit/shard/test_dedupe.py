@@ -163,3 +163,12 @@ def test_arrays_of_no_window_are_refused() -> None:
     for rule, (arrays, capacity) in cases.items():
         with pytest.raises(InputError, match=rule):
             DedupeWindow.from_arrays(arrays, capacity)
+
+
+def test_a_window_is_frozen_once_at_a_time() -> None:
+    window = DedupeWindow(4)
+    frozen = window.frozen()
+    with pytest.raises(RuntimeError, match="frozen already"):
+        window.frozen()
+    frozen.close()
+    window.frozen().close()
