@@ -160,7 +160,7 @@ def main() -> None:
         show(Row("bytes an outcome with the log", size, dropped, "log keeps everything", ours + log_bytes, "bytes"))
         if options.large:
             enlarge(writer, table, options.large * 1_000_000 // n - 1)
-            refold = writer.rows / seconds(lambda: folded(from_archive(url)), 1)
+            refold = writer.rows / seconds(lambda: folded(from_archive(url)), times)
             large = f"{writer.rows:,} duels"
             show(Row("read and fold", large, refold, f"from SQLite, {size}", theirs, "outcomes/s"))
             show(Row("read and fold", large, refold, f"from Kafka, JSON, {size}", kafka, "outcomes/s"))

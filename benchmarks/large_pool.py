@@ -27,7 +27,7 @@ from ratings_core.records.outcomes import WEIGHT_ONE
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Takeover
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.log.sqlite.log import open_sqlite_log
@@ -161,11 +161,12 @@ def prepared(data: Path, content: Arrays) -> None:
         control = ControlLog(log.control)
         for made in created():
             control.append(made)
+        epoch = control.append(Takeover(partition=HOME, owner="benchmark", time=0.0, log=log.outcomes.identity))
         [offset] = log.outcomes.append(HOME, [(POOL.encode(), record)])
         partition = Partition(HOME, PARTITIONS, offset + 1)
         partition.pools[POOL] = PoolState.restore(*created(), content, offset + 1)
         partition.last = offset, hashlib.sha256(record).hexdigest()
-        Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 0, 3, None).drain(partition)
+        Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, epoch, 3, None).drain(partition)
         control.close()
 
 

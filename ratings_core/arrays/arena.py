@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -49,9 +49,8 @@ class Arena:
     @classmethod
     def joined(cls, arenas: "Sequence[Arena]") -> "Arena":
         """The texts of all arenas, in order."""
-        start = np.zeros(sum(map(len, arenas)) + 1, np.int64)
-        np.cumsum(np.concatenate([np.zeros(0, np.int64), *(np.diff(arena.start) for arena in arenas)]), out=start[1:])
-        return cls(np.concatenate([np.zeros(0, np.uint8), *(arena.bytes for arena in arenas)]), start)
+        texts = np.concatenate([np.zeros(0, np.uint8), *(arena.bytes for arena in arenas)])
+        return cls(texts, join_starts([arena.start for arena in arenas]))
 
     def check(self) -> None:
         """Raises `InputError` if a text is not UTF-8."""
@@ -66,6 +65,19 @@ class Arena:
             text = blob.decode("ascii")
             return [text[a:b] for a, b in spans]
         return [_decode(blob[a:b], i) for i, (a, b) in enumerate(spans)]
+
+
+def join_starts(starts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Concatenate the groups of several arrays of starts.
+
+    Args:
+        starts: int64 (n_i+1,) each, ascending from 0; group k of part i has the items from starts[i][k] up to starts[i][k+1].
+
+    Returns:
+        int64 (n+1,), n the sum of all n_i: the starts of all groups after their items were concatenated.
+    """
+    first = accumulate([int(start[-1]) for start in starts], initial=0)
+    return np.concatenate([np.zeros(1, np.int64), *(start[1:] + shift for start, shift in zip(starts, first, strict=False))])
 
 
 def pack(names: Sequence[str]) -> Arena:

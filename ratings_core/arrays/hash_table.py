@@ -72,9 +72,7 @@ class HashTable:
         if needed > MAX_ROWS:
             raise InputError("keys", needed, f"must be at most {MAX_ROWS} in one map")
         if needed > len(self.rows):
-            rows = np.empty((max(needed, len(self.rows) + len(self.rows) // 4), self.rows.shape[1]), np.int64)
-            rows[: self.size] = self.rows[: self.size]
-            self.rows = rows
+            self._lengthen(max(needed, len(self.rows) + len(self.rows) // 4))
         if 2 * needed > len(self.slots):
             self._reindex(needed)
 
@@ -126,6 +124,16 @@ class HashTable:
         if keyed._reindex(max(keyed.size, _FIRST_ROWS)):
             raise InputError("keys", f"{len(rows)} of which some are equal", "must be distinct")
         return keyed
+
+    def _lengthen(self, capacity: int) -> None:
+        """Make room for `capacity` rows. The array grows in place, often without a copy, unless another array refers to its memory."""
+        shape = capacity, self.rows.shape[1]
+        try:
+            self.rows.resize(shape)
+        except ValueError:  # frozen rows, for example, are still read
+            rows = np.empty(shape, np.int64)
+            rows[: self.size] = self.rows[: self.size]
+            self.rows = rows
 
     def _reindex(self, needed: int) -> bool:
         """Build a new table for `needed` keys. Returns whether two keys are equal. The old table is released first to save memory."""

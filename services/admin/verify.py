@@ -39,6 +39,7 @@ _RECORDS: Final = 5000
 _PAGE: Final = 1000
 _TRIES: Final = 5
 _CATCH_UP_SECONDS: Final = 5.0
+_WRITING_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.1
 
 
@@ -169,11 +170,20 @@ def _empty(made: Generation, number: int, log: Log, control: ControlState) -> Po
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
-    """Newer incomplete checkpoints, and the newest complete one. Checkpoints that were removed during the read are left out."""
+    """Newer damaged checkpoints, and the newest usable one.
+
+    A checkpoint that a shard is writing or removing looks damaged for a moment. So the checkpoints are read again after a pause, and only
+    those are returned that are damaged both times and still there.
+    """
     skipped: list[SkippedCheckpoint] = []
     found = checkpoints.recover(number, skipped)
-    standing = checkpoints.manifests(number) if skipped else []
-    return [one for one in skipped if one.name in standing], found[0] if found else None
+    if not skipped:
+        return [], found[0] if found else None
+    time.sleep(_WRITING_SECONDS)
+    again: list[SkippedCheckpoint] = []
+    found = checkpoints.recover(number, again)
+    standing = {one.name for one in skipped}.intersection(checkpoints.manifests(number))
+    return [one for one in again if one.name in standing], found[0] if found else None
 
 
 class _Refolded:

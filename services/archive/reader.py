@@ -1,19 +1,20 @@
-"""Reads a partition's table in log order, segment by segment. The order of the table's files does not matter."""
+"""Reads a partition's table in log order, piece by piece. The order of the table's files does not matter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from pyarrow.dataset import ParquetReadOptions
+from pyarrow.dataset import FileSystemDataset, ParquetReadOptions
 from pyarrow.fs import SubTreeFileSystem
 
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
 from services.archive.constants import constants
-from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
+from services.archive.pieces import Piece, pieces
+from services.archive.schema import CODED, NAMES, ORDER, SCHEMA, SEGMENT_ROWS, fields
 from services.archive.table import begin_of, log_of, position_of, table_uri
 from services.runtime.deadlines import Calls
 from services.runtime.object_stores import SCHEMES, open_file_system, scheme_of
@@ -21,10 +22,10 @@ from services.runtime.object_stores import SCHEMES, open_file_system, scheme_of
 OPEN_SECONDS: Final = 15.0
 """Deadline for opening a table, in seconds."""
 READ_SECONDS: Final = 120.0
-"""Deadline for reading a segment of about 60 MB, in seconds."""
+"""Deadline for reading a piece of a segment, and for reading the statistics of its files, in seconds. A segment has about 60 MB."""
 _MOST_CALLS: Final = 8
 _CALLS: Final = Calls(_MOST_CALLS, "archive")
-_ORDER: Final = "row"
+T = TypeVar("T")
 
 
 class ArchiveDamagedError(Exception):
@@ -61,7 +62,7 @@ class ArchiveReader:
         coded: bool = False,
         most: int | None = None,
     ) -> Iterator[pa.Table]:
-        """Yield rows in order of row number, in tables of at most one segment.
+        """Yield rows in order of row number, in tables of one piece of a segment or less.
 
         Args:
             begin: First offset to read.
@@ -71,37 +72,32 @@ class ArchiveReader:
             columns: Columns to return.
             coded: Faster form for folds: agents' names stay dictionary-encoded as in the files, and a column with a single value in the
                 segment is made from the files' statistics without being read.
-            most: Maximal rows of a table, a divisor of `SEGMENT_ROWS`; None for a segment. Fewer rows take less memory, but parts of files
-                are read several times.
+            most: Maximal rows of a table; None for a piece. Fewer rows take less memory, but parts of files are read several times.
 
         Raises:
             ArchiveDamagedError: Rows are missing or duplicated. This is checked only without `pool` and `kind`.
-            OSError: The files cannot be read. It is `TimeoutError` if a segment exceeds its deadline.
+            OSError: The files cannot be read. It is `TimeoutError` if a piece exceeds its deadline.
 
         """
         wanted = pc.field("offset") >= begin
         wanted = wanted if end is None else wanted & (pc.field("offset") < end)
-        if pool is not None:  # as two bounds: for a file with one pool, its statistics prove both, so no row is compared or copied
-            wanted = wanted & (pc.field("pool") >= pool) & (pc.field("pool") <= pool)
-        wanted = wanted if kind is None else wanted & (pc.field("kind") == kind)
-        whole = pool is None and kind is None
+        equal = {name: value for name, value in (("pool", pool), ("kind", kind)) if value is not None}
         following: int | None = 0 if begin <= 0 else None
-        for first in range(0, self.rows, most or SEGMENT_ROWS):
-            part = wanted if most is None else wanted & (pc.field(_ORDER) >= first) & (pc.field(_ORDER) < first + most)
-            table = self._segment(first // SEGMENT_ROWS, part, columns, derived=coded)
-            if whole and len(table):
-                following = self._check(table[_ORDER].to_numpy(), following)
-            if len(table):
-                yield table.select(list(columns)) if coded else table.select(list(columns)).cast(fields(columns))
-        if whole and end is None and following not in {None, self.rows}:
+        for segment in range(-(-self.rows // SEGMENT_ROWS)):
+            for table in self._tables(segment, wanted, columns, equal, most, derived=coded):
+                if not equal and len(table):
+                    following = self._check(table[ORDER].to_numpy(), following)
+                if len(table):
+                    yield table.select(list(columns)) if coded else table.select(list(columns)).cast(fields(columns))
+        if not equal and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
     def rows_from(self, row: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
         """Yield all rows from number `row` on, one table for each segment. Raises `ArchiveDamagedError`."""
         for segment in range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS)):
             first, end = max(row, segment * SEGMENT_ROWS), min((segment + 1) * SEGMENT_ROWS, self.rows)
-            table = self._segment(segment, pc.field(_ORDER) >= first, columns)
-            if self._check(table[_ORDER].to_numpy(), first) != end:
+            table = self._segment(segment, pc.field(ORDER) >= first, columns)
+            if self._check(table[ORDER].to_numpy(), first) != end:
                 raise self._missing(first, end, len(table))
             yield table.select(list(columns)).cast(fields(columns))
 
@@ -113,7 +109,7 @@ class ArchiveReader:
         """
         if not covered:
             return genesis(self.log, partition)
-        found = self._segment((covered - 1) // SEGMENT_ROWS, pc.field(_ORDER) == covered - 1, SCHEMA.names)
+        found = self._segment((covered - 1) // SEGMENT_ROWS, pc.field(ORDER) == covered - 1, SCHEMA.names)
         link = found["chain"][0].as_py() if len(found) == 1 else None
         if link is None:
             raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
@@ -124,41 +120,73 @@ class ArchiveReader:
         head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
         return head, pa.concat_tables([SCHEMA.empty_table(), *self.rows_from(head.rows)]).combine_chunks()
 
-    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str], *, derived: bool = False) -> pa.Table:
-        """Rows of one segment in order of row number.
+    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
+        """Rows of one segment in order of row number. See `_tables`."""
+        return pa.concat_tables([CODED.empty_table().select(_with_order(columns)), *self._tables(segment, wanted, columns, {})])
+
+    def _tables(
+        self,
+        segment: int,
+        wanted: pc.Expression,
+        columns: Sequence[str],
+        equal: Mapping[str, str],
+        most: int | None = None,
+        *,
+        derived: bool = False,
+    ) -> Iterator[pa.Table]:
+        """Yield rows of one segment in order of row number, in tables of one piece or less.
 
         Args:
             segment: Number of the segment.
             wanted: Filter of rows.
             columns: Columns to return.
+            equal: Column -> value that rows must have. No row is compared where the files' statistics say that all have it.
+            most: Maximal rows of a table; None for a piece.
             derived: Make columns with a single value from the files' statistics instead of reading them. Otherwise both are compared.
 
         Raises:
             ArchiveDamagedError: A file is invalid, or differs from its statistics.
         """
-        names = list(dict.fromkeys([*columns, _ORDER]))
+        names = _with_order(columns)
+        constant, found = self._call(partial(self._look, segment, [*names, *equal]))
+        for name, value in equal.items():
+            wanted = wanted if constant.get(name) == value else wanted & (pc.field(name) == value)
+        read = [name for name in names if not (derived and name in constant)]
+        for piece in found:
+            for first in range(piece.begin, piece.end, most or piece.end - piece.begin):
+                here = wanted if most is None else wanted & (pc.field(ORDER) >= first) & (pc.field(ORDER) < first + most)
+                table = self._call(partial(self._read, piece, here, read))
+                yield self._in_order(self._completed(table, segment, constant))
+
+    def _call(self, work: Callable[[], T]) -> T:
+        """Return `work()`, which reads files. Raises `ArchiveDamagedError` for an invalid file, and `TimeoutError` past the deadline."""
         try:
-            table, constant = _CALLS.run(self._table.table_uri, partial(self._read, segment, wanted, names, derived), READ_SECONDS)
+            return _CALLS.run(self._table.table_uri, work, READ_SECONDS)
         except pa.ArrowInvalid as error:
             raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
+
+    def _look(self, segment: int, names: Sequence[str]) -> tuple[dict[str, Any], list[Piece]]:
+        """Constant columns of a segment with their values, and its pieces, from the statistics of its files."""
+        files = list(self._data.get_fragments(pc.field("segment") == segment))
+        return constants(files, names), pieces(files, segment * SEGMENT_ROWS, (segment + 1) * SEGMENT_ROWS)
+
+    def _read(self, piece: Piece, wanted: pc.Expression, names: Sequence[str]) -> pa.Table:
+        data = FileSystemDataset(piece.groups, CODED, self._data.format, self._data.filesystem)
+        return data.to_table(columns=names, filter=wanted)
+
+    def _completed(self, table: pa.Table, segment: int, constant: Mapping[str, Any]) -> pa.Table:
+        """Add the constant columns that were not read. Raises `ArchiveDamagedError` if a column that was read has another value."""
         for name, value in constant.items():
             if name not in table.column_names:
                 table = table.append_column(CODED.field(name), pa.repeat(pa.scalar(value, CODED.field(name).type), len(table)))
             elif table[name].null_count < len(table) if value is None else table[name].unique().to_pylist() not in ([], [value]):
                 raise ArchiveDamagedError(self._table.table_uri, f"statistics of segment {segment} say that {name} is always {value}")
-        return self._in_order(table)
-
-    def _read(self, segment: int, wanted: pc.Expression, names: Sequence[str], derived: bool) -> tuple[pa.Table, dict[str, Any]]:
-        """Rows of a segment, and the values of its constant columns by name. With `derived`, the rows lack the constant columns."""
-        here = pc.field("segment") == segment
-        constant = constants(self._data.get_fragments(here), names)
-        read = [name for name in names if not (derived and name in constant)]
-        return self._data.to_table(columns=read, filter=here & wanted), constant
+        return table
 
     @staticmethod
     def _in_order(table: pa.Table) -> pa.Table:
         """Sort rows by number. Files come in any order, but usually in few ascending runs, which are reordered without a copy."""
-        number = table[_ORDER].to_numpy()
+        number = table[ORDER].to_numpy()
         starts = np.flatnonzero(np.append(True, number[1:] <= number[:-1])) if len(number) else np.zeros(0, np.int64)
         if len(starts) < 2:
             return table
@@ -179,6 +207,11 @@ class ArchiveReader:
     def _missing(self, first: int, end: int, count: int) -> ArchiveDamagedError:
         why = f"it must hold each of the rows {first} to {end - 1} once and holds {count} rows there"
         return ArchiveDamagedError(self._table.table_uri, why)
+
+
+def _with_order(columns: Sequence[str]) -> list[str]:
+    """The columns, and the number of the row if it is not one of them."""
+    return list(dict.fromkeys([*columns, ORDER]))
 
 
 def open_reader(url: str, partition: int) -> ArchiveReader:

@@ -91,8 +91,8 @@ class ArchivedRecords(Sequence[Record]):
 def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind: str | None = None) -> Iterator[ArchivedRecords]:
     """Yield the archived records from offset `begin` on, in parts.
 
-    The rows of a record can be in two segments; the parts join them. The next segment is read while the present one is used, so two
-    segments are in memory.
+    The rows of a record can be in two pieces of the archive; the parts join them. The next piece is read while the present one is used,
+    so two pieces are in memory.
 
     Args:
         archive: Reader of the partition's table.
@@ -106,8 +106,8 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
     import pyarrow as pa  # noqa: PLC0415 - needs the extra `archive`
 
     rest: Any = None
-    for segment in ahead(archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True), "archive"):
-        table = segment if rest is None else pa.concat_tables([rest, segment])
+    for piece in ahead(archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True), "archive"):
+        table = piece if rest is None else pa.concat_tables([rest, piece])
         offset = table["offset"].to_numpy()
         whole = int(np.searchsorted(offset, offset[-1]))
         yield from _cut(table.slice(0, whole))

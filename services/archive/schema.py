@@ -14,7 +14,9 @@ import pyarrow as pa
 from deltalake import ColumnProperties, WriterProperties
 
 SEGMENT_ROWS: Final = 1 << 20
-"""Rows of a segment. Compaction merges files within a segment, and readers hold one segment in memory."""
+"""Rows of a segment. Compaction merges files within a segment, and readers hold at most one segment in memory."""
+ORDER: Final = "row"
+"""Column by which readers order the rows."""
 APP_ID: Final = "equirank-archive"
 """Application id of the writer in the table's log. Its transaction version is the partition's position: first offset not archived."""
 ERASURES_ID: Final = "equirank-erasures"

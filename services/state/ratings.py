@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 from ratings_core.online import Prequential, Rater, Reading
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel
@@ -66,7 +67,7 @@ class OnlineRatings:
     def take_part(self, agents: NDArray[np.int32], total: int) -> None:
         """Count one outcome for each occurrence of an agent's id in `agents`. total: number of agents in the pool."""
         self._reach(total)
-        np.add.at(self.activity, agents, 1)
+        _count(self.activity, agents)
 
     def _reach(self, agents: int) -> None:
         if len(self.activity) < agents:
@@ -86,6 +87,12 @@ class OnlineRatings:
     def nbytes(self) -> int:
         """Bytes of memory held, reserved capacity included."""
         return self.activity.nbytes + sum(online.nbytes for online in self.online.values())
+
+
+@kernel
+def _count(counts: NDArray[np.int64], ids: NDArray[np.int32]) -> None:
+    for k in ids:
+        counts[k] += 1
 
 
 def _raters(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:

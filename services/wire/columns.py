@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.arena import Arena, join_starts, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
 from ratings_core.kernels.compile import inlined, kernel
@@ -125,9 +125,9 @@ class GameColumns:
             return parts[0]
         return cls(
             names=Coded.joined([part.names for part in parts]),
-            side_start=_starts(np.concatenate([np.diff(part.side_start) for part in parts])),
+            side_start=join_starts([part.side_start for part in parts]),
             place=np.concatenate([part.place for part in parts]),
-            agent_start=_starts(np.concatenate([np.diff(part.agent_start) for part in parts])),
+            agent_start=join_starts([part.agent_start for part in parts]),
             weight=np.concatenate([part.weight for part in parts]),
             time=np.concatenate([part.time for part in parts]),
             tasks=Arena.joined([part.tasks for part in parts]),
@@ -331,11 +331,13 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
 
 @kernel
 def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """See `name_hashes`. Hashing before the loop over outcomes is faster than calls within it."""
-    hashes = np.zeros(len(start) - 1, np.uint64)
+    """See `name_hashes`. Hashing before the loop over outcomes, and in order of the texts, is faster than calls within that loop."""
+    hashes, used = np.full(len(start) - 1, NOT_USED, np.uint64), np.zeros(len(start) - 1, np.bool_)
     for k in range(len(name)):
-        if hashes[name[k]] == NOT_USED:
-            hashes[name[k]] = hash_slice(names, start[name[k]], start[name[k] + 1], _SEED)[0]
+        used[name[k]] = True
+    for text in range(len(hashes)):
+        if used[text]:
+            hashes[text] = hash_slice(names, start[text], start[text + 1], _SEED)[0]
     return hashes
 
 

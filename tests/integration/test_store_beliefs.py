@@ -100,7 +100,7 @@ class TestBeliefs:
         store.live.publish(believing(), 1, glicko(**{f"a{i:05}": (float(-i), float(i + 1)) for i in range(count)}))
         assert deviations(store) == {f"a{i:05}": (float(-i), float(i + 1)) for i in range(count)}
 
-    @pytest.mark.parametrize(("epoch", "position", "taken"), [(3, 9, False), (2, 99, False), (3, 10, True), (4, 1, True)])
+    @pytest.mark.parametrize(("epoch", "position", "taken"), [(3, 9, False), (2, 99, False), (3, 10, True), (4, 10, True), (4, 9, False)])
     def test_they_are_fenced_as_ratings_are(
         self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, position: int, taken: bool
     ) -> None:

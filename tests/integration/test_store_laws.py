@@ -33,7 +33,10 @@ class TestFence:
 
     @pytest.mark.parametrize(
         ("epoch", "generation", "position", "taken"),
-        [(3, 2, 10, True), (3, 2, 11, True), (3, 3, 1, True), (4, 1, 0, True), (3, 2, 9, False), (3, 1, 99, False), (2, 9, 99, False)],
+        [
+            *((3, 2, 10, True), (3, 2, 11, True), (3, 3, 10, True), (4, 2, 10, True), (4, 9, 99, True)),
+            *((3, 2, 9, False), (3, 1, 99, False), (2, 9, 99, False), (3, 3, 9, False), (4, 3, 9, False), (4, 1, 99, False)),
+        ],
     )
     def test_who_may_write(
         self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, generation: int, position: int, taken: bool

@@ -94,7 +94,7 @@ def test_what_one_log_removes_stays_of_the_other(store: RedisStore, another: Red
         another.solved.remove("blitz", METHOD)
         assert another.solved.methods("blitz") == []
     elif removal == "a pool":
-        another.live.forget("blitz")
+        assert another.live.forget("blitz", 5)
         assert another.live.head("blitz") is None
     else:
         another.live.remove(another.live.names())
@@ -115,7 +115,10 @@ def test_the_rows_of_a_board_that_was_taken_away_expire(store: RedisStore, raw: 
 
 def test_a_pool_that_is_forgotten_may_be_written_under_an_older_epoch(store: RedisStore, raw: redis.Redis) -> None:
     publish(store, 99, 50, rock=1.0)
-    store.live.forget("blitz")
+    before = content(raw)
+    assert not store.live.forget("blitz", 49)
+    assert content(raw) == before
+    assert store.live.forget("blitz", 50)
     assert list(content(raw)) == [store.keys.pools]
     assert store.live.publish(head_of(position=1), 2, live(b=2.0))
     assert names(store) == [("b", 2.0, 1)]

@@ -7,13 +7,16 @@ from services.boards.store.protocol import PoolHead
 
 
 class Content:
-    """Fake checks of a publisher: all heads were folded from the log, and all epochs are superseded."""
+    """Fake checks of a publisher: all heads were folded from the log, and all epochs are superseded, or none."""
+
+    def __init__(self, superseded: bool = True) -> None:
+        self._superseded = superseded
 
     def was_folded_from_the_log(self, _head: PoolHead) -> bool:
         return True
 
     def is_superseded(self, _partition: int, _epoch: int) -> bool:
-        return True
+        return self._superseded
 
 
 def head_of(

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreError
 from services.shard.partition import Partition
 from services.shard.publishing.publisher import Publisher
@@ -53,9 +54,14 @@ class FakeStore:
     def pools(self) -> list[PoolHead]:
         return [self.heads[pool] for pool in sorted(self.heads)]
 
-    def forget(self, pool: str) -> None:
+    def claimed(self, pool: str) -> int:
+        return self.stands[pool].epoch if pool in self.stands else -1
+
+    def forget(self, pool: str, epoch: int) -> bool:
+        assert self.claimed(pool) <= epoch
         self.heads.pop(pool, None)
         self.stands.pop(pool, None)
+        return True
 
 
 def until_done(publisher: Publisher) -> None:
@@ -67,11 +73,12 @@ def until_done(publisher: Publisher) -> None:
 class Driver:
     """Runs rounds of a publisher, one after the other, on a simulated timer."""
 
-    def __init__(self, store: FakeStore, partition: Partition) -> None:
-        self.publisher, self.partition, self.now = Publisher(store, 0.2, Content()), partition, 0.0
+    def __init__(self, store: FakeStore | LiveBoards, partition: Partition, superseded: bool = False, epoch: int = EPOCH) -> None:
+        self.publisher, self.partition, self.now = Publisher(store, 0.2, Content(superseded)), partition, 0.0
+        self.epoch = epoch
 
     def round(self) -> None:
-        self.publisher.step(self.now, {0: self.partition}, {0: EPOCH})
+        self.publisher.step(self.now, {0: self.partition}, {0: self.epoch})
         until_done(self.publisher)
         self.publisher.step(self.now, {}, {})
         self.now += 0.25

@@ -41,7 +41,7 @@ class LiveBoards:
         self._committed: dict[str, Fence] = {}
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
-        """Write the changed agents of each live board, and then the head. Returns False if the fence rejects the write.
+        """Write the changed agents of each live board, and then the head. Returns False if the fence rejects the write (law 1).
 
         Args:
             head: The pool's head. Its generation and position are part of the fence.
@@ -67,6 +67,11 @@ class LiveBoards:
         """The fence of the pool's newest commit; None if the store has none, because the pool is new or was lost."""
         stands = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), Fence._fields))
         return None if None in stands else Fence(*map(int, stands))
+
+    def claimed(self, pool: str) -> int:
+        """Epoch of the newest writer that began a publication of the pool, committed or not; -1 if the store knows none."""
+        epoch = self._redis.run(lambda client: client.hget(self._keys.fence(check_pool_name(pool)), "epoch"))
+        return -1 if epoch is None else int(epoch)
 
     def names(self) -> set[str]:
         """Names of all published pools, also of pools whose head was lost."""
@@ -106,10 +111,12 @@ class LiveBoards:
         found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return list(map(_outcomes, found))
 
-    def forget(self, pool: str) -> None:
-        """Remove all boards of a pool, its fence last. Used if the boards include records that the log lost."""
-        self._remove(check_pool_name(pool))
+    def forget(self, pool: str, epoch: int) -> bool:
+        """Remove all boards of a pool, so that they can be published again. Returns False if the store has a higher epoch than `epoch`."""
+        if not self._remove(check_pool_name(pool), epoch):
+            return False
         self._committed.pop(pool, None)
+        return True
 
     def remove(self, pools: Iterable[str]) -> None:
         """Remove all boards of `pools`, and their names from the list of pools."""
@@ -128,8 +135,8 @@ class LiveBoards:
             raise StoreLost(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
         return verdict == scripts.ACCEPTED
 
-    def _remove(self, pool: str) -> None:
-        """Remove all boards of a pool, its fence last, so that an interrupted removal can be continued."""
+    def _remove(self, pool: str, epoch: int | None = None) -> bool:
+        """Remove all boards of a pool in one step, unless the fence has a higher epoch. Returns whether they were removed."""
         keys = self._keys
         boards, methods = self._redis.pipeline([methodcaller("smembers", keys.boards(pool)), methodcaller("smembers", keys.methods(pool))])
         versions = self._redis.pipeline([methodcaller("hget", keys.solved(pool, method), "version") for method in methods])
@@ -137,8 +144,8 @@ class LiveBoards:
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
-        names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
-        self._redis.pipeline([methodcaller("unlink", name) for name in names])
+        names = [keys.fence(pool), keys.head(pool), keys.boards(pool), keys.methods(pool), *names]
+        return bool(self._redis.call(scripts.REMOVE, names, ["" if epoch is None else epoch]) == scripts.ACCEPTED)
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
         """Pool -> its head; None for pools without a head in the store."""

@@ -2,9 +2,10 @@
 
 Laws, checked by tests against every implementation:
 
-1. Writes are fenced per pool by (epoch, generation, position). An older epoch is refused. A write of the same epoch must not be older
-   (an equal position is accepted again). A newer epoch is accepted. A refused write changes nothing. A store holds the boards of one
-   log: programs of several logs can share a Redis without reading or changing each other's boards, even if pools have equal names.
+1. Writes are fenced per pool by (epoch, generation, position). A write is refused if its epoch, its generation or its position is below
+   the published one; equal ones are accepted again. So readers are never taken back, also while two shards write for a moment. A refused
+   write changes nothing. A store holds the boards of one log: programs of several logs can share a Redis without reading or changing each
+   other's boards, even if pools have equal names.
 2. Values are absolute, so publishing the same values again is harmless.
 3. On a live board, the value of every agent is at least as new as the position shown. Every generation has separate boards; readers see
    either the old or the new generation, never a mix.
@@ -27,7 +28,7 @@ from services.boards.result import AgentRow, SolvedBoard
 
 
 class Fence(NamedTuple):
-    """Epoch of a writer, with the generation and the position that it publishes. Compared as law 1 states."""
+    """Epoch of a writer, with the generation and the position that it publishes. Compared as law 1 states, each by itself."""
 
     epoch: int
     generation: int

@@ -41,14 +41,15 @@ local committed = stands[2] and {tonumber(stands[2]), tonumber(stands[3]), tonum
 if ARGV[4] ~= '' then
   if not committed or older(committed, {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])}) then return -1 end
 end
-if committed and committed[1] == wanted[1] and older(wanted, committed) then return 0 end
+if committed and (wanted[2] < committed[2] or wanted[3] < committed[3]) then return 0 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7])
 return 1
 """
 )
 """Begins a publication. KEYS: fence. ARGV[1..3]: epoch, generation and position of the writer. ARGV[4..6]: the same of its last commit
 ('' if none). ARGV[7]: token of this publication, which begins with the epoch; the next claim replaces it. Positions are below 2^53, so
-Lua's doubles compare them exactly."""
+Lua's doubles compare them exactly. Returns 0 for an epoch that is not the newest, and for a generation or a position below the committed
+one; -1 if the store lost the writer's last commit."""
 
 _HOLD = """
 local stands = redis.call('HMGET', KEYS[1], 'token', 'epoch')
@@ -100,6 +101,16 @@ return stale
 beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, and for each such board
 "generation/method" and its smallest number of agents. Returns {1, boards of other generations...}; -1 also if a board has fewer agents,
 because the store evicted some."""
+
+REMOVE: Final = _script(
+    """
+if ARGV[1] ~= '' and (tonumber(redis.call('HGET', KEYS[1], 'epoch') or '') or -1) > tonumber(ARGV[1]) then return 0 end
+for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
+return 1
+"""
+)
+"""Removes keys of a pool. KEYS: fence, other keys. ARGV: largest epoch in the fence for which they are removed; '' for any. Returns 0 for a
+higher epoch."""
 
 _PAGE = """
 local function each(command, key, rows)
@@ -234,5 +245,8 @@ of a higher epoch is not replaced, seconds after which the hash expires, and for
 heartbeat."""
 
 ALL: Final[Mapping[str, str]] = MappingProxyType(
-    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)}
+    {
+        script.sha: script.text
+        for script in (CLAIM, WRITE, COMMIT, REMOVE, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
+    }
 )

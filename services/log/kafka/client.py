@@ -18,6 +18,7 @@ from kafka.errors import (
     UnknownProducerIdError,
 )
 
+from services.log.kafka.receiving import receive_in_larger_pieces
 from services.log.kafka.refusals import REFUSALS, heard
 from services.log.protocol import LogError
 from services.log.records import MAX_RECORD_BYTES
@@ -57,6 +58,8 @@ them."""
 FILES = ("ssl_cafile", "ssl_certfile", "ssl_crlfile", "ssl_keyfile")
 DEFAULTS = {"reconnect_backoff_max_ms": 2000}
 """Values instead of kafka-python's own defaults. With its default, a client reconnects up to half a minute after the broker is back."""
+
+receive_in_larger_pieces()  # for all clients of this process
 
 METADATA_SECONDS = 5
 """Maximal age of a client's metadata in seconds, and so the time until a client notices that its topic was recreated. kafka-python fetches

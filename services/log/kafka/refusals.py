@@ -1,10 +1,10 @@
 """Reports why a broker refused a client. Without this module, kafka-python retries, ends with a timeout, and only logs the reason.
 
-The module works around three defects of kafka-python 3.0:
+The module works around two defects of kafka-python 3.0. `receiving.py` works around a third one: it loses a refusal that a broker sends
+just before it closes the connection.
 
-1. Bytes that a broker sends just before it closes the connection are discarded. Every broker refuses a password in this way.
-2. A refusal does not end the search for a broker.
-3. The socket of a failed TLS handshake stays open.
+1. A refusal does not end the search for a broker.
+2. The socket of a failed TLS handshake stays open.
 """
 
 import logging
@@ -22,23 +22,12 @@ from kafka.errors import (
 )
 from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.net.transport import KafkaSSLTransport
 
 REFUSALS: Final = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError, AuthorizationError)
 """Errors for which a retry is useless."""
 _refused: WeakKeyDictionary[KafkaConnectionManager, dict[str, Exception]] = WeakKeyDictionary()
 """The refusal by address of each client, until the address is tried again."""
-
-
-def _hear_last_words(transport: type[KafkaTCPTransport]) -> None:
-    """Patch a transport so that it returns received bytes even if the connection ended. The next read reports the end."""
-    receive = transport._sock_recv  # noqa: SLF001
-
-    def received(self: KafkaTCPTransport) -> tuple[bytes, Exception | None]:
-        data, error = receive(self)
-        return data, None if data else error
-
-    transport._sock_recv = received  # noqa: SLF001
 
 
 def _end_a_search_by_a_refusal() -> None:
@@ -101,7 +90,5 @@ def heard() -> Iterator[_Heard]:
         logger.removeHandler(handler)
 
 
-for _transport in (KafkaTCPTransport, KafkaSSLTransport):
-    _hear_last_words(_transport)
 _end_a_search_by_a_refusal()
 _close_after_a_failed_handshake()

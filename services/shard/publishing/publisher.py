@@ -91,10 +91,11 @@ class Publisher:
         self._job, counts = None, self.figures.counts
         self._rest(now, failed=any(end is End.FAILED for _, end in ends))
         for update, end in ends:
+            if end in (End.WRITTEN, End.KEPT):
+                update.track.checked_at, update.track.told = now, update.head.stopped
             match end:
                 case End.WRITTEN:
-                    update.track.written_at, self.figures.published_at = now, self._clock()
-                    update.track.told = update.head.stopped
+                    self.figures.published_at = self._clock()
                     counts["published_pools"] += 1
                 case End.LOST:
                     update.state.changes.mark_all()

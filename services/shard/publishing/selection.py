@@ -27,8 +27,8 @@ class Selection:
     def updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
         """Return an update for each changed pool, for the unchanged pools least recently written, and for heads of frozen pools.
 
-        Unchanged pools are included at most 100 at a time, if their last write is at least 2 s old. Values that the store lost are
-        thereby detected and written again.
+        Unchanged pools are included at most 100 at a time, if their last update is at least 2 s old, and so are pools that wait for their
+        published position. Boards that the store lost are thereby detected and written again.
         """
         ready = [
             (state, track, partition)
@@ -36,28 +36,30 @@ class Selection:
             for pool, state in partition.pools.items()
             if pool not in partition.readers.hidden and _ready(state, partition, track := self._track(pool, state))
         ]
-        idle = [one for one in ready if not one[0].changes.any and now - one[1].written_at >= _IDLE_SECONDS]
-        due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
+        idle = [one for one in ready if not one[0].changes.any and now - one[1].checked_at >= _IDLE_SECONDS]
+        due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].checked_at)
         at = self._clock()
         taken = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
-        changed = [update for update in taken if update is not None]
-        return changed + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
+        frozen = [one for partition in partitions for one in self._frozen(now, partition)]
+        waiting = nsmallest(_IDLE_AT_ONCE, (one for one in frozen if _only_waits(*one)), key=lambda one: one[1].checked_at)
+        told = [one for one in frozen if not _only_waits(*one)]
+        taken += [_frozen_update(state, track, epochs[partition.number], partition, at) for state, track, partition in told + waiting]
+        return [update for update in taken if update is not None]
 
-    def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
-        """Yield updates of the head only, for pools whose published boards must not change. `_why` gives the reasons."""
+    def _frozen(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
+        """Yield pools whose published boards must not change, if an update of their head is due. `_why` gives the reasons."""
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
-        seen = {pool for pool, track in tracks.items() if pool in partition.readers.hidden or partition.position < track.visible}
-        behind = {pool: partition.pools[pool] for pool in seen}
+        behind = {
+            pool: state
+            for pool, state in partition.pools.items()
+            if pool in partition.readers.hidden or _precedes_published(state, partition, tracks[pool])
+        }
         broken = {pool: state for pool, state in partition.pools.items() if state.broken}
         unread = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
         for pool, state in (behind | unread | broken).items():
             track = self._track(pool, state)
-            if now - track.written_at < _IDLE_SECONDS and not (state.broken and track.told is None):
-                continue  # written a moment ago; a pool that broke since is told at once
-            head = updates.head_of(state.emptied() if state.broken else state, partition, self._clock())
-            if (why := _why(head, state, partition)) is not None or track.told is not None:
-                head = msgspec.structs.replace(head, stopped=why)
-                yield Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True)
+            if now - track.checked_at >= _IDLE_SECONDS or (state.broken and track.told is None):
+                yield state, track, partition  # a pool that broke since its last update is told at once
 
     def _track(self, pool: str, state: PoolState) -> Track:
         track = self._tracks.get(pool)
@@ -66,9 +68,33 @@ class Selection:
         return track
 
 
+def _frozen_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
+    """Update of the head of a frozen pool; None if readers need not be told anything, and the store need not be asked.
+
+    The head of a broken pool describes an empty board, which belongs to the start of the generation.
+    """
+    head = updates.head_of(state.emptied() if state.broken else state, partition, at)
+    if (why := _why(head, state, partition)) is None and track.told is None and not track.visible:
+        return None
+    head = msgspec.structs.replace(head, stopped=why)
+    if state.broken:
+        head = msgspec.structs.replace(head, position=state.generation.start, record=None)
+    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True, broken=state.broken)
+
+
 def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
     """Whether the pool's boards may be written: its position is not below the published one, and it is intact."""
-    return partition.position >= track.visible and not state.broken
+    return not state.broken and not _precedes_published(state, partition, track)
+
+
+def _precedes_published(state: PoolState, partition: Partition, track: Track) -> bool:
+    """Whether the pool is at an earlier position than the published one, as after a recovery. A stopped pool can stay there."""
+    return state.folded_to(partition.position) < track.visible
+
+
+def _only_waits(state: PoolState, track: Track, partition: Partition) -> bool:
+    """Whether readers need not be told anything about a frozen pool: it is folded until it reaches its published position."""
+    return bool(track.visible) and track.told is None and state.stopped is None and partition.readers.stopped is None
 
 
 def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:

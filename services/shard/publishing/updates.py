@@ -19,22 +19,27 @@ log = logging.getLogger("equirank.publish")
 class Track:
     """What the store contains of one generation of a pool.
 
-    recovered: position of the checkpoint from which the state was restored. known: whether the pool's fence was read from the store.
-    visible: published position; boards are written only after the fold has reached it. written_at: time of the last write, by the timer.
-    told: `stopped` of the head in the store; empty until this shard has written the head.
+    recovered: position of the checkpoint from which the state was restored. known: whether the store need not be asked before a write.
+    visible: published position; boards are written only after the fold has reached it. checked_at: time of the last update that was
+    written or left the store unchanged, by the timer. told: `stopped` of the head in the store; empty until this shard has written the
+    head.
     """
 
     generation: int
     recovered: int
     known: bool = False
     visible: int = 0
-    written_at: float = float("-inf")
+    checked_at: float = float("-inf")
     told: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Changes of one pool. ids: agents in `boards`. frozen: whether only the head changes; its `stopped` gives the reason."""
+    """Changes of one pool.
+
+    ids: agents in `boards`. frozen: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is broken, so
+    that `head` describes an empty board.
+    """
 
     state: PoolState
     track: Track
@@ -43,6 +48,7 @@ class Update:
     ids: NDArray[np.int32]
     boards: Mapping[str, LiveBoard]
     frozen: bool = False
+    broken: bool = False
 
 
 def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:

@@ -2,29 +2,32 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
+from typing import Final
 
 import msgspec
 
 from services.boards.store.live import LiveBoards
-from services.boards.store.protocol import Fence, PoolHead, StoreError, StoreLost
+from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreError, StoreLost
 from services.control.log import ControlLog
 from services.log.protocol import LogError, Topic
 from services.shard.publishing.updates import Update
 from services.shard.recovery import holds
 
 log = logging.getLogger("equirank.publish")
+_HEAD_LOST: Final = "the store has lost the pool's head"
 
 
 class End(Enum):
     """The result of writing an update.
 
-    BEHIND: the store has a later position or generation. LOST: the store has lost the pool, or its boards were deleted because they
-    included records missing from the log. FENCED: another shard owns the partition.
+    KEPT: the published boards stay as they are. BEHIND: the store has a later position or generation. LOST: the store has lost the pool,
+    or its boards were deleted because they included records missing from the log. FENCED: another shard owns the partition.
     """
 
     WRITTEN = auto()
+    KEPT = auto()
     BEHIND = auto()
     LOST = auto()
     FAILED = auto()
@@ -108,36 +111,64 @@ class BoardWriter:
                 return self._write_frozen(update)
             if not update.track.known and (end := self._ask(update)) is not None:
                 return end
-            written = self._boards.publish(update.head, update.epoch, update.boards)
+            return self._publish(update, update.head, update.boards)
         except StoreLost:
             return End.LOST
-        return End.WRITTEN if written else self._refused(update)
+
+    def _publish(self, update: Update, head: PoolHead, boards: Mapping[str, LiveBoard]) -> End:
+        return End.WRITTEN if self._boards.publish(head, update.epoch, boards) else self._refused(update)
 
     def _refused(self, update: Update) -> End:
         """Handle a write that the fence rejected.
 
-        If the control log contains a later takeover, the result is `FENCED`. Otherwise the control log lost the takeover with the higher
-        epoch, and that owner will not return: the pool is deleted from the store.
+        If the control log contains a later takeover, the result is `FENCED`. If the store has a higher epoch nevertheless, the control log
+        lost that takeover, and that owner will not return: the pool is deleted from the store. Otherwise the previous owner published a
+        later position after this shard had asked, so the shard asks again.
         """
-        return End.FENCED if self._judge.is_superseded(update.head.partition, update.epoch) else self._forget(update)
+        if self._judge.is_superseded(update.head.partition, update.epoch):
+            return End.FENCED
+        if self._boards.claimed(update.head.pool) > update.epoch:
+            return self._forget(update, "the control log has lost the takeover of their owner")
+        update.track.known = False
+        return End.BEHIND
 
-    def _forget(self, update: Update) -> End:
-        log.warning(
-            "boards with records that the log has lost were deleted; they are published again",
-            extra={"pool": update.head.pool, "position": update.head.position},
-        )
-        self._boards.forget(update.head.pool)
+    def _forget(self, update: Update, why: str) -> End:
+        """Delete the pool from the store, so that it is published again. Boards of a later owner are never deleted."""
+        pool = update.head.pool
+        claimed = self._boards.claimed(pool)
+        if self._judge.is_superseded(update.head.partition, update.epoch):
+            return End.FENCED
+        if not self._boards.forget(pool, max(claimed, update.epoch)):  # a later owner begins to publish at this moment
+            update.track.known = False
+            return End.BEHIND
+        if claimed >= 0:  # otherwise the store had no boards of the pool
+            log.warning("boards were deleted and are published again: %s", why, extra={"pool": pool, "position": update.head.position})
         return End.LOST
 
     def _write_frozen(self, update: Update) -> End:
-        """Update the reason `stopped` in the published head. A broken pool without a published head gets an empty board with the reason."""
+        """Update the reason `stopped` in the published head."""
         standing, why = self._boards.head(update.head.pool), update.head.stopped
-        if standing is None and update.state.broken:
-            return End.WRITTEN if self._boards.publish(update.head, update.epoch, {}) else self._refused(update)
-        if standing is None or (why is None and standing.stopped is None):
-            return End.WRITTEN
+        if standing is None:
+            return self._write_absent(update)
+        if why is None and standing.stopped is None:
+            return End.KEPT
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)
-        return End.WRITTEN if self._boards.publish(head, update.epoch, {}) else self._refused(update)
+        return self._publish(update, head, {})
+
+    def _write_absent(self, update: Update) -> End:
+        """Handle a frozen pool without a published head: no reader sees a later position, because the store is new or lost the head.
+
+        A broken pool gets an empty board with the reason. A pool before its published position is published where it is.
+        """
+        if not (update.broken or update.track.visible):
+            return End.KEPT
+        end = self._forget(update, _HEAD_LOST)  # also what is left of it: the fence would refuse an earlier position
+        if end is not End.LOST:
+            return end
+        if update.broken:
+            return self._publish(update, update.head, {})
+        update.track.visible, update.track.known = 0, True
+        return End.LOST
 
     def _ask(self, update: Update) -> End | None:
         """Read what the store contains of a pool that this shard has not written yet.
@@ -146,18 +177,23 @@ class BoardWriter:
             The result of the update if it must not be written now; None if it may be written.
         """
         standing, head = self._boards.published(update.head.pool), self._boards.head(update.head.pool)
-        if standing is not None and head is not None and not self._judge.was_folded_from_the_log(head):
-            return self._forget(update)
-        update.track.known = True
-        if standing is not None and standing.generation > update.head.generation:
+        if head is not None and not self._judge.was_folded_from_the_log(head):
+            return self._forget(update, "the log has lost records that they include")
+        if head is None and standing is not None:
+            return self._forget(update, _HEAD_LOST)
+        seen = [one for one in (standing, head) if one is not None]  # the store can have lost the fence
+        if any(one.generation > update.head.generation for one in seen):
             update.track.visible = sys.maxsize  # keep the published boards until the later generation is built again
             return End.BEHIND
+        if any(one.position > update.head.position for one in seen):
+            update.track.visible = max(one.position for one in seen)  # asked again there: until then the previous owner can publish, too
+            return End.BEHIND
+        update.track.known = True
         if standing is None or not _covers(standing, update):
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
             return End.LOST  # earlier releases did not write beliefs
-        update.track.visible = standing.position
-        return End.BEHIND if update.head.position < standing.position else None
+        return None
 
 
 def _covers(standing: Fence, update: Update) -> bool:

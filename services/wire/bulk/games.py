@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.coded import Coded
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.names import are_packed_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.bulk import stream
@@ -27,6 +27,8 @@ _GAME: Final = "game"
 _NEEDED: Final = ("id", "pool", "time", "agents", "sides", "places")
 _OTHERS: Final = ("scores", "retracts", "meta")
 _ASCII: Final = 0x7F
+_FEW: Final = 8
+"""In games of up to so many agents, the hashes of every two agents are compared: for few agents that takes less time than a table."""
 
 
 class Games(NamedTuple):
@@ -117,10 +119,11 @@ def _lists(
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
     hashes, place_ = name_hashes(agent), whole(place)
-    if _are_any_equal(hashes):  # if the sender's dictionary has a text twice, two codes can mean the same agent
+    few = bool((np.diff(offset) <= _FEW).all())
+    if not few and _are_any_equal(hashes):  # if the sender's dictionary has a text twice, two codes can mean the same agent
         return None
     side_start, begins = np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
-    seen = np.full(len(agent.texts), -1, np.int64)
+    seen = np.full(0 if few else len(agent.texts), -1, np.int64)
     if not _sound(offset, agent.code, hashes, whole(side), place_, seen, begins, side_start):
         return None
     first = np.flatnonzero(begins)
@@ -137,6 +140,15 @@ def _offsets(lists: Any) -> NDArray[np.int64]:
     offsets = whole(lists.offsets)
     offsets -= offsets[0]
     return offsets
+
+
+@inlined
+def _is_among(agent: NDArray[np.int32], hashes: NDArray[np.uint64], begin: int, k: int) -> bool:
+    """Whether the agent of entry k is that of an earlier entry of its game, which begins at `begin`."""
+    found = False
+    for other in range(begin, k):
+        found |= hashes[agent[other]] == hashes[agent[k]]
+    return found
 
 
 @kernel
@@ -158,7 +170,7 @@ def _sound(
         hashes: Hash of each code. A used name with the hash `NOT_USED` fails the check, because it looks like an unused one.
         side: Number of the side of each entry.
         place: Place of each entry.
-        seen: Scratch memory, -1 for each code.
+        seen: Scratch memory, -1 for each code; not used if all games have at most `_FEW` agents.
         begins: Result: whether a side begins at the entry.
         side_start: Result, int64 (n+1,): number of sides before each game.
     """
@@ -173,9 +185,12 @@ def _sound(
                 total += 1
             elif side[k] != side[k - 1] or place[k] != place[k - 1]:
                 return False
-            if seen[agent[k]] == i or hashes[agent[k]] == NOT_USED or not MIN_PLACE <= place[k] <= MAX_PLACE:
+            if hashes[agent[k]] == NOT_USED or not MIN_PLACE <= place[k] <= MAX_PLACE:
                 return False
-            seen[agent[k]] = i
+            if _is_among(agent, hashes, begin, k) if end - begin <= _FEW else seen[agent[k]] == i:
+                return False
+            if end - begin > _FEW:
+                seen[agent[k]] = i
         side_start[i + 1] = total
         if not 2 <= total - side_start[i] <= MAX_SIDES:
             return False

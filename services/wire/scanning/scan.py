@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.coded import Coded
+from ratings_core.kernels.compile import kernel
 from ratings_core.records.names import is_name
 from ratings_core.records.outcomes import MAX_WEIGHT, MIN_WEIGHT
 from services.wire.columns import GameColumns
@@ -77,8 +78,8 @@ class Scanned:
     @property
     def item(self) -> NDArray[np.int64]:
         """Index of each game in its record: int64 (n,)."""
-        first = np.flatnonzero(np.diff(self.record, prepend=-1))
-        return np.arange(len(self.record)) - np.repeat(first, np.diff(first, append=len(self.record)))
+        item: NDArray[np.int64] = _items(self.record)
+        return item
 
 
 def scan(values: Sequence[bytes]) -> Scanned:
@@ -101,6 +102,15 @@ def scan(values: Sequence[bytes]) -> Scanned:
         weight, record, pool = weight[sound], record[sound], pool[sound]
     pool, told = _distinct(pool, pools)
     return Scanned(columns, ids, weight, record, pool, told, rest(record, len(values)))
+
+
+@kernel
+def _items(record: NDArray[np.int64]) -> NDArray[np.int64]:
+    item = np.zeros(len(record), np.int64)
+    for i in range(1, len(record)):
+        if record[i] == record[i - 1]:
+            item[i] = item[i - 1] + 1
+    return item
 
 
 def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:

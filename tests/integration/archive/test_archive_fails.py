@@ -32,14 +32,14 @@ class Archive:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._patch, self._answers = patch, threading.Event()
-        self._table, self._segment, self._seconds = DeltaTable, ArchiveReader._segment, reader.OPEN_SECONDS
+        self._table, self._tables, self._seconds = DeltaTable, ArchiveReader._tables, reader.OPEN_SECONDS
         patch.setattr(reader, "DeltaTable", self.open)
 
         def read(archive: ArchiveReader, *given: Any, **named: Any) -> Any:
             assert self._answers.wait(60.0)
-            return self._segment(archive, *given, **named)
+            return self._tables(archive, *given, **named)
 
-        patch.setattr(ArchiveReader, "_segment", read)
+        patch.setattr(ArchiveReader, "_tables", read)
         self.answer()
 
     @property

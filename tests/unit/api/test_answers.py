@@ -161,7 +161,7 @@ def test_the_bytes_that_are_counted_are_those_that_are_kept_however_old_answers_
 
 def test_a_pool_that_was_removed_is_gone(api: Api) -> None:
     assert api.get(PATHS[1]).status_code == 200
-    api.here.store.live.forget("blitz")
+    assert api.here.store.live.forget("blitz", 2**40)
     assert [api.get(path).status_code for path in PATHS] == [404] * 3
 
 

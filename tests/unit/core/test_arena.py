@@ -19,6 +19,12 @@ def test_names_of_pack_are_the_names(names: list[str]) -> None:
     assert arena.bytes.tobytes() == "".join(names).encode()
 
 
+@given(st.lists(TEXTS, max_size=6))
+def test_joined_arenas_have_the_names_of_all_in_order(parts: list[list[str]]) -> None:
+    joined = Arena.joined([pack(names) for names in parts])
+    assert joined.names() == [name for names in parts for name in names]
+
+
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_take_equals_packing_the_taken(names: list[str], random: object) -> None:
     indices = [] if not names else [random.randrange(len(names)) for _ in range(10)]  # type: ignore[attr-defined]

@@ -79,6 +79,16 @@ def test_many_keys_stay_within_the_memory_stated() -> None:
     assert (keyed.sorted_columns()[1:] == 2 * np.arange(70_000)).all()
 
 
+def test_rows_that_grow_stay_readable_for_whoever_holds_them() -> None:
+    keyed, other = HashTable.from_rows(np.array([[1, 2], [3, 4]])), HashTable.from_rows(np.array([[i, 1] for i in range(1000)]))
+    held = keyed.floats
+    before = held.copy()
+    keyed.merge(other)
+    assert len(keyed.rows) >= 1000
+    assert held.tobytes() == before.tobytes()
+    assert keyed.sorted_columns()[1].tolist() == [1, 3, 1, 5, *[1] * 996]
+
+
 def test_rows_read_only_can_be_taken() -> None:
     rows = np.array([[1, 2], [3, 4]])
     rows.flags.writeable = False

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -123,11 +124,12 @@ def test_what_is_read_as_columns_is_what_the_decoder_takes(both: Both) -> None:
 
 
 def _with_names(codes: list[int], names: list[str]) -> bytes:
-    """A duel whose agents are `codes` of a dictionary."""
+    """A game whose agents are `codes` of a dictionary, one a side."""
     agents = pa.ListArray.from_arrays(
-        pa.array([0, 2], pa.int32()), pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(names))
+        pa.array([0, len(codes)], pa.int32()), pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(names))
     )
-    columns = table([row(DUEL)])
+    game = msgspec.structs.replace(DUEL, sides=[Side([f"agent {i}"], i + 1) for i in range(len(codes))])
+    columns = table([row(game)])
     return stream(columns.set_column(columns.column_names.index("agents"), "agents", agents))
 
 
@@ -140,6 +142,21 @@ def test_a_dictionary_may_hold_a_text_twice_and_no_agent_plays_a_game_twice(
     values = [_with_names(codes, names)]
     assert_the_decoder_agrees(values, plain_games(values))
     assert [refused.reason for refused in events.decode(values).refusals] == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize("agents", [2, 8, 9, 64])
+@pytest.mark.parametrize("twice", [None, "code", "text"])
+def test_no_agent_plays_a_game_of_few_or_of_many_twice(agents: int, twice: str | None) -> None:
+    codes, names = list(range(agents)), [f"agent {i}" for i in range(agents)]
+    if twice == "code":
+        codes[-1] = 0
+    if twice == "text":
+        names[-1] = names[0]
+    values = [_with_names(codes, names)]
+    found = plain_games(values)
+    assert (len(found.rest) == 0) is (twice is None)
+    assert_the_decoder_agrees(values, found)
+    assert [refused.reason for refused in events.decode(values).refusals] == ([] if twice is None else [Reason.BAD_FIELD])
 
 
 HASHED_TO_0 = "J%l7{0%y]:yw%+Iw"

@@ -41,7 +41,7 @@ class Shelf:
     def pools(self) -> list[PoolHead]:
         return list(self.heads.values())
 
-    def forget(self, pool: str) -> None:
+    def forget(self, pool: str, epoch: int) -> bool:
         raise NotImplementedError
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:

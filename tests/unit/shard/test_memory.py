@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
 _SCRIPT = """
@@ -23,6 +24,15 @@ faults()
 print(before, faults())
 """
 
+_ARROW = """
+import pyarrow  # Ray imports it before a shard begins
+
+from services.runtime.memory import set_up_memory
+
+set_up_memory()
+print(pyarrow.default_memory_pool().backend_name)
+"""
+
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the allocator of glibc")
 def test_freed_memory_is_used_again():
@@ -30,3 +40,14 @@ def test_freed_memory_is_used_again():
     before, after = map(int, done.stdout.split())
     assert before > 20 * 1_000  # else the test shows nothing
     assert after < before / 100
+
+
+@pytest.mark.parametrize(("named", "allocator"), [(None, "jemalloc"), ("mimalloc", "mimalloc")])
+def test_arrow_allocates_with_jemalloc_unless_the_environment_names_another(monkeypatch, named, allocator):
+    if allocator not in pa.supported_memory_backends():
+        pytest.skip(f"this pyarrow has no {allocator}")
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    if named is not None:
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", named)
+    done = subprocess.run([sys.executable, "-c", _ARROW], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == allocator

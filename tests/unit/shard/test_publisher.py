@@ -132,7 +132,7 @@ def test_a_pool_told_a_moment_ago_keeps_no_other_from_being_told(store: FakeStor
 
 
 def test_a_shard_whose_write_is_fenced_counts_it_and_ends(store: FakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = Driver(store, partition_with(1))
+    driver = Driver(store, partition_with(1), superseded=True)
     monkeypatch.setattr(store, "publish", lambda *_: False)
     driver.publisher.step(0.0, {0: driver.partition}, {0: EPOCH})
     until_done(driver.publisher)
@@ -218,6 +218,70 @@ def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store
     assert head.stopped == "generation 2 could not be folded again, so its boards stay as they were: the log holds 7 to 9"
     assert head.building is not None
     assert head.published_at > standing.published_at
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize("recovered", [0, 50])
+def test_a_later_generation_is_shown_once_it_is_at_the_position_that_readers_saw(store: FakeStore, recovered: int) -> None:
+    """Another shard published generation 1 up to 99. This one folds from a checkpoint or from the start, and 2 serves at 60 already."""
+    partition = Partition(0, 1, 60)
+    state = partition.pools["pool0"] = state_of("pool0", number=2)
+    state.recovered_at = recovered
+    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    if recovered:
+        state.changes.take()
+    standing = store.heads["pool0"] = head_of("pool0", generation=1, position=99)
+    store.stands["pool0"] = Fence(EPOCH - 1, 1, 99)
+    driver = Driver(store, partition)
+    for _ in range(20):
+        driver.round()
+    assert store.heads["pool0"] == standing
+    partition.position = 99
+    for _ in range(2):  # after a checkpoint, the first round finds that the store lacks agents, and the second one writes all
+        driver.round()
+    assert (store.heads["pool0"].generation, store.heads["pool0"].position) == (2, 99)
+    assert len(store.boards["pool0"]["elo"].names) == len(state.content.agents) > 0
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_what_the_previous_owner_publishes_while_its_successor_is_behind_is_seen(store: FakeStore) -> None:
+    """A shard that was paused goes on for a moment, until the fence refuses it."""
+    partition = Partition(0, 1)
+    partition.pools["pool0"] = state_of("pool0")
+    driver = Driver(store, partition)
+    for position, standing in ((60, 99), (110, 120)):
+        partition.position = position
+        store.heads["pool0"] = head_of("pool0", position=standing)
+        store.stands["pool0"] = Fence(EPOCH - 1, 1, standing)
+        driver.round()
+    assert not store.written
+    partition.position = 120
+    driver.round()
+    assert store.written["pool0"] == 1
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_a_pool_that_stopped_before_the_position_that_readers_saw_keeps_its_boards_until_the_store_is_lost(store: FakeStore) -> None:
+    """The shard that published 99 folded what the one after it could not."""
+    partition = Partition(0, 1, 200)
+    state = partition.pools["pool0"] = state_of("pool0")
+    state.recovered_at = 50
+    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    state.changes.take()
+    state.stop("no memory for it", 60)
+    store.heads["pool0"] = head_of("pool0", position=99, agents=2)
+    store.stands["pool0"] = Fence(EPOCH - 1, 1, 99)
+    driver = Driver(store, partition)
+    for _ in range(20):
+        driver.round()
+    head = store.heads["pool0"]
+    assert (head.position, head.agents, head.stopped) == (99, 2, "no memory for it")
+    store.forget("pool0", EPOCH)
+    for _ in range(20):
+        driver.round()
+    head = store.heads["pool0"]
+    assert (head.position, head.agents, head.stopped) == (60, len(state.content.agents), "no memory for it")
+    assert driver.publisher.figures.counts["store_losses"] == 1
     driver.publisher.drain(driver.now, {}, {})
 
 

@@ -132,6 +132,32 @@ def test_a_store_that_shows_another_value_differs_without_waiting(
     assert clock.now == 0.0
 
 
+@pytest.mark.parametrize("meanwhile", ["written", "removed", "damaged"])
+def test_a_checkpoint_is_reported_as_damaged_only_if_it_stays_damaged(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """On a local disk the name of a manifest is there before its content."""
+    checkpoints, store = behind
+    store.shown = 1
+    [name] = checkpoints.manifests(0)
+    content = checkpoints.blobs.read(name)
+    later = name.replace(".json", "-000001.json")
+    checkpoints.blobs.write(later, [content[:100]])
+
+    class Pause(Clock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if meanwhile == "written":
+                checkpoints.blobs.write(later, [content])
+            if meanwhile == "removed":
+                checkpoints.blobs.remove(later)
+
+    monkeypatch.setattr(verify, "time", Pause())
+    found = [(one.what, one.difference) for one in verify_partition(0, log, checkpoints, store)]  # type: ignore[arg-type]
+    damaged = [("checkpoint", f"{later}: checksum differs")] if meanwhile == "damaged" else []
+    assert found == [*damaged, ("checkpoint", None), ("live boards", None)]
+
+
 class Stumbling:
     """A reader that gives nothing at first, as one whose broker is away: for `polls` polls."""
 
