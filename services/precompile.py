@@ -13,17 +13,18 @@ import pyarrow as pa
 from ratings_core.online import RATERS
 from ratings_core.records.names import are_names
 from ratings_core.records.roster import Roster
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
+from services.log.protocol import Record
+from services.shard.partition import Partition
 from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
 from services.solve.registry.choice import Chosen
 from services.state.pool import PoolState
-from services.wire.bulk.games import plain
 from services.wire.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
-from services.wire.scanning.scan import scan
 
 _POOL: Final = "warm"
 _SIDES: Final = [Side(agents=["a"], place=1), Side(agents=["b"], place=1), Side(agents=["c"], place=2)]
@@ -34,15 +35,14 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Read a game, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, and solve it by what
-    the demo's pool of its kind has.
+    """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, and
+    solve it by what the demo's pool of its kind has.
     """
     are_names(_NAMES)
     roster = Roster()
     roster.intern(_NAMES)
     roster.lookup(_NAMES)
-    scan([encode([_GAME])])
-    plain(_stream())
+    Partition(0, 1).fold([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])], _directory())
     _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
     _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
 
@@ -61,6 +61,13 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in chosen.items():
         methods.solve(method, problem(kind, arrays), parameters)
+
+
+def _directory() -> FixedDirectory:
+    control = ControlState()
+    control.apply(0, PoolCreated(pool=_POOL, kind=Kind.GAMES, time=0.0))
+    control.apply(1, Generation(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(Kind.GAMES)))
+    return FixedDirectory(control)
 
 
 def _stream() -> bytes:

@@ -1,6 +1,8 @@
 """What `python -m services.precompile` leaves compiled."""
 
+import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
@@ -14,6 +16,42 @@ USED_BY_EVERY_POOL = (
     "ratings_core.tallies.score_table",
     "services.state.dedupe",
 )
+STREAM = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from services.precompile import warm
+from services.shard.partition import Partition
+from services.log.protocol import Record
+from tests.support.streams import row, stream, table
+from tests.support.pools import control_of, pool_of
+from services.control.directory import FixedDirectory
+from services.wire.events import GameEvent, ScoreEvent, Side, encode
+from services.wire.pools import Kind
+
+def signatures():
+    modules = [module for name, module in sys.modules.items() if name.startswith(("services.", "ratings_core."))]
+    kernels = {id(x): x for module in modules for x in list(vars(module).values()) if isinstance(x, Dispatcher)}.values()
+    return {(kernel.py_func.__module__, kernel.__qualname__, str(one)) for kernel in kernels for one in kernel.signatures}
+
+def duel(number):
+    return GameEvent(v=1, id=f"game {number}", pool="duels", time=float(number), sides=[Side([f"a{number}"], 1), Side([f"b{number % 7}"], 2)])
+
+warm()
+before = signatures()
+directory = FixedDirectory(control_of(pool_of("duels"), pool_of("scores", Kind.SCORES)))
+games = [duel(number) for number in range(3000)]
+scores = [ScoreEvent(v=1, id=str(number), pool="scores", time=0.0, task=f"task {number % 5}", scores={f"a{number}": 1.0}) for number in range(50)]
+values = [
+    *(encode([game]) for game in games[:1000]), encode(games[900:2000]), stream(table([row(game) for game in games[1900:]])),
+    *(encode([score]) for score in scores), b"{}",
+]
+partition = Partition(0, 1)
+partition.fold([Record(offset, value, 0.0) for offset, value in enumerate(values)], directory)
+counts = partition.pools["duels"].content.counts
+assert (counts["outcomes"], counts["duplicates"]) == (3000, 200), counts
+print(sorted(signatures() - before))
+"""
+"""Folds what a shard reads from its topic, in a process of its own, and prints the kernels that were compiled or loaded only then."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,6 +80,14 @@ def test_what_every_pool_uses_is_compiled(module: str) -> None:
 )
 def test_what_comes_with_more_agents_and_checkpoints_is_compiled(module: str, kernel: str) -> None:
     assert kernel in compiled(module)
+
+
+def test_a_shard_that_folds_its_topic_compiles_nothing() -> None:
+    """Else the first outcomes after the start of a pod wait for the compiler."""
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", STREAM], cwd=root, capture_output=True, text=True, check=False, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
 
 
 def test_it_can_run_again() -> None:
