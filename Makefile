@@ -1,4 +1,4 @@
-# Thin: every line can be run by hand. `make help` lists the targets.
+# Thin: every line can be run by hand. `make help` lists the targets. Tests are in three tiers: `make test`, `make smoke`, `make full`.
 .DEFAULT_GOAL := help
 SHELL := bash
 BIN := .venv/bin
@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Bytecode is written whatever the environment says: without it each worker of each run rewrites the assertions of all tests, 14 s for those of unit.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install oracles run test unit integration web system chaos cluster secured lint bench docs mutants soak
+.PHONY: help install oracles run test unit integration web smoke full system chaos chart cluster secured lint bench docs mutants soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -38,21 +38,27 @@ integration: install   ## tests on a real Kafka broker, a real Redis and a real 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
 
+# Long stages, by scripts/stages: a test that fails is run once more, alone, and a table says what passed, failed and was skipped.
+smoke: install   ## a short part of each long stage, as .ci/run does: wheel, brokers, generations, faults on each log, planted bugs, the chart
+	$(BIN)/python scripts/stages smoke chart
+
+full: install    ## all long stages and both soaks, bounds of dependencies, and a machine without servers: before a release (about two hours)
+	$(BIN)/python scripts/stages full
+
 system: install  ## whole installations: the wheel, generations on football, the clone attack, several nodes and brokers
-	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/system
+	$(BIN)/python scripts/stages system
 
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
-	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away
+	$(BIN)/python scripts/stages chaos
+
+chart: install   ## the Helm chart without a cluster: lint, rendering, schemas of Kubernetes and KubeRay (needs Go, which builds helm)
+	$(BIN)/python scripts/stages chart
 
 cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQUIRANK_KUBECONFIG; FULL=1: all of it, with every disaster; KEEP=1: stays up)
-	@$(call on_node,$(if $(FULL),tests/cluster,tests/cluster/test_[123]_*.py))
+	FULL=$(FULL) KEEP=$(KEEP) $(BIN)/python scripts/stages cluster
 
 secured: install ## the same chart with TLS, users and an object store (part of FULL=1 make cluster)
-	@$(call on_node,tests/cluster/test_[456]_*.py)
-
-# 77: no cluster can be had; the tests say how many are skipped.
-on_node = EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 600 --durations 15 $(1) || { \
-	status=$$?; [ $$status = 77 ] && $(PYTEST) $(1); }
+	FULL=$(FULL) KEEP=$(KEEP) $(BIN)/python scripts/stages secured
 
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .

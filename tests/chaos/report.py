@@ -1,5 +1,6 @@
 """What a run of chaos did and found, in numbers and lines."""
 
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -49,6 +50,12 @@ class Report:
             *self.wrong,
         ]
         return "\n".join(lines)
+
+
+def say(line: str) -> None:
+    """Print a line of the run while it goes on."""
+    sys.stdout.write(f"\n{line}")
+    sys.stdout.flush()
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -1,6 +1,5 @@
 """Everything is killed, paused, damaged and filled with nonsense; afterwards the boards are those of the log, outcome for outcome."""
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -8,17 +7,13 @@ import pytest
 
 from deploy.local.kafka.broker import missing
 from tests.chaos.on_kafka import on_kafka
+from tests.chaos.report import say
 from tests.chaos.room import run
 
 SEED = 20261122
 OUTCOMES = 200_000
 SECONDS = 110.0
 pytestmark = [pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"\n{line}")
-    sys.stdout.flush()
 
 
 @pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")

@@ -45,10 +45,12 @@ def after_a_paused_writer(settings: Settings, log: Log, *options: str) -> list[s
     return differences(settings, log)
 
 
+@pytest.mark.smoke
 def test_a_paused_writer_is_fenced(settings: Settings, log: Log) -> None:
     assert after_a_paused_writer(settings, log) == []
 
 
+@pytest.mark.smoke
 def test_fencing_off_is_found(settings: Settings, log: Log) -> None:
     [found] = after_a_paused_writer(settings, log, "--unfenced")
     assert "agents differ" in (found or "")
@@ -79,6 +81,7 @@ def after_a_crash(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch,
     return differences(settings, log)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("offset_first", [False, True])
 def test_an_offset_saved_before_its_state_is_found(
     settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, offset_first: bool
@@ -91,6 +94,7 @@ def test_an_offset_saved_before_its_state_is_found(
 # -- the dedupe window not checkpointed
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_dedupe_window_left_out_of_checkpoints_is_found(
     settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, forgotten: bool

@@ -100,6 +100,7 @@ def up(tmp_path: Path) -> Iterator[Installation]:
         yield one
 
 
+@pytest.mark.smoke
 def test_football_without_1000_matches_and_with_another_k(up: Installation) -> None:
     events, draw = matches(), random.Random(20261122)
     gone = [event.id for event in draw.sample(events, RETRACTED)]

@@ -20,6 +20,7 @@ from tests.support.log_laws import PATIENCE, values
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
+@pytest.mark.smoke
 def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had
     with Broker() as broker:
         log = open_kafka_log(Connection(broker.bootstrap, timeout=3.0), 1)

@@ -58,6 +58,7 @@ def service(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environmen
     return environment
 
 
+@pytest.mark.smoke
 def test_the_library_brings_four_packages_and_their_compiler(library: Environment) -> None:
     names = library.python_output("from importlib.metadata import distributions as all; print(*sorted(d.name for d in all()))")
     assert names.split() == ["equirank", "highspy", "llvmlite", "numba", "numpy", "scipy"]
@@ -79,6 +80,7 @@ def test_every_module_of_the_library_is_imported_in_under_a_second(library: Envi
     assert all_ < max(1.0, 1.5 * theirs)
 
 
+@pytest.mark.smoke
 def test_the_example_of_the_docs_runs(library: Environment) -> None:
     page = (ROOT / "docs/guides/library.md").read_text(encoding="utf-8")
     example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
@@ -123,6 +125,7 @@ def installed(service: Environment, tmp_path: Path) -> Iterator[InstalledWheel]:
         up.close()
 
 
+@pytest.mark.smoke
 def test_the_installed_service_runs_beside_that_package(service: Environment, installed: InstalledWheel, tmp_path: Path) -> None:
     installed.ready()
     table = tmp_path / "games.csv"

@@ -34,16 +34,19 @@ def signatures():
     return {(kernel.py_func.__module__, kernel.__qualname__, str(one)) for kernel in kernels for one in kernel.signatures}
 
 def duel(number):
-    return GameEvent(v=1, id=f"game {number}", pool="duels", time=float(number), sides=[Side([f"a{number}"], 1), Side([f"b{number % 7}"], 2)])
+    sides = [Side([f"a{number}"], 1), Side([f"b{number % 7}"], 2)]
+    return GameEvent(v=1, id=f"game {number}", pool="duels", time=float(number), sides=sides)
+
+def marks(number):
+    return ScoreEvent(v=1, id=str(number), pool="scores", time=0.0, task=f"task {number % 5}", scores={f"a{number}": 1.0})
 
 warm()
 before = signatures()
 directory = FixedDirectory(control_of(pool_of("duels"), pool_of("scores", Kind.SCORES)))
 games = [duel(number) for number in range(3000)]
-scores = [ScoreEvent(v=1, id=str(number), pool="scores", time=0.0, task=f"task {number % 5}", scores={f"a{number}": 1.0}) for number in range(50)]
 values = [
     *(encode([game]) for game in games[:1000]), encode(games[900:2000]), stream(table([row(game) for game in games[1900:]])),
-    *(encode([score]) for score in scores), b"{}",
+    *(encode([marks(number)]) for number in range(50)), b"{}",
 ]
 partition = Partition(0, 1)
 partition.fold([Record(offset, value, 0.0) for offset, value in enumerate(values)], directory)
