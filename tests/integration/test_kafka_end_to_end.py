@@ -65,11 +65,11 @@ def letters_at(cluster: Cluster, *places: tuple[int, int]) -> dict[tuple[int, in
         here = {key: letter for key, letter in letters.items() if key[:2] in places}
         return here if {key[:2] for key in here} == set(places) else None
 
-    return until(found, f"dead letters at {places}", 30.0)
+    return until(found, f"dead letters at {places}")
 
 
 def visible(cluster: Cluster, pool: str, count: int) -> dict[str, Any]:
-    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}", 60.0)
+    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}")
     return cluster.head(pool)
 
 

@@ -93,34 +93,30 @@ class Stuck:
 
 
 def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
+    with Server(tmp_path) as server, closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
         until(lambda: 0 in store.heartbeats.read(), "a heartbeat is there")
         server.kill()
         server.start()
         until(lambda: 0 in store.heartbeats.read(), "the empty store has one again")
-    server.kill()
 
 
 def test_a_folding_thread_that_hangs_is_seen_though_heartbeats_go_on(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
+    with Server(tmp_path) as server, closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
         until(lambda: not freshness([0], store.heartbeats.read(), 2.5).fresh and bool(store.heartbeats.read()), "it is seen")
         assert store.heartbeats.read()[0].age < 2.5, "the report itself is young"
-    server.kill()
 
 
 def test_a_worker_reports_every_partition_and_how_far_it_is(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    settings = Settings(data=tmp_path / "data", redis=server.url, **SETTINGS)
-    settings.data.mkdir()
+    data = tmp_path / "data"
+    data.mkdir()
     with (
-        closing(open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)) as log,
+        Server(tmp_path) as server,
+        closing(open_sqlite_log(data / "log.sqlite", PARTITIONS)) as log,
         closing(RedisStore(server.url, log.outcomes.identity)) as store,
     ):
+        settings = Settings(data=data, redis=server.url, **SETTINGS)
         play(log, 0, 200)
         with working(settings, log) as worker, beating(store.heartbeats, worker.heartbeats):
             until(lambda: positions(store) == {number: 20 if number == HOME else 0 for number in range(PARTITIONS)}, "folded and reported")
             assert freshness(range(PARTITIONS), store.heartbeats.read(), 30.0).fresh
             assert published(settings) == 200
-    server.kill()

@@ -38,15 +38,15 @@ def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
                 installation.kill("api-0")
             answers += [client.post("/v1/outcomes", json=[game(number)]).status_code, client.get("/v1/pools").status_code]
         assert set(answers) <= {200, 202}, f"{answers}\n{installation.output('nginx')}\n{installation.output('api-1')}"
-        until(lambda: (head := client.get(POOL).json()["head"]) and head["outcomes"] == 60, "each outcome is counted once", 60.0)
+        until(lambda: (head := client.get(POOL).json()["head"]) and head["outcomes"] == 60, "each outcome is counted once")
 
 
 def test_a_killed_nginx_is_started_again_once(installation: Installation) -> None:
     with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
         installation.kill("nginx")
-        until(lambda: not _answers(client), "no process of nginx keeps the port", 10.0)
+        until(lambda: not _answers(client), "no process of nginx keeps the port")
         assert "nginx" in installation.revive()
-        until(lambda: _answers(client), "nginx answers", 60.0)
+        until(lambda: _answers(client), "nginx answers")
     assert installation.revive() == []
 
 
