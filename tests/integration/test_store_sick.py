@@ -25,6 +25,7 @@ from services.wire.pools import Kind
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
 from tests.support.stores import LOG
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 POOL = simulated.POOL
@@ -39,7 +40,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def raw(server: Server) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=60.0) as client:
+    with redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=PATIENCE) as client:
         yield client
 
 

@@ -59,13 +59,13 @@ class Installation:
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """Run an `equirank` command with the settings of this installation."""
         return subprocess.run(
-            self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=300, check=False
+            self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     def get(self, path: str) -> Any:
         """JSON of a GET request; None if the request fails."""
         try:
-            with urllib.request.urlopen(self.api + path, timeout=10.0) as answer:
+            with urllib.request.urlopen(self.api + path, timeout=PATIENCE) as answer:
                 return json.load(answer)
         except (HTTPError, URLError, OSError):
             return None
@@ -78,7 +78,7 @@ class Installation:
         """(status, JSON) of a request with a JSON body."""
         request = urllib.request.Request(self.api + path, json.dumps(body).encode(), {"content-type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30.0) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, json.load(answer)
         except HTTPError as error:
             return error.code, json.load(error)

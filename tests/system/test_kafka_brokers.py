@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had
     with Broker() as broker:
-        log = open_kafka_log(Connection(broker.bootstrap, timeout=3.0), 1)
+        log = open_kafka_log(Connection(broker.bootstrap, timeout=10.0), 1)
         topic = log.outcomes
         topic.append(0, [(None, b"before")])
         reader = topic.reader({0: 0})

@@ -12,6 +12,7 @@ from deploy.local.cluster.installation import Installation
 from deploy.local.kafka.broker import missing
 from tests.support import outcomes
 from tests.support.installation import until
+from tests.support.waiting import PATIENCE
 
 LACKING = missing() or next((f"{program} is missing" for program in ("redis-server", "nginx") if shutil.which(program) is None), None)
 pytestmark = pytest.mark.skipif(LACKING is not None, reason=f"no local cluster: {LACKING}")
@@ -30,7 +31,7 @@ def game(number: int) -> dict[str, object]:
 
 
 def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
-    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
+    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=PATIENCE, trust_env=False) as client:
         assert client.put(POOL, json={"kind": "games"}).status_code == 201
         answers = []
         for number in range(60):
@@ -42,7 +43,7 @@ def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
 
 
 def test_a_killed_nginx_is_started_again_once(installation: Installation) -> None:
-    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
+    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=PATIENCE, trust_env=False) as client:
         installation.kill("nginx")
         until(lambda: not _answers(client), "no process of nginx keeps the port")
         assert "nginx" in installation.revive()
