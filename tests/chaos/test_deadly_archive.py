@@ -36,7 +36,6 @@ ERASED = [ErasureRequest(pool="games", name=erased_name("agent 7", ()), by="ann"
 FIRST, ALL = 300, 600
 """Records of the log when the archive is begun, and at the end."""
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.skipif(platform.machine() not in {"x86_64", "aarch64"}, reason="numbers of system calls are known for other processors"),
 ]
 

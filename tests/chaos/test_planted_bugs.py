@@ -23,7 +23,6 @@ from tests.support.worker import differences, play, published, until, working
 
 ROOT = Path(__file__).parents[2]
 NARROW = "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA,-FMA_Usable,-FMA4"
-pytestmark = pytest.mark.timeout(400)
 
 
 # -- fencing off

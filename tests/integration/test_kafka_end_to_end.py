@@ -17,7 +17,7 @@ from tests.support.redis import serving
 from tests.support.waiting import PATIENCE, until
 
 pytestmark = [
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 MIB = 1 << 20

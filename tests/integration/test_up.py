@@ -10,7 +10,7 @@ import pytest
 from services.demo import simulated
 from tests.support.installation import Installation, installation, until
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(1200)
 
 
 def games(start: int, stop: int, pool: str = "blitz") -> list[dict[str, object]]:

@@ -13,7 +13,6 @@ from tests.support.installation import Installation, installation, until
 from tests.support.waiting import PATIENCE
 
 pytestmark = [
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 

@@ -9,7 +9,6 @@ import pytest
 from tests.support.installation import Installation, installation, until
 from tests.support.ray_processes import parts_of
 
-pytestmark = pytest.mark.timeout(600)
 POOL = "blitz"
 
 

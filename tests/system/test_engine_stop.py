@@ -13,8 +13,6 @@ from tests.support.installation import processes_with, until
 from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, play
 
-pytestmark = pytest.mark.timeout(600)
-
 
 def test_a_shard_that_hangs_is_given_up_at_the_deadline_and_a_second_signal_is_hard(tmp_path: Path) -> None:
     mark = f"EQUIRANK_DATA={tmp_path}"

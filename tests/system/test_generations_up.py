@@ -31,7 +31,6 @@ from tests.support.redis import serving
 from tests.support.shared import shared_file
 
 pytestmark = [
-    pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 POOL = "football"

@@ -26,7 +26,6 @@ from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.usefixtures("one_node"),
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 

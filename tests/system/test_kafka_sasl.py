@@ -18,7 +18,6 @@ from services.log.protocol import Log, LogError
 from tests.support.waiting import PATIENCE
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 AT_ONCE = 3600.0

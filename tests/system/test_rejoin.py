@@ -4,15 +4,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
 from ray.cluster_utils import Cluster
 
 from deploy.local.ports import free_ports
 from tests.support.drivers import drivers
 from tests.support.installation import until
 from tests.support.worker import play
-
-pytestmark = pytest.mark.timeout(600)
 
 
 @contextmanager

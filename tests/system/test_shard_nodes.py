@@ -13,8 +13,6 @@ from tests.support.drivers import Drivers, drivers
 from tests.support.installation import until
 from tests.support.worker import HOME, PARTITIONS, play, published
 
-pytestmark = pytest.mark.timeout(600)
-
 
 def parent(pid: int) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -30,7 +30,6 @@ from tests.support.stores import LOG
 
 pytestmark = [
     pytest.mark.usefixtures("one_node"),
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 

@@ -22,7 +22,6 @@ from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 
 pytestmark = [
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 POOLS = [next(name for i in range(1000) if partition_of(name := f"pool-{i}", PARTITIONS) == number) for number in range(PARTITIONS)]

@@ -10,8 +10,6 @@ from tests.support.cluster import cluster_on
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(400)
-
 
 @pytest.mark.parametrize("what", ["the engine alone", "all that it started"])
 def test_a_woken_engine_ends(kafka: str, tmp_path: Path, redis_url: str, what: str) -> None:  # noqa: F811
