@@ -44,7 +44,7 @@ class Embedded:
     def __init__(self, data: Path) -> None:
         self.archive = str(data / "archive")
         self._environment = _SETTINGS | {"EQUIRANK_ARCHIVE": self.archive}
-        self._one = Installation(data, environment=self._environment).ready()
+        self._one = self._started(data)
         self._log = open_sqlite_log(data / "log.sqlite", _PARTITIONS)
         self.k: dict[str, float] = {}
         self.skipped: set[tuple[int, int]] = set()
@@ -172,7 +172,7 @@ class Embedded:
         engine = self._process(_ENGINE)
         for pid in until(lambda: parts_of(engine, part), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
-        until(lambda: engine not in self._one.processes(), f"the engine noticed the death of Ray's {part}", 60.0)
+        until(lambda: engine not in self._one.processes(), f"the engine noticed the death of Ray's {part}")
 
     def _flush(self, _: random.Random) -> None:
         self._process("redis-server")
@@ -207,8 +207,16 @@ class Embedded:
     def _kill_all(self, _: random.Random) -> None:
         self._one.process.kill()
         self._one.process.wait()
-        until(lambda: not self._one.processes(), "no process left", 30.0)
-        self._one = Installation(self._one.data, environment=self._environment).ready()
+        until(lambda: not self._one.processes(), "no process left")
+        self._one = self._started(self._one.data)
+
+    def _started(self, data: Path) -> Installation:
+        one = Installation(data, environment=self._environment)
+        try:
+            return one.ready()
+        except BaseException:
+            one.close()
+            raise
 
 
 @contextmanager

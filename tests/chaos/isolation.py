@@ -22,8 +22,6 @@ Decision = Literal["skip", "retry"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Heads = Callable[[], Mapping[str, PoolHead]]
 
-SECONDS = 180.0
-
 
 def blame_a_record(log: Log, shards: Iterable[int], draw: random.Random) -> tuple[int, int]:
     """Write a sound record, and evidence that shards died while they folded it; then kill the shards. Its partition and offset.
@@ -66,16 +64,16 @@ def decide(decision: Decision, partition: int, offset: int, heads: Heads, run: R
         return bool(here) and all(told in (head.stopped or "") and head.position <= offset for head in here)
 
     try:
-        until(stopped, f"readers are told that partition {partition} stopped at {offset}", SECONDS)
+        until(stopped, f"readers are told that partition {partition} stopped at {offset}")
     except AssertionError as error:
         shown = [(head.pool, head.position, head.stopped) for head in _read(heads).values() if head.partition == partition]
         raise AssertionError(f"{error}; they see {shown}\n{run('partitions', 'list').stdout}") from None
     before = {pool: head.position for pool, head in _read(heads).items() if head.partition != partition}
-    until(lambda: _moved(before, _read(heads)), "the other partitions go on", SECONDS)
+    until(lambda: _moved(before, _read(heads)), "the other partitions go on")
     given = ["--offset", str(offset)] if decision == "skip" else []
     done = run("partitions", decision, str(partition), *given)
     assert done.returncode == 0, done.stdout + done.stderr
-    until(lambda: _goes_on(partition, offset, _read(heads)), f"partition {partition} goes on after {offset}", SECONDS)
+    until(lambda: _goes_on(partition, offset, _read(heads)), f"partition {partition} goes on after {offset}")
 
 
 def _read(heads: Heads) -> Mapping[str, Any]:

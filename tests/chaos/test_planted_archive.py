@@ -23,7 +23,6 @@ from tests.support.archiving import archive, fold
 from tests.support.forgetting import forget, forgetful
 from tests.support.worker import differences, play, published, until, working
 
-pytestmark = pytest.mark.timeout(300)
 planted = pytest.mark.parametrize("planted", [False, True])
 
 

@@ -17,11 +17,12 @@ from services.runtime.settings import Settings
 from services.shard.partition import Directory, Partition
 from services.state.dedupe import FrozenWindow
 from tests.chaos.paused import FENCED
+from tests.support.processes import child
+from tests.support.waiting import PATIENCE
 from tests.support.worker import differences, play, published, until, working
 
 ROOT = Path(__file__).parents[2]
 NARROW = "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA,-FMA_Usable,-FMA4"
-pytestmark = pytest.mark.timeout(400)
 
 
 # -- fencing off
@@ -31,17 +32,14 @@ def after_a_paused_writer(settings: Settings, log: Log, *options: str) -> list[s
     """Differences once a shard that was stopped in the middle of a publication resumes after the stream has ended."""
     play(log, 0, 300)
     command = [sys.executable, "-m", "tests.chaos.paused", str(settings.data), str(settings.redis), "300", *options]
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}) as first:
-        try:
-            _, status = os.waitpid(first.pid, os.WUNTRACED)
-            assert os.WIFSTOPPED(status), "it ended before it had anything in its hand"
-            with working(settings, log):
-                play(log, 300, 600)
-                until(lambda: published(settings) == 600, "the stream ended, and the second writer has shown all of it")
-            os.kill(first.pid, signal.SIGCONT)
-            assert first.wait(60.0) == FENCED, "by the store, or else by the control log"
-        finally:
-            first.kill()
+    with child(subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})) as first:
+        _, status = os.waitpid(first.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), "it ended before it had anything in its hand"
+        with working(settings, log):
+            play(log, 300, 600)
+            until(lambda: published(settings) == 600, "the stream ended, and the second writer has shown all of it")
+        os.kill(first.pid, signal.SIGCONT)
+        assert first.wait(PATIENCE) == FENCED, "by the store, or else by the control log"
     return differences(settings, log)
 
 
@@ -122,7 +120,7 @@ def digest_of(module: str, folder: Path, **environment: str) -> str:
     """What `module` prints on a processor of its own making. folder: a cache that no other build of the kernels has."""
     settings = os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)} | environment
     command = [sys.executable, "-m", module]
-    return subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=True, timeout=240).stdout
+    return subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
 
 def test_libms_exp_is_found_by_the_digest_on_another_processor(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ from tests.support.api import Running, running
 from tests.support.redis import serving
 from tests.support.worker import HOME, play, published, store_of, until, working
 
-pytestmark = pytest.mark.timeout(300)
 BLAMED = 20
 """Offset of the record that is skipped, of 40 records of ten games each."""
 

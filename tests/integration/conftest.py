@@ -9,8 +9,17 @@ import pytest
 
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from services.shard import watch
+from services.shard.publishing import selection
 from tests.support.command_line import Run, command_line
 from tests.support.worker import embedded, installed
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a shard in the test process looks at every few seconds, for the sake of its log and store, it looks at often."""
+    monkeypatch.setattr(selection, "_IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(watch, "_OFFLINE_SECONDS", 0.1)
 
 
 @pytest.fixture

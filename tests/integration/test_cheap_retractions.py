@@ -1,6 +1,6 @@
 """Retractions that cost their sender nothing cost a shard little: those that change nothing make no generation, others are spread."""
 
-import time
+from collections import Counter
 
 import pytest
 
@@ -57,19 +57,28 @@ def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Setting
 
 
 def test_generations_for_retractions_are_spread_over_time(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is taken for one that took two seconds: at half of the time, four seconds pass from one to the next."""
-    spend = pace.Pace.spend
-    monkeypatch.setattr(pace.Pace, "spend", lambda self, seconds, now: spend(self, 2.0 if seconds > 0.001 else 0.0, now))
+    """On a timer that stands still: after a generation the next one waits, and then applies all retractions that came meanwhile."""
+    spend, ready, now, asked = pace.Pace.spend, pace.Pace.ready, [0.0], Counter[bool]()
+
+    def answer(self: pace.Pace, _: float) -> bool:
+        found = ready(self, now[0])
+        asked[found] += 1
+        return found
+
+    monkeypatch.setattr(pace.Pace, "ready", answer)
+    monkeypatch.setattr(pace.Pace, "spend", lambda self, *_: spend(self, 2.0, now[0]))
     half = quick.model_copy(update={"retraction_share": 0.5})
-    play(log, 0, 3_000)
+    play(log, 0, 300)
     with working(half, log) as worker:
-        until(lambda: counted(half, 3_000), "published")
-        began = time.monotonic()
-        for number in range(5):
-            retract(log, [number])
-            until(lambda number=number: head_of(half).retractions >= 1, "folded")
-        until(lambda: counted(half, 2_995, head_of(half).generation), "all are left out")
-        builds = worker.health().counters["generation_builds"]
-        assert time.monotonic() - began > 3.5 * (builds - 1)
-        assert builds <= 3
-    assert board(half) == folded_without(range(5), 3_000)
+        until(lambda: counted(half, 300), "published")
+        retract(log, [0])
+        until(lambda: counted(half, 299, 2), "the first is left out at once")
+        retract(log, range(1, 5))
+        until(lambda: head_of(half).pending == 4, "the others wait")
+        refused = asked[False]
+        until(lambda: asked[False] > refused + 1, "the shard asked whether a generation is due, and none was")
+        assert worker.health().counters["generation_builds"] == 1
+        now[0] = 1e6
+        until(lambda: counted(half, 295, 3), "all are left out by one generation")
+        assert worker.health().counters["generation_builds"] == 2
+    assert board(half) == folded_without(range(5), 300)

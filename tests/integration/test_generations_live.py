@@ -209,7 +209,7 @@ def test_boards_are_of_one_generation_at_any_moment(quick: Settings, log: Log) -
         retract(log, gone)
         until(lambda: counted(quick, 2000, 2), "corrected")
         ended.set()
-        reader.join(10.0)
+        reader.join()
     assert not wrong
     assert board(quick) == new
 

@@ -20,6 +20,7 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.events import GameEvent, Side, encode
 from tests.support.damaged import damage
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
 
 AWAY = (HOME + 1) % PARTITIONS
@@ -46,7 +47,7 @@ def shards(settings: Settings, lives: int) -> tuple[list[dict[str, int]], list[i
     """Lives of a shard, each to its death or until all is folded that is to be: what those that do not die isolate, and all exit codes."""
     positions = json.dumps({HOME: DEADLY + 11, AWAY: 1})
     command = [sys.executable, "-m", "tests.support.deadly", str(settings.data), str(settings.redis), "deadly", positions, str(lives)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     *isolated, codes = map(json.loads, done.stdout.splitlines())
     return isolated, codes

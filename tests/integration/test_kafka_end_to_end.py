@@ -12,12 +12,12 @@ import pytest
 from services.log.partition import partition_of
 from tests.support import outcomes
 from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on, refolded
-from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
+from tests.support.waiting import PATIENCE, until
 
 pytestmark = [
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 MIB = 1 << 20
@@ -53,7 +53,7 @@ class Stranger:
     def send(self, pool: str, value: object, partition: int | None = None) -> tuple[int, int]:
         """Partition and offset of one record, durable. value: bytes as they are, anything else as JSON."""
         record = value if isinstance(value, bytes) else json.dumps(value).encode()
-        found = self._producer.send(self._topic, key=pool.encode(), value=record, partition=partition).get(timeout=30)
+        found = self._producer.send(self._topic, key=pool.encode(), value=record, partition=partition).get(timeout=PATIENCE)
         return found.partition, found.offset
 
 
@@ -65,11 +65,11 @@ def letters_at(cluster: Cluster, *places: tuple[int, int]) -> dict[tuple[int, in
         here = {key: letter for key, letter in letters.items() if key[:2] in places}
         return here if {key[:2] for key in here} == set(places) else None
 
-    return until(found, f"dead letters at {places}", 30.0)
+    return until(found, f"dead letters at {places}")
 
 
 def visible(cluster: Cluster, pool: str, count: int) -> dict[str, Any]:
-    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}", 60.0)
+    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}")
     return cluster.head(pool)
 
 
@@ -200,7 +200,7 @@ class Feed(threading.Thread):
 
     def finish(self) -> None:
         self._stopping.set()
-        self.join(60.0)
+        self.join(PATIENCE)
         assert not self.is_alive()
         if self.failure is not None:
             raise self.failure

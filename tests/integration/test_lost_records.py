@@ -16,7 +16,7 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.wire import events
-from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
+from tests.support.worker import HOME, PARTITIONS, differences, head_of, play, published, store_of, until, working
 
 
 class World:
@@ -108,6 +108,8 @@ def test_a_log_that_lost_nothing_keeps_its_boards(world: World, monkeypatch: pyt
     with working(world.settings, world.log):
         world.shows(600)
     for _ in range(3):
+        before = head_of(world.settings).published_at
         with working(world.settings, world.log):
+            until(lambda before=before: head_of(world.settings).published_at > before, "the next shard has published")
             world.shows(600)
     assert not removed.is_set()

@@ -31,9 +31,8 @@ NOW = 1_764_547_200.0
 
 @pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("r"))
-    yield server
-    server.kill()
+    with Server(tmp_path_factory.mktemp("r")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import random
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -34,6 +33,7 @@ from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 from tests.support.shared import shared_file
+from tests.support.waiting import until
 
 PARTITIONS = 5
 MATCHES = 49_520
@@ -155,7 +155,7 @@ def test_the_number_of_shards_changes_no_bit(
         for worker in workers:
             worker.stop()
         for thread in threads:
-            thread.join(30.0)
+            thread.join()
         for store in stores:
             store.close()
     checkpoints = CheckpointStore(settings.checkpoint_url)
@@ -164,10 +164,8 @@ def test_the_number_of_shards_changes_no_bit(
 
 
 def await_positions(workers: list[ShardWorker], ends: dict[int, int]) -> None:
-    deadline = time.monotonic() + 120.0
-    while True:
+    def reached() -> bool:
         stands = {one.partition: one.position for worker in workers for one in worker.health().partitions}
-        if all(stands.get(number, -1) >= end for number, end in ends.items()):
-            return
-        assert time.monotonic() < deadline, f"folded to {stands}, not {ends}"
-        threading.Event().wait(0.02)
+        return all(stands.get(number, -1) >= end for number, end in ends.items())
+
+    until(reached, f"folded to {ends}")

@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,9 @@ import pytest
 from services.boards.store.embedded import EmbeddedRedis, embedded_url
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from tests.support.processes import child
 from tests.support.stores import LOG
+from tests.support.waiting import until
 
 HOLD = """
 import sys
@@ -68,8 +69,7 @@ def test_a_server_in_place_of_a_dead_one_has_its_address(tmp_path: Path) -> None
     folder = tmp_path / ("long-" * 20)
     first = EmbeddedRedis(folder)
     os.kill(first.pid, signal.SIGKILL)
-    while first.is_alive():
-        time.sleep(0.01)
+    until(lambda: not first.is_alive(), "it ended")
     second = EmbeddedRedis(folder)
     try:
         assert second.url == first.url
@@ -105,15 +105,12 @@ def test_a_path_with_odd_characters_works(tmp_path: Path) -> None:
 
 def test_it_ends_with_a_killed_parent(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as parent:
+    with child(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert not gone(pid)
         os.kill(parent.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while not gone(pid):
-        assert time.monotonic() < deadline, "the server outlived its parent"
-        time.sleep(0.02)
+    until(lambda: gone(pid), "the server ended with its parent")
     again = EmbeddedRedis(tmp_path)
     again.stop()
 

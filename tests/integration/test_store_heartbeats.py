@@ -15,6 +15,7 @@ from services.runtime.settings import Settings
 from services.shard.heartbeat import beating
 from tests.support.redis import Server, redis_url
 from tests.support.stores import KEYS, LOG, other, raw, store
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
 
 __all__ = ["other", "raw", "redis_url", "store"]
@@ -37,7 +38,7 @@ def test_the_newest_heartbeat_of_each_partition_is_read(store: RedisStore) -> No
     store.heartbeats.write([])
     found = store.heartbeats.read()
     assert {number: heard.heartbeat for number, heard in found.items()} == {0: beat(0), 1: beat(1, position=12), 11: beat(11)}
-    assert all(0.0 <= heard.age < 5.0 for heard in found.values())
+    assert all(0.0 <= heard.age < PATIENCE for heard in found.values())
 
 
 def test_a_superseded_shard_does_not_speak_for_its_partition(store: RedisStore, other: RedisStore) -> None:
@@ -52,7 +53,7 @@ def test_a_lower_epoch_takes_over_once_the_higher_one_is_long_silent(store: Redi
     name = KEYS.folding
     epoch, at, body = str(raw.hget(name, "0")).split(" ", 2)
     raw.hset(name, "0", f"{epoch} {float(at) - 61:.6f} {body}")
-    assert 60.0 < store.heartbeats.read()[0].age < 70.0
+    assert 60.0 < store.heartbeats.read()[0].age < 60.0 + PATIENCE
     store.heartbeats.write([beat(0, epoch=2, position=30)])
     assert positions(store) == {0: 30}
 
@@ -83,44 +84,40 @@ def test_a_heartbeat_from_before_the_clock_was_put_back_is_old(store: RedisStore
 
 
 class Stuck:
-    """A report whose thread hangs."""
+    """A report whose thread has hung for an hour."""
 
     def __init__(self) -> None:
-        self.at = time.monotonic()
+        self.at = time.monotonic() - 3600.0
 
     def __call__(self) -> list[Heartbeat]:
         return [msgspec.structs.replace(beat(0), idle_seconds=time.monotonic() - self.at)]
 
 
 def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
+    with Server(tmp_path) as server, closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
         until(lambda: 0 in store.heartbeats.read(), "a heartbeat is there")
         server.kill()
         server.start()
         until(lambda: 0 in store.heartbeats.read(), "the empty store has one again")
-    server.kill()
 
 
 def test_a_folding_thread_that_hangs_is_seen_though_heartbeats_go_on(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    with closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
-        until(lambda: not freshness([0], store.heartbeats.read(), 2.5).fresh and bool(store.heartbeats.read()), "it is seen")
-        assert store.heartbeats.read()[0].age < 2.5, "the report itself is young"
-    server.kill()
+    with Server(tmp_path) as server, closing(RedisStore(server.url, LOG)) as store, beating(store.heartbeats, Stuck()):
+        until(lambda: not freshness([0], store.heartbeats.read(), 3500.0).fresh and bool(store.heartbeats.read()), "it is seen")
+        assert store.heartbeats.read()[0].age < PATIENCE, "the report itself is young"
 
 
 def test_a_worker_reports_every_partition_and_how_far_it_is(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    settings = Settings(data=tmp_path / "data", redis=server.url, **SETTINGS)
-    settings.data.mkdir()
+    data = tmp_path / "data"
+    data.mkdir()
     with (
-        closing(open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)) as log,
+        Server(tmp_path) as server,
+        closing(open_sqlite_log(data / "log.sqlite", PARTITIONS)) as log,
         closing(RedisStore(server.url, log.outcomes.identity)) as store,
     ):
+        settings = Settings(data=data, redis=server.url, **SETTINGS)
         play(log, 0, 200)
         with working(settings, log) as worker, beating(store.heartbeats, worker.heartbeats):
             until(lambda: positions(store) == {number: 20 if number == HOME else 0 for number in range(PARTITIONS)}, "folded and reported")
-            assert freshness(range(PARTITIONS), store.heartbeats.read(), 30.0).fresh
+            assert freshness(range(PARTITIONS), store.heartbeats.read(), PATIENCE).fresh
             assert published(settings) == 200
-    server.kill()

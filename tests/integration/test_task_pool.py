@@ -13,12 +13,12 @@ import ray
 
 from services.solve.worker.task_pool import RayTaskPool, TaskLost, TaskPool, TaskType
 from tests.support.task_pool import FakeTaskPool
+from tests.support.waiting import until
 
 pytestmark = [
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
-SECONDS = 120.0
 IGNORE = "RAY_IGNORE_UNHANDLED_ERRORS"
 
 
@@ -82,9 +82,7 @@ def pool(request: pytest.FixtureRequest) -> TaskPool:
 
 def ended(pool: TaskPool, task: Any) -> Any:
     """The result of a task, once it ended."""
-    deadline = time.monotonic() + SECONDS
-    while not pool.wait([task], 1.0):
-        assert time.monotonic() < deadline
+    until(lambda: pool.wait([task], 1.0), "the task ended")
     return pool.result(task)
 
 

@@ -17,11 +17,13 @@ from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
+from services.shard.worker import ShardWorker
 from services.state.tallies import Tallies
 from services.wire.pools import Kind
 from tests.support.forgetting import forget
 from tests.support.redis import flush
-from tests.support.worker import HOME, PARTITIONS, SECONDS, differences, newest_digest, play, published, store_of, until, working
+from tests.support.waiting import PATIENCE
+from tests.support.worker import HOME, PARTITIONS, differences, newest_digest, play, published, store_of, until, working
 
 
 def test_outcomes_reach_store_and_checkpoint_and_verify_agrees(settings: Settings, log: Log) -> None:
@@ -93,16 +95,29 @@ def test_a_lost_store_is_filled_again(settings: Settings, log: Log) -> None:
         until(lambda: differences(settings, log) == [], "every board is whole again")
 
 
+def noted(worker: ShardWorker) -> threading.Event:
+    """An event that is set when the worker ends. Closing the control log is the last thing that it does."""
+    ended, close = threading.Event(), worker._control.close
+
+    def closed() -> None:
+        close()
+        ended.set()
+
+    worker._control.close = closed  # type: ignore[method-assign]
+    return ended
+
+
 def two_owners(settings: Settings, log: Log) -> None:
-    with working(settings, log):
+    with working(settings, log) as first:
         until(lambda: published(settings) == 100, "100 outcomes published")
+        ended = noted(first)
         with working(settings, log) as second:
             until(lambda: len(second.health().partitions) == PARTITIONS, "taken over")  # else the first might checkpoint what follows
             play(log, 100, 200)
             until(lambda: published(settings) == 200, "200 outcomes published by the second")
             until(lambda: second.health().counters.get("checkpoints", 0) > 0, "a checkpoint of the second")
         play(log, 200, 300)
-        threading.Event().wait(2.5)  # longer than the first takes to look at the control log
+        until(ended.is_set, "the first learned of the second")
         assert published(settings) == 200, "the first writes no more"
 
 
@@ -121,7 +136,7 @@ def sleeping(settings: Settings, log: Log) -> None:
 
         def late(owned: Any, records: Any) -> None:
             asleep.set()
-            awake.wait(SECONDS)
+            awake.wait(PATIENCE)
             try:
                 fold(owned, records)
             finally:
@@ -312,7 +327,7 @@ def test_a_shard_that_is_stopped_while_it_starts_asks_no_further_partition(
 
     def waiting(partition: int) -> int:
         asked.append(partition)
-        assert stopped.wait(SECONDS)
+        assert stopped.wait(PATIENCE)
         raise LogError("no broker leads it", retriable=True)
 
     monkeypatch.setattr(log.outcomes, "end", waiting)

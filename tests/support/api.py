@@ -19,6 +19,7 @@ from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from tests.support.waiting import PATIENCE
 
 NOW = 1_000_000.0
 
@@ -51,7 +52,10 @@ def running(
     store = RedisStore(redis_url, log.outcomes.identity, patience=patience)
     app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=clock)
     try:
-        with served(app) as url, httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=30.0, trust_env=False) as client:
+        with (
+            served(app) as url,
+            httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=PATIENCE, trust_env=False) as client,
+        ):
             yield Running(client, url, log, store)
     finally:
         log.close()

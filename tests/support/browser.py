@@ -7,6 +7,8 @@ import tempfile
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 NEEDED = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
 """Skips the marked test if no browser is installed."""
@@ -29,5 +31,5 @@ def dump(url: str, path: str) -> tuple[str, str]:
             "--dump-dom",
             url + path,
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": profile})
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, env={**os.environ, "HOME": profile})
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)

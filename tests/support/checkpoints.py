@@ -2,8 +2,7 @@
 
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
-
-_SECONDS = 60.0
+from tests.support.waiting import PATIENCE
 
 
 def try_checkpoint(checkpointer: Checkpointer, now: float, partition: Partition) -> None:
@@ -11,5 +10,5 @@ def try_checkpoint(checkpointer: Checkpointer, now: float, partition: Partition)
     while checkpointer.step(now, 1.0, partition) and checkpointer.freezes:
         pass
     if checkpointer._job is not None:
-        checkpointer._job.exception(_SECONDS)
+        checkpointer._job.exception(PATIENCE)
     checkpointer.step(now, 1.0, partition)

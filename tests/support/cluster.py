@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +25,8 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log
 from services.shard.partition import Partition
-from tests.support.installation import STOP_SECONDS, processes_with, until
+from tests.support.installation import processes_with
+from tests.support.waiting import PATIENCE, until
 
 PARTITIONS = 4
 SHARDS = 2
@@ -62,8 +62,9 @@ class Cluster:
         self.more: dict[str, dict[str, str]] = {}
         """Program -> its additional environment variables."""
         self.checkpoints = CheckpointStore(self.environment["EQUIRANK_CHECKPOINTS"])
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0, trust_env=False)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False)
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._started: list[subprocess.Popen[bytes]] = []
 
     # -- processes
 
@@ -73,15 +74,16 @@ class Cluster:
             command = [sys.executable, "-m", "services.cli.main", program]
             environment = {**self.environment, **self.more.get(program, {})}
             self._programs[program] = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        self._started.append(self._programs[program])
 
     def kill_engine(self) -> None:
         """Kill the engine by SIGKILL, and wait until all processes that it started have ended, except `LINGERING`."""
         self._programs["engine"].kill()
         self._programs["engine"].wait()
-        until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended", 30.0)
+        until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended")
 
     def replace_engine(self) -> "subprocess.Popen[bytes]":
-        """Start a second engine. Returns the process of the first one, which the caller has to end."""
+        """Start a second engine. Returns the process of the first one."""
         (self._metrics_port,) = free_ports(1)
         self.environment["EQUIRANK_METRICS_PORT"] = str(self._metrics_port)
         first = self._programs["engine"]
@@ -91,7 +93,7 @@ class Cluster:
     def stop_engine(self) -> None:
         """Send SIGTERM, as an orchestrator does, and wait for the end. Shards publish and write checkpoints first."""
         self._programs["engine"].send_signal(signal.SIGTERM)
-        assert (status := self._programs["engine"].wait(STOP_SECONDS)) == 0, f"ended with {status}:\n{self.output('engine')[-4000:]}"
+        assert (status := self._programs["engine"].wait(PATIENCE)) == 0, f"ended with {status}:\n{self.output('engine')[-4000:]}"
 
     def runs(self, program: str) -> bool:
         """Whether a started program still runs."""
@@ -118,20 +120,20 @@ class Cluster:
     def close(self) -> None:
         """Kill the programs. Fails if a process that they started does not end; such processes are killed as well."""
         self.client.close()
-        for process in self._programs.values():
+        for process in self._started:
             process.kill()
             process.wait()
         try:
-            until(lambda: not self._left(), "everything ended with its drivers", 30.0)
+            until(lambda: not self._left(), "everything ended with its drivers")
         finally:
             for pid in self.processes():
                 os.kill(pid, signal.SIGKILL)
-            until(lambda: not self.processes(), "everything ended by SIGKILL", 10.0)
+            until(lambda: not self.processes(), "everything ended by SIGKILL")
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """Run an `equirank` command with the settings of this installation."""
         line = [sys.executable, "-m", "services.cli.main", *command]
-        return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
     def output(self, program: str) -> str:
         return (self.folder / f"{program}.out").read_text()
@@ -163,7 +165,7 @@ class Cluster:
 
     def metrics(self) -> dict[tuple[str, str], float]:
         """The engine's metrics: (name, label `reason` or "") -> sum over all other labels."""
-        text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", trust_env=False).text
+        text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=PATIENCE, trust_env=False).text
         found: dict[tuple[str, str], float] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
@@ -175,7 +177,7 @@ class Cluster:
         """The engine's metrics, after they include all records that are in the log now."""
         with self.log() as log:
             end = sum(log.outcomes.end(number) for number in range(PARTITIONS))
-        until(lambda: self._told() == end, "the metrics tell of the whole log", 30.0)
+        until(lambda: self._told() == end, "the metrics tell of the whole log")
         return self.metrics()
 
     def _told(self) -> float | None:
@@ -267,9 +269,7 @@ def refolded(log: Log) -> dict[str, str]:
     partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
     ends = {number: log.outcomes.end(number) for number in partitions}
     reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
-    deadline = time.monotonic() + 120.0
     while any(partitions[number].position < end for number, end in ends.items()):
-        assert time.monotonic() < deadline
         for number, records in reader.poll(1.0, 313).items():
             partitions[number].fold(records, directory)
     reader.close()

@@ -3,7 +3,7 @@
 `python -m tests.support.deadly DATA REDIS ID POSITIONS LIVES` runs LIVES workers, one after the other, on the SQLite log in DATA. A worker
 ends when each partition has stopped or has reached its offset in POSITIONS (JSON: partition -> offset). It then prints the offsets of
 isolated partitions as JSON. The last line is the list of all exit codes. Each worker is a separate process, forked from a process that has
-imported all modules.
+imported all modules and loaded the kernels.
 """
 
 import json
@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,8 @@ from services.shard.worker import ShardWorker
 from services.state.pool import PoolState
 from services.wire.columns import GameColumns
 from services.wire.events import Event
-from tests.support.worker import PARTITIONS, SETTINGS
+from tests.support.waiting import until
+from tests.support.worker import PARTITIONS, SETTINGS, folded_without
 
 
 def deadly(outcome: str) -> None:
@@ -56,8 +56,7 @@ def main(data: Path, redis: str, outcome: str, positions: dict[int, int]) -> Non
     worker = ShardWorker(settings, range(PARTITIONS), "deadly", log, store.live)
     thread = threading.Thread(target=worker.run)
     thread.start()
-    while not _reached(worker, positions):
-        time.sleep(0.01)
+    until(lambda: _reached(worker, positions), "each partition has stopped or has reached its offset")
     print(json.dumps({one.partition: one.isolated for one in worker.health().partitions if one.isolated is not None}))  # noqa: T201
     worker.stop()
     thread.join()
@@ -78,6 +77,7 @@ if __name__ == "__main__":
     words = sys.argv[1:]
     reached = {int(number): at for number, at in json.loads(words[3]).items()}
     codes = []
+    folded_without((), 1)  # loads the kernels once for all workers
     for _ in range(int(words[4])):
         life = multiprocessing.get_context("fork").Process(target=main, args=(Path(words[0]), words[1], words[2], reached))
         life.start()

@@ -18,7 +18,7 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
-from tests.support.installation import START_SECONDS, until
+from tests.support.installation import until
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, published
 
@@ -65,7 +65,7 @@ class Drivers:
         return found
 
     def counted(self, outcomes: int) -> None:
-        until(lambda: published(self.settings) == outcomes, f"{outcomes} outcomes published\n{self.output()}", START_SECONDS)
+        until(lambda: published(self.settings) == outcomes, f"{outcomes} outcomes published\n{self.output()}")
 
     def close(self) -> None:
         for process in self._running:
@@ -89,7 +89,7 @@ class Drivers:
 
     def same(self) -> None:
         """Wait for a checkpoint of all records, and require that a new fold of the log gives its digest."""
-        found = until(self.checkpointed, f"a checkpoint of the whole log\n{self.output()}", 60.0)
+        found = until(self.checkpointed, f"a checkpoint of the whole log\n{self.output()}")
         assert found == self.refolded()
 
 

@@ -6,9 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,7 @@ from urllib.error import HTTPError, URLError
 
 from services.control.records import Takeover, decode
 from services.log.sqlite.log import open_sqlite_log
-
-START_SECONDS = 240.0
-STOP_SECONDS = 45.0
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = START_SECONDS) -> Any:
-    """Call `condition` until its result is true, and return the result. Fails after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"did not happen within {seconds:g} s: {what}"
-        time.sleep(0.05)
+from tests.support.waiting import PATIENCE, until
 
 
 class Installation:
@@ -73,13 +59,13 @@ class Installation:
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """Run an `equirank` command with the settings of this installation."""
         return subprocess.run(
-            self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=300, check=False
+            self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     def get(self, path: str) -> Any:
         """JSON of a GET request; None if the request fails."""
         try:
-            with urllib.request.urlopen(self.api + path, timeout=10.0) as answer:
+            with urllib.request.urlopen(self.api + path, timeout=PATIENCE) as answer:
                 return json.load(answer)
         except (HTTPError, URLError, OSError):
             return None
@@ -92,7 +78,7 @@ class Installation:
         """(status, JSON) of a request with a JSON body."""
         request = urllib.request.Request(self.api + path, json.dumps(body).encode(), {"content-type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30.0) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, json.load(answer)
         except HTTPError as error:
             return error.code, json.load(error)
@@ -131,14 +117,14 @@ class Installation:
     def stop(self) -> None:
         """Send SIGINT (Ctrl-C), and wait for the end."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(STOP_SECONDS)
+        self.process.wait(PATIENCE)
 
     def close(self) -> None:
         """Kill the process if it runs, and wait until all processes of the installation have ended."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        until(lambda: not self.processes(), "all processes ended", 30.0)
+        until(lambda: not self.processes(), "all processes ended")
         if (note := self.data / "ray-folder").exists():  # of a killed engine; its next start would remove the folder
             shutil.rmtree(note.read_text(), ignore_errors=True)
 

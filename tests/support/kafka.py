@@ -4,11 +4,11 @@
 of killed workers, so the broker ends with the test run.
 """
 
+import atexit
 import fcntl
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +16,9 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import missing
+from tests.support.waiting import until
 
 RUN = Path(__file__).resolve().parents[2] / "deploy" / "local" / "kafka" / "run"
-SECONDS_TO_START = 280.0
-_STARTED: list[subprocess.Popen[bytes]] = []
-"""Started processes. The references prevent Python's warning about a process that still runs when its object is deleted."""
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +41,7 @@ def leased_broker(folder: Path) -> Iterator[str]:
         fcntl.flock(held, fcntl.LOCK_SH)
         if not address.exists():
             _start(folder, lease, address)
+            atexit.register(held.close)  # before the broker is waited for, also if the test run was broken off
         bootstrap = address.read_text(encoding="utf-8")
         fcntl.flock(start, fcntl.LOCK_UN)
         yield bootstrap
@@ -52,10 +51,10 @@ def _start(folder: Path, lease: Path, address: Path) -> None:
     output = folder / "kafka.log"
     with output.open("wb") as log:
         process = subprocess.Popen([sys.executable, str(RUN), "--lease", str(lease)], stdout=log, stderr=log, start_new_session=True)
-    _STARTED.append(process)
-    deadline = time.monotonic() + SECONDS_TO_START
-    while not (address.exists() and address.read_text(encoding="utf-8")):
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            pytest.fail(f"the Kafka broker did not start:\n{output.read_text(encoding='utf-8', errors='replace')[-4000:]}")
-        time.sleep(0.05)
+    atexit.register(process.wait)  # other workers of the run may use the broker for longer than this one
+    try:
+        until(lambda: process.poll() is not None or (address.exists() and address.read_text(encoding="utf-8")), "the Kafka broker starts")
+        assert process.poll() is None, "the Kafka broker did not start"
+    except AssertionError as error:
+        process.kill()
+        pytest.fail(f"{error}:\n{output.read_text(encoding='utf-8', errors='replace')[-4000:]}")

@@ -12,7 +12,8 @@ import pytest
 
 from deploy.local.ports import free_ports
 from services.boards.store.embedded import TiedToParent
-from tests.support.installation import until
+from tests.support.processes import child
+from tests.support.waiting import until
 
 _BUILD: Final = Path(__file__).resolve().parents[2] / "deploy" / "local" / "s3" / "build"
 USER: Final = "equirank"
@@ -34,14 +35,15 @@ def serving(folder: Path) -> Iterator[Mapping[str, str]]:
     """Start a server with an empty bucket in `folder`. Yields the environment variables that clients need."""
     (folder / "objects" / BUCKET).mkdir(parents=True)
     (port,) = free_ports(1)
-    server = subprocess.Popen(
+    started = subprocess.Popen(
         [program(), "--port", f"127.0.0.1:{port}", "--access", USER, "--secret", SECRET, "posix", str(folder / "objects")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - a killed test run leaves no server behind
     )
-    try:
-        until(lambda: _listens(port), "the server listens")
+    with child(started) as server:
+        until(lambda: server.poll() is not None or _listens(port), "the server listens")
+        assert server.poll() is None, "the server ended at once"
         yield {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ALLOW_HTTP": "true",
@@ -49,9 +51,6 @@ def serving(folder: Path) -> Iterator[Mapping[str, str]]:
             "AWS_ACCESS_KEY_ID": USER,
             "AWS_SECRET_ACCESS_KEY": SECRET,
         }
-    finally:
-        server.kill()
-        server.wait()
 
 
 def _listens(port: int) -> bool:

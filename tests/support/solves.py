@@ -17,9 +17,10 @@ from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool, Task, TaskPool, TaskType
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.waiting import until
 
 POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
-SECONDS, DEADLINE = 120.0, 100.0
+DEADLINE = 100.0
 
 
 class OtherSolve(RayTaskPool):
@@ -74,11 +75,10 @@ class World:
         return time.time() + self.wall
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + SECONDS
-        while not condition():
-            assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
-            self.runner.step(time.monotonic() + self.ahead, self.manifests, self.control)
-            time.sleep(0.02)
+        until(lambda: condition() or self._step(), what)
+
+    def _step(self) -> None:
+        self.runner.step(time.monotonic() + self.ahead, self.manifests, self.control)
 
     def board(self, method: str) -> SolvedBoard | None:
         found = self.store.solved.page(POOL, method, 0, 100)

@@ -1,8 +1,7 @@
 """Run a shard's worker on a real SQLite log and a real Redis, in a thread of the test process."""
 
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,12 @@ from services.wire import events
 from services.wire.events import RetractEvent
 from tests.support.pools import control_of, pool_of
 from tests.support.redis import serving
+from tests.support.waiting import PATIENCE, until  # noqa: F401 - tests of workers take both from here
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
 SETTINGS: dict[str, Any] = {"partitions": PARTITIONS, "publish_seconds": 0.01, "checkpoint_seconds": 0.05}
-SECONDS = 120.0
+SECONDS = PATIENCE
 
 
 @contextmanager
@@ -59,13 +59,6 @@ def retract(log: Log, numbers: Iterable[int]) -> None:
     log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(wanted)])
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
-        threading.Event().wait(0.01)
-
-
 @contextmanager
 def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
     assert settings.redis is not None
@@ -85,7 +78,7 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
         yield worker
     finally:
         worker.stop()
-        thread.join(SECONDS)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         store.close()
     if failures:

@@ -11,8 +11,6 @@ import pytest
 from ratings_core.formats import read_scores
 from tests.support.installation import Installation, installation, until
 
-pytestmark = pytest.mark.timeout(500)
-
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "deviation"
 GAMES, AGENTS, BATCH = 53, 20, 11
 POOLS = {"atari-2": 2, "atari-3": 3}

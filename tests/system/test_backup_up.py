@@ -10,9 +10,9 @@ import pytest
 from services.demo import simulated
 from tests.support.games import outcomes
 from tests.support.installation import Installation, installation, until
+from tests.support.waiting import PATIENCE
 
 pytestmark = [
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
@@ -31,7 +31,7 @@ class Feed(threading.Thread):
 
     def stop(self) -> None:
         self._stopping.set()
-        self.join(60.0)
+        self.join(PATIENCE)
 
 
 @contextmanager

@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from services.demo import attack, clones
 from services.demo.clones import Report
 from services.runtime.settings import Settings
 from tests.support.installation import Installation, installation, until
-
-pytestmark = pytest.mark.timeout(700)
 
 NOTHING = 1e-6
 AFTER_AGENTS = {"bradley_terry", "uniform"}

@@ -156,7 +156,6 @@ def add_rater(root: Path) -> None:
     replaced(library, row_of_sco, f"| `{NAME}` | `ratings_core.online.WinPoints` | the same |\n{row_of_sco}")
 
 
-@pytest.mark.timeout(600)
 def test_a_rater_that_is_added_by_the_steps_passes_every_law(copy: Path) -> None:
     add_rater(copy)
     subprocess.run([sys.executable, "scripts/reference"], cwd=copy, check=True, timeout=300)

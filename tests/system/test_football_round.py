@@ -3,14 +3,11 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from services.solve.registry import methods
 from tests.support.loading import load
 from tests.support.rounds import PAIRWISE, compared, offline, show, solved_live
 from tests.support.shared import shared_file
-
-pytestmark = pytest.mark.timeout(500)
 
 EVERY = 15
 """Of them there are; a new one counts itself."""

@@ -16,9 +16,9 @@ from services.log.sqlite.log import open_sqlite_log
 from tests.support.disk import fill, mounted
 from tests.support.games import outcomes
 from tests.support.installation import Installation, installation, until
+from tests.support.waiting import PATIENCE
 
 pytestmark = [
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 SIZE = 120 << 20
@@ -48,7 +48,7 @@ def refused(one: Installation, body: object) -> tuple[int, str | None, str]:
     """Status, Retry-After and detail of a request that has to fail."""
     request = urllib.request.Request(one.api + "/v1/outcomes", msgspec.json.encode(body), {"content-type": "application/json"})
     with pytest.raises(HTTPError) as told:
-        urllib.request.urlopen(request, timeout=30.0)
+        urllib.request.urlopen(request, timeout=PATIENCE)
     with told.value as answer:
         return answer.code, answer.headers["retry-after"], msgspec.json.decode(answer.read())["detail"]
 
@@ -67,7 +67,7 @@ def test_a_start_on_a_full_disk_says_so_and_one_after_room_was_made_works(disk: 
         ballast = fill(disk, left)
         before = files(disk)
         one = Installation(data, environment=environment)
-        assert one.process.wait(120.0) == 2
+        assert one.process.wait(PATIENCE) == 2
         if left:
             told = one.output.splitlines()
             assert len(told) == 1

@@ -31,7 +31,6 @@ from tests.support.redis import serving
 from tests.support.shared import shared_file
 
 pytestmark = [
-    pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 POOL = "football"
@@ -152,14 +151,14 @@ def test_on_kafka_the_same_comes_of_it(cluster: Cluster) -> None:
     with cluster.log() as log:
         control = ControlLog(log.control)
         append(log.outcomes, events)
-        until(lambda: cluster.counted(POOL) == len(events), "all matches visible", 60.0)
+        until(lambda: cluster.counted(POOL) == len(events), "all matches visible")
         append(log.outcomes, retractions(gone), 100)
         owners = cluster.owners()
         assert killed_while_building([owners[partition_of(POOL, PARTITIONS)]], control)
         until(lambda: cluster.counted(POOL) == len(events) - 300, "the corrected boards")
         number = cluster.head(POOL)["generation"]
         home = partition_of(POOL, PARTITIONS)
-        found = until(lambda: held(cluster.checkpoints, home, number), "the new generation checkpointed", 60.0)
+        found = until(lambda: held(cluster.checkpoints, home, number), "the new generation checkpointed")
         assert found == expected(events, set(gone), 300, FoldSettings())
         changed = cluster.run("pools", "settings", POOL, "--param", "elo.k=20")
         assert changed.returncode == 0, changed.stdout + changed.stderr

@@ -22,15 +22,14 @@ from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.pools import state_of
 from tests.support.redis import flush
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.usefixtures("one_node"),
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
 POOL, METHOD, OTHER, NORMAL = simulated.POOL, "fenchel_young_fit", "maximal_lottery", "bradley_terry"
-SECONDS = 120.0
 
 
 class World:
@@ -55,11 +54,10 @@ class World:
         self.manifests = [Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], **log)]
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + SECONDS
-        while not condition():
-            assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
-            self.runner.step(time.time() * 100, self.manifests, self.control)
-            time.sleep(0.02)
+        until(lambda: condition() or self._step(), what)
+
+    def _step(self) -> None:
+        self.runner.step(time.time() * 100, self.manifests, self.control)
 
     def board(self, method: str) -> SolvedBoard | None:
         found = self.store.solved.page(POOL, method, 0, 100)

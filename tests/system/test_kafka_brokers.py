@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,9 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log, LogError
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
-from tests.support.log_laws import PATIENCE, values
+from tests.support.log_laws import values
+from tests.support.processes import child
+from tests.support.waiting import PATIENCE, until
 
 # kafka-python leaves a socket whose connecting failed to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 @pytest.mark.smoke
 def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had
     with Broker() as broker:
-        log = open_kafka_log(Connection(broker.bootstrap, timeout=3.0), 1)
+        log = open_kafka_log(Connection(broker.bootstrap, timeout=10.0), 1)
         topic = log.outcomes
         topic.append(0, [(None, b"before")])
         reader = topic.reader({0: 0})
@@ -37,9 +38,12 @@ def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F81
         broker.restart()
         _append_until_taken(log, b"after")
         found: list[bytes] = []
-        deadline = time.monotonic() + PATIENCE
-        while b"after" not in found and time.monotonic() < deadline:
-            found += values(reader.poll(0.5, 10).get(0, []))
+
+        def read() -> bool:
+            found.extend(values(reader.poll(0.5, 10).get(0, [])))
+            return b"after" in found
+
+        until(read, "it is read")
         # What failed retriably may be there or not; what was acknowledged is, once and in order.
         assert [value for value in found if value != b"lost?"] == [b"after"]
         reader.close()
@@ -47,15 +51,16 @@ def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F81
 
 
 def _append_until_taken(log: Log, value: bytes) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
+    def taken() -> bool:
         try:
             log.outcomes.append(0, [(None, value)])
         except LogError as error:
-            if not error.retriable or time.monotonic() > deadline:
+            if not error.retriable:
                 raise
-        else:
-            return
+            return False
+        return True
+
+    until(taken, "the record is taken")
 
 
 def test_the_shared_broker_ends_with_its_last_user(kafka: str, tmp_path: Path) -> None:  # noqa: F811
@@ -65,10 +70,7 @@ def test_the_shared_broker_ends_with_its_last_user(kafka: str, tmp_path: Path) -
         thread.start()
         thread.join(PATIENCE)
         assert addresses == [first]
-    deadline = time.monotonic() + PATIENCE
-    while (tmp_path / "kafka.lease.address").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not (tmp_path / "kafka.lease.address").exists(), "the broker ended")
 
 
 def _lease_again(folder: Path) -> str:
@@ -79,24 +81,18 @@ def _lease_again(folder: Path) -> str:
 def test_a_killed_runner_leaves_no_broker_and_the_next_one_tidies_up(kafka: str, tmp_path: Path) -> None:  # noqa: F811
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [str(RUN), "--", "sleep", "100"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as runner:
-        broker = _child_java(runner.pid)
+    with child(subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)) as runner:
+        broker = until(lambda: _child_java(runner.pid), "it started a broker")
         runner.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + PATIENCE
-    while Path(f"/proc/{broker}/stat").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{broker}/stat").exists()
+    until(lambda: not Path(f"/proc/{broker}/stat").exists(), "its broker ended")
     assert len(list(tmp_path.iterdir())) == 1
     done = subprocess.run([str(RUN), "--", "sh", "-c", "test -n $KAFKA_BOOTSTRAP && exit 7"], env=environment, check=False)
     assert done.returncode == 7
     assert list(tmp_path.iterdir()) == []
 
 
-def _child_java(parent: int) -> int:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        for child in Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split():
-            if "kafka.Kafka" in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8", errors="replace"):
-                return int(child)
-        time.sleep(0.02)
-    pytest.fail("no broker was started")
+def _child_java(parent: int) -> int | None:
+    for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split():
+        if "kafka.Kafka" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace"):
+            return int(pid)
+    return None

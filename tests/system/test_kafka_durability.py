@@ -18,7 +18,6 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}"),
 ]

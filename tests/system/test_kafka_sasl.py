@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +15,13 @@ from deploy.local.ports import free_ports
 from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log, LogError
+from tests.support.waiting import PATIENCE
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
+AT_ONCE = 3600.0
+"""Time limit of a connection that fails at once: a test that waits for it fails by its own time limit."""
 WRONG = {
     "security_protocol": "SASL_PLAINTEXT",
     "sasl_mechanism": "PLAIN",
@@ -54,7 +55,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iter
         yield broker
 
 
-def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEXT", **options: str) -> Log:
+def opened(broker: Broker, timeout: float = PATIENCE, protocol: str = "SASL_PLAINTEXT", **options: str) -> Log:
     told = {"security_protocol": protocol, "sasl_plain_username": "equirank", "sasl_plain_password": "right", **options}
     return open_kafka_log(Connection(broker.encrypted if protocol == "SASL_SSL" else broker.asking, told, timeout), 1)
 
@@ -86,18 +87,18 @@ def shown(broker: Broker, folder: Path, name: str | None, timeout: float) -> Log
 
 
 def test_a_client_comes_in_by_its_certificate(broker: Broker, certificates: Path) -> None:
-    writes_and_reads(shown(broker, certificates, "client", 20.0), b"by certificate")
+    writes_and_reads(shown(broker, certificates, "client", PATIENCE), b"by certificate")
 
 
 @pytest.mark.parametrize("name", [None, "stranger"])
 def test_a_client_without_a_known_certificate_is_told_so(broker: Broker, certificates: Path, name: str | None) -> None:
-    with pytest.raises(LogError, match=r"within 3 s; the last try: .*certificate"):
-        shown(broker, certificates, name, 3.0)
+    with pytest.raises(LogError, match=r"within 10 s; the last try: .*certificate"):
+        shown(broker, certificates, name, 10.0)
 
 
 def test_a_certificate_that_cannot_be_read_is_named_at_once(broker: Broker, certificates: Path) -> None:
     with pytest.raises(LogError, match="ssl_certfile") as caught:
-        shown(broker, certificates, "nobody", 60.0)
+        shown(broker, certificates, "nobody", AT_ONCE)
     assert not caught.value.retriable
 
 
@@ -111,27 +112,23 @@ def test_a_certificate_that_cannot_be_read_is_named_at_once(broker: Broker, cert
     ],
 )
 def test_who_is_not_known_is_refused_with_that_reason(broker: Broker, mechanism: str, wrong: dict[str, str]) -> None:
-    began = time.monotonic()
     with pytest.raises(LogError, match=r"refuses user \w+ by .*(SaslAuthenticationFailed|invalid credentials)") as caught:
-        opened(broker, timeout=60.0, sasl_mechanism=mechanism, ssl_cafile=str(broker.certificate), **wrong)
-    assert time.monotonic() - began < 10.0, "at once"
+        opened(broker, timeout=AT_ONCE, sasl_mechanism=mechanism, ssl_cafile=str(broker.certificate), **wrong)
     assert not caught.value.retriable, "waiting does not mend a password"
     assert "wrong" not in str(caught.value), "nor is one told"
     assert "right" not in str(caught.value)
 
 
 def test_a_mechanism_that_the_broker_lacks_is_named(broker: Broker) -> None:
-    began = time.monotonic()
     with pytest.raises(LogError, match="SCRAM-SHA-256") as caught:
-        opened(broker, timeout=60.0, sasl_mechanism="SCRAM-SHA-256")
+        opened(broker, timeout=AT_ONCE, sasl_mechanism="SCRAM-SHA-256")
     assert not caught.value.retriable
-    assert time.monotonic() - began < 10.0, "at once"
 
 
 def test_a_refusal_is_told_though_other_addresses_do_not_answer(broker: Broker) -> None:
     dead = [f"127.0.0.1:{port}" for port in free_ports(2)]
     with pytest.raises(LogError, match="refuses user equirank by PLAIN") as caught:
-        open_kafka_log(Connection([*dead, broker.asking], WRONG, 60.0), 1)
+        open_kafka_log(Connection([*dead, broker.asking], WRONG, AT_ONCE), 1)
     assert not caught.value.retriable
 
 
@@ -139,17 +136,17 @@ def test_the_command_line_tells_a_wrong_password_in_one_line(broker: Broker, tmp
     environment = {**os.environ, "EQUIRANK_DATA": str(tmp_path), "EQUIRANK_KAFKA": broker.asking,
                    "EQUIRANK_KAFKA_OPTIONS": json.dumps(WRONG)}  # fmt: skip
     command = [sys.executable, "-m", "services.cli.main", "dead-letters", "list"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=25.0, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2
     assert "refuses user equirank by PLAIN" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
 
 
 def test_a_certificate_that_is_not_trusted_is_the_reason_told(broker: Broker) -> None:
-    with pytest.raises(LogError, match=r"within 3 s; the last try: .*certificate verify failed"):
-        opened(broker, timeout=3.0, protocol="SASL_SSL", sasl_mechanism="PLAIN")
+    with pytest.raises(LogError, match=r"within 10 s; the last try: .*certificate verify failed"):
+        opened(broker, timeout=10.0, protocol="SASL_SSL", sasl_mechanism="PLAIN")
 
 
 def test_a_client_that_names_nobody_is_told_what_it_met(broker: Broker) -> None:
-    with pytest.raises(LogError, match=r"no connection to Kafka at .* within 3 s"):
-        open_kafka_log(Connection(broker.asking, timeout=3.0), 1)
+    with pytest.raises(LogError, match=r"no connection to Kafka at .* within 10 s"):
+        open_kafka_log(Connection(broker.asking, timeout=10.0), 1)

@@ -15,7 +15,6 @@ from services.solve.worker.tasks import solve_pool
 from tests.support.solves import BAD, GOOD, POOL, OtherSolve, World
 
 pytestmark = [
-    pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]

@@ -4,15 +4,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
 from ray.cluster_utils import Cluster
 
 from deploy.local.ports import free_ports
 from tests.support.drivers import drivers
-from tests.support.installation import START_SECONDS, until
+from tests.support.installation import until
 from tests.support.worker import play
-
-pytestmark = pytest.mark.timeout(600)
 
 
 @contextmanager
@@ -40,7 +37,7 @@ def test_an_engine_joins_its_cluster_again(tmp_path: Path) -> None:
         owners = one.owners()
 
         first.close()
-        until(lambda: "joins the Ray cluster again" in one.output(), f"the engine has noticed\n{one.output()}", START_SECONDS)
+        until(lambda: "joins the Ray cluster again" in one.output(), f"the engine has noticed\n{one.output()}")
         play(one.log, 100, 200)
         assert engine.poll() is None
 

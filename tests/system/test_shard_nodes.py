@@ -10,10 +10,8 @@ import pytest
 from ray.cluster_utils import Cluster
 
 from tests.support.drivers import Drivers, drivers
-from tests.support.installation import START_SECONDS, until
+from tests.support.installation import until
 from tests.support.worker import HOME, PARTITIONS, play, published
-
-pytestmark = pytest.mark.timeout(600)
 
 
 def parent(pid: int) -> int:
@@ -80,7 +78,7 @@ def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: P
         play(one.log, 0, 500)
         engine = one.start(shards=2)
         one.counted(500)
-        until(lambda: len(one.owners()) == PARTITIONS, f"both shards took over their partitions\n{one.output()}", START_SECONDS)
+        until(lambda: len(one.owners()) == PARTITIONS, f"both shards took over their partitions\n{one.output()}")
         owners = one.owners()
         assert len({parent(pid) for pid in owners.values()}) == 2, "each shard has a node of its own"
 
@@ -88,7 +86,7 @@ def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: P
         lost = raylets[parent(owners[HOME])]
         play(one.log, 500, 700)
         nodes.remove_node(lost, allow_graceful=False)
-        until(lambda: one.owners()[HOME] != owners[HOME], f"the shard is back on another node\n{one.output()}", START_SECONDS)
+        until(lambda: one.owners()[HOME] != owners[HOME], f"the shard is back on another node\n{one.output()}")
         assert parent(one.owners()[HOME]) in raylets.keys() - {parent(engine.pid)}
         play(one.log, 700, 900)
         one.counted(900)
@@ -101,7 +99,7 @@ def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: P
         play(one.log, 900, 1000)
         one.start(shards=1)  # at once, whatever the first one left; and with another number of shards
         one.counted(1000)
-        until(lambda: not any(runs(pid) for pid in left), "no shard outlives its driver", 60.0)
+        until(lambda: not any(runs(pid) for pid in left), "no shard outlives its driver")
         assert len(set(one.owners().values())) == 1
         one.same()
 
@@ -114,10 +112,10 @@ def test_one_shard_becomes_three_and_then_two_while_records_come(nodes: Cluster,
         for shards, end in ((1, "terminate"), (3, "kill"), (2, "")):
             before = one.owners()
             engine = one.start(shards)
-            until(lambda before=before: taken_over(one.owners(), before), f"all partitions are taken over\n{one.output()}", START_SECONDS)
+            until(lambda before=before: taken_over(one.owners(), before), f"all partitions are taken over\n{one.output()}")
             assert len(set(one.owners().values())) == shards
             here = feed.played
-            until(lambda here=here: published(one.settings) > here, f"what came meanwhile is counted\n{one.output()}", START_SECONDS)
+            until(lambda here=here: published(one.settings) > here, f"what came meanwhile is counted\n{one.output()}")
             if end:
                 getattr(engine, end)()
                 engine.wait(120.0)
@@ -139,7 +137,7 @@ def test_two_engines_on_one_log_become_one(nodes: Cluster, tmp_path: Path) -> No
         assert "another engine took every partition over" in one.output()
         one.counted(600)
         assert second.poll() is None
-        until(lambda: not any(runs(pid) for pid in left), "the fenced shard ended", 60.0)
+        until(lambda: not any(runs(pid) for pid in left), "the fenced shard ended")
         play(one.log, 600, 650)
         one.counted(650)
         one.same()

@@ -32,7 +32,6 @@ from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 AWAY = (HOME + 1) % PARTITIONS

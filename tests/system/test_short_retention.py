@@ -19,7 +19,6 @@ from tests.support.short_retention import hold
 from tests.support.worker import HOME, SETTINGS, until, working
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +30,6 @@ from tests.support.stores import LOG
 
 pytestmark = [
     pytest.mark.usefixtures("one_node"),
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
@@ -162,14 +162,12 @@ def test_a_store_that_was_lost_gets_every_board_again(tmp_path: Path, store: Red
 
 def test_redis_killed_while_solves_run_gets_every_board_when_it_is_started_again(harm: Path, tmp_path: Path) -> None:
     """It dies by SIGKILL with a solve under way: results go to files, the metrics say what waits, and nothing is solved twice."""
-    with TemporaryDirectory(prefix="eqr-") as folder:
-        server = Server(Path(folder))
-        store = RedisStore(server.url, LOG)
-        try:
-            _killed_and_started_again(World(tmp_path, store, OtherSolve(treacherous(harm))), server, harm)
-        finally:
-            store.close()
-            server.kill()
+    with (
+        TemporaryDirectory(prefix="eqr-") as folder,
+        Server(Path(folder)) as server,
+        closing(RedisStore(server.url, LOG)) as store,
+    ):
+        _killed_and_started_again(World(tmp_path, store, OtherSolve(treacherous(harm))), server, harm)
 
 
 def _killed_and_started_again(world: World, server: Server, harm: Path) -> None:

@@ -16,7 +16,6 @@ from tests.support.stores import KEYS, LOG
 
 pytestmark = [
     pytest.mark.usefixtures("one_node"),
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 

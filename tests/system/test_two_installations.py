@@ -17,12 +17,11 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.wire import events
 from tests.support.cluster import PARTITIONS, Cluster, cluster_on, refolded
-from tests.support.installation import START_SECONDS, until
+from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 
 pytestmark = [
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 POOLS = [next(name for i in range(1000) if partition_of(name := f"pool-{i}", PARTITIONS) == number) for number in range(PARTITIONS)]
@@ -73,7 +72,7 @@ def beside(first: Cluster, folder: Path, shards: int) -> Iterator[Cluster]:
 
 def shown(first: Cluster, outcomes: int) -> None:
     """Wait until readers see so many of each pool."""
-    until(lambda: all(first.counted(pool) >= outcomes for pool in POOLS), f"{outcomes} of each pool are shown", START_SECONDS)
+    until(lambda: all(first.counted(pool) >= outcomes for pool in POOLS), f"{outcomes} of each pool are shown")
 
 
 def content(cluster: Cluster) -> dict[Path, bytes]:
@@ -82,9 +81,9 @@ def content(cluster: Cluster) -> dict[Path, bytes]:
 
 def ended(one: Cluster) -> None:
     """Wait until its engine ended by itself, with words, and no shard of it lives."""
-    until(lambda: not one.runs("engine"), f"the engine ended\n{one.output('engine')[-4000:]}", START_SECONDS)
+    until(lambda: not one.runs("engine"), f"the engine ended\n{one.output('engine')[-4000:]}")
     assert "another engine took every partition over" in one.output("engine")
-    until(lambda: not one.shard_pids(), "no shard of it lives", START_SECONDS)
+    until(lambda: not one.shard_pids(), "no shard of it lives")
 
 
 def same(one: Cluster) -> None:
@@ -121,7 +120,7 @@ def test_the_later_of_two_installations_has_all_and_the_earlier_one_writes_no_mo
             for pid in reversed(sleeping):  # the engine first: it would end shards that do not answer
                 os.kill(pid, signal.SIGSTOP)
             second.start("engine")
-            until(lambda: all(first.owners()[one] != pid for one, pid in before.items()), "taken over", START_SECONDS)
+            until(lambda: all(first.owners()[one] != pid for one, pid in before.items()), "taken over")
             shown(first, feed.sent)
             for pid in sleeping:
                 os.kill(pid, signal.SIGCONT)
@@ -130,13 +129,13 @@ def test_the_later_of_two_installations_has_all_and_the_earlier_one_writes_no_mo
             shown(first, feed.sent)
         assert first.owners().keys() == before.keys()
         assert set(first.owners().values()) == set(second.shard_pids()), "the later one has every partition"
-        until(lambda: all(first.counted(pool) == feed.sent for pool in POOLS), "each outcome counts once", START_SECONDS)
+        until(lambda: all(first.counted(pool) == feed.sent for pool in POOLS), "each outcome counts once")
         assert content(first) == left, "the earlier one wrote no checkpoint since"
         same(second)
 
         first.start("engine")  # from its own checkpoints, which are older than what readers see
-        until(lambda: set(first.owners().values()) == set(first.shard_pids()), "it is back", START_SECONDS)
+        until(lambda: set(first.owners().values()) == set(first.shard_pids()), "it is back")
         with feeding(log, feed.sent) as more:
             shown(first, feed.sent + 50)
-        until(lambda: all(first.counted(pool) == more.sent for pool in POOLS), "each outcome counts once", START_SECONDS)
+        until(lambda: all(first.counted(pool) == more.sent for pool in POOLS), "each outcome counts once")
         same(first)

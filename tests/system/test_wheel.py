@@ -10,8 +10,6 @@ import pytest
 from tests.support.installation import until
 from tests.support.wheel import ROOT, Environment, InstalledWheel, build
 
-pytestmark = pytest.mark.timeout(900)
-
 EVERY_MODULE = """
 import importlib, pkgutil, sys, time
 import highspy, numba, numpy, scipy.optimize, scipy.sparse, scipy.special

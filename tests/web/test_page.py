@@ -73,8 +73,7 @@ def test_a_page_of_a_pool_that_nobody_folds_any_more_says_since_when(filled: Run
 
 
 def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    with running(tmp_path, server.url, patience=0.3) as here:
+    with Server(tmp_path) as server, running(tmp_path, server.url, patience=0.3) as here:
         board = LiveBoard(["rock"], [1510.5])
         assert here.store.live.publish(head_of("rps", published_at=NOW, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
         for path in ("/v1/pools/rps/boards?count=12", "/v1/pools?count=200"):
@@ -88,7 +87,6 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
         assert "The store does not answer, or lost its data. This data was read" in document
         assert "read now" not in document
         assert ">not updated<" in document
-    server.kill()
 
 
 @contextmanager

@@ -29,6 +29,7 @@ POM = HERE / "pom.xml"
 HEAP = ("-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 STARTED = "Kafka Server started"
 PORT_ATTEMPTS = 3
+_START_SECONDS = 180.0
 PREFIX = "equirank-kafka-"
 
 
@@ -162,7 +163,7 @@ class Broker:
     def resume(self) -> None:
         """Start a broker that was killed again, on the same address and data; returns when it serves."""
         self._spawn()
-        self.wait_until_started(60.0)
+        self.wait_until_started(_START_SECONDS)
 
     def kill(self) -> None:
         """End the broker at once, keeping its data."""
@@ -179,7 +180,7 @@ class Broker:
     def _begin_alone(self) -> None:
         (seat,) = Seat.all_of(1)
         self._begin(seat)
-        self.wait_until_started(60.0)
+        self.wait_until_started(_START_SECONDS)
 
     def _begin(self, seat: Seat) -> None:
         self._configure(seat)
@@ -332,7 +333,7 @@ class Quorum:
         for seat in Seat.all_of(count):
             self.brokers.append(Broker(parent, seat))
         for broker in self.brokers:  # none serves before most of them are there
-            broker.wait_until_started(90.0)
+            broker.wait_until_started(_START_SECONDS)
 
 
 Started = TypeVar("Started")

@@ -22,6 +22,7 @@ from services.shard.worker import ShardWorker
 from tests.support.archiving import archive, failed, fold, newest_is, served
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
+from tests.support.waiting import PATIENCE
 from tests.support.worker import HOME, PARTITIONS, differences, newest_digest, play, published, retract, store_of, until, working
 
 AWAY = (HOME + 1) % PARTITIONS
@@ -36,7 +37,7 @@ class Archive:
         patch.setattr(reader, "DeltaTable", self.open)
 
         def read(archive: ArchiveReader, *given: Any, **named: Any) -> Any:
-            assert self._answers.wait(60.0)
+            assert self._answers.wait(PATIENCE)
             return self._tables(archive, *given, **named)
 
         patch.setattr(ArchiveReader, "_tables", read)
@@ -56,7 +57,7 @@ class Archive:
         self._answers.set()
 
     def open(self, *given: Any, **options: Any) -> Any:
-        assert self._answers.wait(60.0)
+        assert self._answers.wait(PATIENCE)
         return self._table(*given, **options)
 
 
@@ -130,7 +131,7 @@ def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(setti
     fold(settings, log, 0, 300)
     forget(settings, archive(settings))
     with working(settings, log):
-        opening.hang(deadline=60.0)  # a generation that fails is tried again after a minute
+        opening.hang(deadline=PATIENCE)  # a generation that fails is tried again after a minute
         retract(log, [0])
         until(lambda: len(log_generations(log)) == 2, "a generation is made")
         play(log, 300, 350)

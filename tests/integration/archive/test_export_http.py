@@ -21,6 +21,7 @@ from tests.support.api import served
 from tests.support.archiving import fold
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
+from tests.support.waiting import PATIENCE
 from tests.support.worker import until
 
 PATH = f"/v1/pools/{simulated.POOL}/export"
@@ -38,7 +39,7 @@ def keyed(settings: Settings, log: Log) -> Iterator[httpx.Client]:
 
 def serving_api(settings: Settings, log: Log) -> Iterator[httpx.Client]:
     store = RedisStore(str(settings.redis), log.outcomes.identity)
-    with served(create_app(settings, log, store)) as url, httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
+    with served(create_app(settings, log, store)) as url, httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
         yield client
     store.close()
 
@@ -129,7 +130,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Se
 
     def waiting(*arguments: Any) -> Iterator[Any]:
         waits.release()
-        assert goes_on.wait(30.0)
+        assert goes_on.wait(PATIENCE)
         yield from of_topic(*arguments)
 
     monkeypatch.setattr(export, "_of_topic", waiting)
@@ -157,7 +158,7 @@ def test_the_place_of_a_client_that_leaves_is_free_again(client: httpx.Client, m
     for _ in range(2):
         with client.stream("GET", PATH) as answer:
             assert answer.status_code == 200
-            assert waits.acquire(timeout=30.0)
+            assert waits.acquire(timeout=PATIENCE)
     assert client.get(PATH).status_code == 503
     goes_on.set()
     until(lambda: client.get(PATH).status_code == 200, "its places are free again")
