@@ -6,9 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,10 @@ from urllib.error import HTTPError, URLError
 
 from services.control.records import Takeover, decode
 from services.log.sqlite.log import open_sqlite_log
+from tests.support.waiting import until
 
 START_SECONDS = 240.0
 STOP_SECONDS = 45.0
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = START_SECONDS) -> Any:
-    """Call `condition` until its result is true, and return the result. Fails after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"did not happen within {seconds:g} s: {what}"
-        time.sleep(0.05)
 
 
 class Installation:
