@@ -7,6 +7,7 @@ what plain Python and bare loops need.
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -19,7 +20,11 @@ from ratings_core.arrays.hashing import hash128
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch, ScoreBatch
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from services.control.records import FoldSettings
 from services.state.dedupe import DedupeWindow
+from services.wire.pools import Kind
+from tests.support.outcomes import game_event
+from tests.support.pools import state_of
 
 BATCH = 4096
 
@@ -36,6 +41,7 @@ def main() -> None:
         other_rates(500_000 // scale, repeats),
         checkpoint(10_000_000 // scale, repeats),
         dedupe(4_194_304 // scale, repeats),
+        refusals(64_000 // scale, repeats),
     ):
         show(*rows)
 
@@ -126,6 +132,16 @@ def dedupe(n: int, repeats: int) -> Iterator[Row]:
     yield rate("ids new, oldest pushed out", size, n, repeats, evict, "dict, nothing pushed out", lambda: remembered(keys), len(keys))
     known = window.arrays()["ids"]
     yield rate("ids known", size, n, repeats, lambda: admitted(window, known, bodies[:n]), "none", None)
+    yield rate("ids looked up, as for retractions", size, n, repeats, lambda: window.holds(known), "none", None)
+
+
+def refusals(n: int, repeats: int) -> Iterator[Row]:
+    """Outcomes of agents that a full pool has no room for, in one call. The rate at two sizes shows whether the time is linear."""
+    for count in (n // 4, n):
+        full = state_of(kind=Kind.GAMES, fold=FoldSettings(max_agents=2))
+        full.fold([game_event("g", "a", "b")])
+        events = [game_event(f"g{i}", f"x{i}", "a") for i in range(count)]
+        yield rate("outcomes refused by a full pool", f"{count} in a call", count, repeats, partial(full.fold, events), "none", None)
 
 
 def rate(

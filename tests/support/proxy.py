@@ -38,6 +38,8 @@ class Proxy:
     def __init__(self, target: str | None = None) -> None:
         self._target = target
         self._mode, self._delay = Mode.OPEN, 0.0
+        self.discarded = 0
+        """Number of discarded bytes."""
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
@@ -133,6 +135,7 @@ class Proxy:
             if self._mode is Mode.DELAY:
                 await asyncio.sleep(self._delay)
             if self._mode is Mode.HANG:
+                self.discarded += len(data)
                 continue
             writer.write(data)
             await writer.drain()

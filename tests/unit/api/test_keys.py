@@ -5,7 +5,6 @@ import os
 import ssl
 import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from services.cli.ports import free_port as picked
 from services.runtime.settings import Settings
 from tests.support.api import Running, running
 from tests.support.redis import flush
+from tests.support.waiting import PATIENCE, until
 
 GAME = {"v": 1, "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
 RETRACT = {"v": 1, "pool": "blitz", "time": 5.0, "retracts": "g1"}
@@ -189,14 +189,15 @@ class TestTls:
                 httpx.get(f"http://127.0.0.1:{port}/livez", trust_env=False)
         finally:
             child.terminate()
-            child.communicate(timeout=30)
+            child.communicate(timeout=PATIENCE)
 
 
 def until_answered(url: str, context: ssl.SSLContext) -> httpx.Response:
-    deadline = time.monotonic() + 60.0
-    while True:
+    def answer() -> httpx.Response | None:
         try:
-            return httpx.get(url, verify=context, trust_env=False)
+            return httpx.get(url, verify=context, timeout=PATIENCE, trust_env=False)
         except httpx.ConnectError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+            return None
+
+    found: httpx.Response = until(answer, f"{url} answers")
+    return found

@@ -8,6 +8,7 @@ import pytest
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from tests.support.api import Running
+from tests.support.waiting import PATIENCE
 
 ADMIN = {"Authorization": "Bearer a-key"}
 
@@ -58,18 +59,18 @@ def test_a_log_that_hangs_holds_no_board_up(api: Running, monkeypatch: pytest.Mo
 
     def hanging(self: ControlLog) -> ControlState:
         asked.release()
-        go_on.wait(120.0)
+        go_on.wait(PATIENCE)
         return refresh(self)
 
     monkeypatch.setattr(ControlLog, "refresh", hanging)
-    url, options = f"{api.url}/v1/pools/blitz/methods", {"headers": dict(api.client.headers), "trust_env": False, "timeout": 150.0}
+    url, options = f"{api.url}/v1/pools/blitz/methods", {"headers": dict(api.client.headers), "trust_env": False, "timeout": PATIENCE}
     asking = [threading.Thread(target=httpx.get, args=(url,), kwargs=options) for _ in range(4)]
     try:
         for thread in asking:
             thread.start()
         for _ in asking:
-            assert asked.acquire(timeout=60.0)
-        assert api.client.get("/v1/pools/blitz", timeout=60.0).status_code == 200
+            assert asked.acquire(timeout=PATIENCE)
+        assert api.client.get("/v1/pools/blitz", timeout=PATIENCE).status_code == 200
     finally:
         go_on.set()
         for thread in asking:

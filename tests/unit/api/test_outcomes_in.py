@@ -12,6 +12,7 @@ from services.log.protocol import LogError
 from services.runtime.settings import Settings
 from services.wire.events import decode
 from tests.support.api import NOW, Running
+from tests.support.waiting import PATIENCE
 
 GAME = {"v": 1, "id": "g1", "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
 SCORE = {"v": 1, "id": "s1", "pool": "atari", "time": 5.0, "task": "pong", "scores": {"a": 1.0}}
@@ -142,14 +143,14 @@ def test_slow_appends_do_not_block_other_requests(api: Running, monkeypatch: pyt
 
     def slow(*arguments):
         entered.set()
-        assert release.wait(120)
+        assert release.wait(PATIENCE)
         return append(*arguments)
 
     post(api, GAME)
     monkeypatch.setattr(type(api.log.outcomes), "append", slow)
     writer = threading.Thread(target=post, args=(api, GAME | {"id": "g2"}))
     writer.start()
-    assert entered.wait(60)
+    assert entered.wait(PATIENCE)
     assert api.client.get("/livez").text == "ok\n"
     assert writer.is_alive(), "answered while the log hung"
     release.set()
@@ -190,7 +191,7 @@ def test_pages_metrics_and_boards_are_answered_while_every_writer_waits_for_the_
 
     def hanging(*arguments: object) -> list[int]:
         waiting.release()
-        assert go.wait(180.0)
+        assert go.wait(PATIENCE)
         return append(*arguments)
 
     api.client.post("/v1/outcomes", json={**GAME, "id": "first"})
@@ -198,11 +199,11 @@ def test_pages_metrics_and_boards_are_answered_while_every_writer_waits_for_the_
     writers = Settings().api_writers
     client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False)
     with client, ThreadPoolExecutor(writers) as threads:
-        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=180.0) for i in range(writers)]
+        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=PATIENCE) for i in range(writers)]
         try:
-            assert all(waiting.acquire(timeout=60.0) for _ in range(writers))
+            assert all(waiting.acquire(timeout=PATIENCE) for _ in range(writers))
             for path in ("/metrics", "/", "/docs", "/livez", "/readyz", "/v1/pools"):
-                assert api.client.get(path, timeout=60.0).status_code == 200, path
+                assert api.client.get(path, timeout=PATIENCE).status_code == 200, path
         finally:
             go.set()
         assert {one.result().status_code for one in sent} == {202}

@@ -10,6 +10,7 @@ from services.api.problems import ApiError
 from services.api.security import Access
 from services.runtime.settings import Settings
 from tests.support.api import Running
+from tests.support.waiting import PATIENCE
 
 GAME = {"v": 1, "id": "g1", "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
 
@@ -99,6 +100,6 @@ def test_an_origin_that_is_no_url_is_foreign(origin: str) -> None:
 
 
 def test_two_host_headers_are_refused(api: Running) -> None:
-    with socket.create_connection(("127.0.0.1", urlsplit(api.url).port or 0), timeout=30.0) as connection:
+    with socket.create_connection(("127.0.0.1", urlsplit(api.url).port or 0), timeout=PATIENCE) as connection:
         connection.sendall(b"GET /v1/pools HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert b" 400 " in connection.recv(4096)

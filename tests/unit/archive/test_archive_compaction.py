@@ -63,8 +63,11 @@ def test_appends_and_compactions_run_at_once(url: str, small_blocks: None) -> No
     done, merged = Event(), list[int]()
 
     def run() -> None:
-        while not done.is_set():
+        while True:
+            ends = done.is_set()
             merged.append(compact(url, 0, open_files=2))
+            if ends:
+                return
 
     thread = Thread(target=run)
     thread.start()

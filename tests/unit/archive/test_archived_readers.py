@@ -25,7 +25,7 @@ from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.readers import ForgottenRecords, LogReaders, Poll
 from tests.support.archive import mixed
-from tests.support.worker import until
+from tests.support.waiting import until
 
 NOTHING: Any = SimpleNamespace()
 VALUES = [(None, record.value) for record in mixed(5, 40)]

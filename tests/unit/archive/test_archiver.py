@@ -22,6 +22,7 @@ from services.solve.worker.task_pool import TaskLost
 from tests.support.archive import mixed
 from tests.support.pools import control_of
 from tests.support.task_pool import FakeTask, FakeTaskPool
+from tests.support.waiting import PATIENCE
 
 
 def manifests(**positions: int) -> dict[int, Manifest]:
@@ -195,7 +196,7 @@ def test_files_and_folders_of_an_archive_are_their_owners_only(tmp_path: Path) -
         "giving_way(fill)(sys.argv[1], mixed(1, 40), 10)\n"
         "compact_partition(sys.argv[1], 0)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "archive")], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "archive")], check=True, timeout=PATIENCE)
     paths = [tmp_path / "archive", *(tmp_path / "archive").rglob("*")]
     assert len(paths) > 8
     assert {path.name: oct(path.stat().st_mode) for path in paths if path.stat().st_mode & 0o077} == {}

@@ -19,6 +19,7 @@ from services.cli import main as cli
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.data_folder import DataFolder, InUse
 from services.runtime.settings import Settings
+from tests.support.waiting import PATIENCE
 
 ENGINE = ("ray", "numba", "cvxpy", "kafka")
 
@@ -180,7 +181,7 @@ def test_a_command_behind_a_double_dash_is_that_command(
 
 def test_the_status_is_that_of_the_process() -> None:
     command = [sys.executable, "-m", "services.cli.main", "nonsense"]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    found = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
@@ -236,5 +237,5 @@ def test_a_lock_holds_where_there_is_no_room_to_note_who_has_it(tmp_path: Path, 
 
 def test_the_status_is_2_where_the_message_finds_no_room(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-m", "services.cli.main", "nonsense"], stderr=full, timeout=240, check=False)
+        done = subprocess.run([sys.executable, "-m", "services.cli.main", "nonsense"], stderr=full, timeout=PATIENCE, check=False)
     assert done.returncode == 2

@@ -3,7 +3,6 @@
 import logging
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,6 +63,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
 @pytest.fixture
 def driver(fake: FakeRay) -> Engine:
     return Engine(Settings(), EngineMetrics(None))
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The time of the engine, which does not pass."""
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    return 1000.0
 
 
 def test_a_dead_shard_does_not_break_the_stop(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -172,17 +178,17 @@ def test_a_cluster_without_room_for_shards_is_told_at_the_start_and_while_they_w
     ids=["too long", "not too long", "it has answered", "no node has room"],
 )
 def test_a_shard_that_does_not_start_is_started_again_and_may_take_twice_as_long(
-    driver: Engine, fake: FakeRay, waited: float | None, room: bool, replaced: bool
+    driver: Engine, fake: FakeRay, now: float, waited: float | None, room: bool, replaced: bool
 ) -> None:
     fake.there = False
     fake.resources = {cluster.SHARD: 4.0 if room else 0.0}
     actor = SimpleNamespace(health=Answer(None))
-    since = None if waited is None else time.monotonic() - waited
+    since = None if waited is None else now - waited
     given: list[float] = []
 
     def again(patience: float) -> engine._Shard:
         given.append(patience)
-        return engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), again, time.monotonic(), patience)
+        return engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), again, now, patience)
 
     shard = engine._Shard("shard-0", actor, again, since, asked=Answer(None), asked_at=float("-inf"))
     driver._shards = [shard]
@@ -192,12 +198,12 @@ def test_a_shard_that_does_not_start_is_started_again_and_may_take_twice_as_long
     assert driver._shards[0].asked is not None, "whoever is there is asked"
 
 
-def test_a_shard_that_ray_cannot_start_again_is_replaced_though_every_answer_is_an_error(driver: Engine, fake: FakeRay) -> None:
+def test_a_shard_that_ray_cannot_start_again_is_replaced_though_every_answer_is_an_error(driver: Engine, fake: FakeRay, now: float) -> None:
     error = Answer(ray.exceptions.RayActorError())
     shard = engine._Shard("shard-0", SimpleNamespace(health=error), asked=error)
     driver._shards = [shard]
     driver._ask(shard)
-    assert shard.waits_since is not None
+    assert shard.waits_since == now
     assert driver._shards == [shard], "it may take its time"
     shard.waits_since -= 91.0
     other = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)))
@@ -206,13 +212,15 @@ def test_a_shard_that_ray_cannot_start_again_is_replaced_though_every_answer_is_
     assert driver._shards == [other]
 
 
-def test_no_shard_is_replaced_while_nobody_knows_the_nodes(driver: Engine, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_shard_is_replaced_while_nobody_knows_the_nodes(
+    driver: Engine, fake: FakeRay, now: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown() -> dict[str, float]:
         raise ray.exceptions.RaySystemError("the control service does not answer")
 
     monkeypatch.setattr(fake, "cluster_resources", unknown)
     fake.there = False
-    shard = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), lambda _: pytest.fail("replaced"), time.monotonic() - 91.0)
+    shard = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), lambda _: pytest.fail("replaced"), now - 91.0)
     driver._shards = [shard]
     driver._ask(shard)
     assert driver._shards == [shard]

@@ -24,8 +24,8 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.support.erasures import NoErasures
 from tests.support.fake_ray import Answer, FakeRay
-from tests.support.installation import until
 from tests.support.task_pool import FakeTaskPool
+from tests.support.waiting import PATIENCE, until
 
 PARTITIONS = 3
 NODE = "this-node"
@@ -83,7 +83,7 @@ def take(control: ControlLog, *partitions: int) -> None:
 @pytest.fixture
 def limit(request: pytest.FixtureRequest) -> float:
     """Seconds for which Ray's control service may not answer; long, unless the test is about that."""
-    return float(getattr(request, "param", 60.0))
+    return float(getattr(request, "param", PATIENCE))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def guard(nodes: Nodes, log: Log, control: ControlLog, limit: float) -> Iterator
 
 
 def problem(guard: Guard) -> Exception:
-    found: Exception = until(lambda: guard.problem, "the guard found something", 60.0)
+    found: Exception = until(lambda: guard.problem, "the guard found something")
     with pytest.raises(type(found)):
         guard.check()
     return found
@@ -107,7 +107,7 @@ def quiet(guard: Guard) -> None:
     asked = []
     refresh = guard._control.refresh
     guard._control.refresh = lambda: asked.append(0) or refresh()  # type: ignore[method-assign,func-returns-value]
-    until(lambda: len(asked) > 20, "it asked", 60.0)
+    until(lambda: len(asked) > 20, "it asked")
     guard.check()
 
 
@@ -136,7 +136,7 @@ def test_a_control_service_that_does_not_answer_ends_the_engine(guard: Guard, no
     def silent() -> list[dict[str, Any]]:
         if how == "it raises":
             raise ray.exceptions.RaySystemError("no answer")
-        blocked.wait(30.0)
+        blocked.wait(PATIENCE)
         return [nodes.node(NODE)]
 
     nodes.answer = silent
@@ -169,7 +169,7 @@ def test_a_process_whose_loop_is_blocked_is_ended(nodes: Nodes, log: Log, contro
     guard.found(RayLost("x"))
     guard.found(TakenOver())
     guard.start()
-    until(lambda: ended, "ended", 20.0)
+    until(lambda: ended, "ended")
     assert isinstance(ended[0], RayLost), "the first problem counts"
     guard.stop()
 

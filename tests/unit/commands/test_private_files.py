@@ -11,7 +11,7 @@ import pytest
 from services.cli.engine import _ray_token
 from services.runtime.private_files import write_token
 from services.runtime.settings import Settings
-from tests.support.worker import until
+from tests.support.waiting import until
 
 
 def mode(path: Path) -> int:

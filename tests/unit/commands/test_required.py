@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.support.required import REASONS
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 SKIPS = {
@@ -23,7 +24,7 @@ def run(folder: Path, texts: Iterable[str], require: str) -> tuple[int, str]:
         (folder / f"test_{number}.py").write_text(f"import pytest\n\n{text}\n\ndef test_another():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.required", "-p", "no:cacheprovider", str(folder)]
     environment = os.environ | {"EQUIRANK_REQUIRE": require, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

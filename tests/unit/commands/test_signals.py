@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+from tests.support.waiting import PATIENCE
+
 STUCK = """
 import ctypes, os, signal
 from services.runtime.signals import on_signals
@@ -22,4 +24,4 @@ def test_the_first_is_heard_and_the_second_ends_it() -> None:
         program.send_signal(signal.SIGTERM)
         assert program.stdout.readline() == "first\n"
         program.send_signal(signal.SIGINT)
-        assert program.wait(60.0) == 128 + signal.SIGINT
+        assert program.wait(PATIENCE) == 128 + signal.SIGINT

@@ -12,6 +12,7 @@ import pytest
 
 from ratings_core.kernels.cache import VERSIONS_KEPT, KernelCache
 from ratings_core.kernels.compile import inlined, kernel, reducing, reducing_inlined, template, unlocked
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 CALL = """
@@ -54,7 +55,13 @@ class Copy:
         variables = {name: value for name, value in os.environ.items() if name not in {"NUMBA_CACHE_DIR", "XDG_CACHE_HOME"}}
         variables |= {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"} | environment
         done = subprocess.run(
-            [*prefix, sys.executable, "-c", CALL], cwd=self.folder, env=variables, capture_output=True, text=True, check=False, timeout=280
+            [*prefix, sys.executable, "-c", CALL],
+            cwd=self.folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         return done
@@ -164,7 +171,7 @@ def test_an_installation_that_cannot_be_written_uses_the_cache_of_its_user(copy:
 def test_a_second_start_compiles_nothing() -> None:
     """The first start is a second one already where kernels are compiled."""
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=280)
+        done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
         hits, missed = done.stdout.split(maxsplit=1)
         if missed.strip() == "[]":
             break

@@ -2,8 +2,9 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
+
+from tests.support.waiting import PATIENCE
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "deploy/local/kubernetes"
 
@@ -11,7 +12,8 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "deploy/local/kubernetes"
 def fetch(tmp_path: Path, *command: str) -> tuple[int, str]:
     script = f'here={SCRIPTS}; . "$here/common"; fetch "$@"; echo "went on" >&2'
     environment = os.environ | {"EQUIRANK_CLUSTER_CACHE": str(tmp_path)}
-    done = subprocess.run(["bash", "-euc", script, "bash", *command], env=environment, capture_output=True, text=True, check=False)
+    words = ["bash", "-euc", script, "bash", *command]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stderr.strip()
 
 
@@ -27,8 +29,6 @@ def test_a_download_that_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_download_that_hangs(tmp_path: Path) -> None:
-    began = time.monotonic()
     status, said = fetch(tmp_path, "a thing", "0.5", "sleep", "600")
     assert status == 77
     assert "took longer than 0.5 s" in said
-    assert time.monotonic() - began < 300

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 
+from tests.support.waiting import PATIENCE
+
 
 def guarded(*arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "tests.support.guarded", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_a_byte_past_the_end_ends_the_process() -> None:

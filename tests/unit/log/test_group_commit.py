@@ -7,8 +7,7 @@ import pytest
 
 from services.log.protocol import LogError
 from services.log.sqlite.group_commit import GroupCommit
-
-PATIENCE = 60.0
+from tests.support.waiting import PATIENCE, until
 
 
 class Disk:
@@ -42,7 +41,7 @@ class Crowd:
             if index == 0:
                 assert disk.entered.wait(PATIENCE)
             else:
-                _until(lambda queued=index: len(group._queue) == queued)
+                until(lambda queued=index: len(group._queue) == queued, "the request is queued")
 
     def _submit(self, group: "GroupCommit[int, int]", request: int) -> None:
         try:
@@ -55,15 +54,6 @@ class Crowd:
             thread.join(PATIENCE)
             assert not thread.is_alive()
         return self.results
-
-
-def _until(condition: "object") -> None:
-    waiting = threading.Event()
-    for _ in range(2000):
-        if condition():  # type: ignore[operator]
-            return
-        waiting.wait(0.005)
-    pytest.fail("the queue did not fill")
 
 
 def test_a_lone_request_is_committed_at_once() -> None:

@@ -4,18 +4,18 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import fsspec
-import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from services.checkpoints.blob_files import MOST_CALLS, BlobFiles
+from services.checkpoints.blob_files import MOST_CALLS, SLOWEST, BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import BadObject
-from tests.support.installation import until
+from services.runtime.deadlines import Calls
+from tests.support.waiting import PATIENCE, until
 
 
 class Hanging(MemoryFileSystem):
@@ -28,7 +28,7 @@ class Hanging(MemoryFileSystem):
     def _wait(self, what: str) -> None:
         if not self.open_.is_set():
             self.waiting.append(what)
-            assert self.open_.wait(60.0)
+            assert self.open_.wait(PATIENCE)
             self.waiting.remove(what)
 
     def cat_file(self, *arguments: Any, **options: Any) -> Any:
@@ -54,37 +54,42 @@ def url() -> Iterator[str]:
 
 
 def test_every_call_ends_at_its_deadline_and_works_again_later(url: str) -> None:
-    files = BlobFiles(url, seconds=0.05)
+    files = BlobFiles(url, seconds=PATIENCE)
     files.write("a/b", [b"bytes"])
     Hanging.open_.clear()
+    files._seconds = 0.05
     for call in (lambda: files.read("a/b"), lambda: files.names("a"), lambda: files.tree("a"), lambda: files.write("a/c", [b"other"])):
         with pytest.raises(TimeoutError, match=r"deadlines/a.* no answer within 0.05 s"):
             call()
     Hanging.open_.set()
     until(lambda: not Hanging.waiting, "the hanging calls have returned")
+    files._seconds = PATIENCE
     assert files.read("a/b") == b"bytes"
     assert files.names("a")[0] == "b"
 
 
 def test_calls_that_hang_are_limited(url: str) -> None:
     files = BlobFiles(url, seconds=0.02)
-    files.write("a/b", [b"bytes"])
     Hanging.open_.clear()
     for _ in range(MOST_CALLS + 3):
         with pytest.raises(TimeoutError):
             files.names("a")
-    assert len(Hanging.waiting) == MOST_CALLS
+    until(lambda: len(Hanging.waiting) == MOST_CALLS, "all calls hang")
     with pytest.raises(TimeoutError, match="earlier calls have not returned"):
         files.names("a")
 
 
-def test_the_deadline_grows_with_the_bytes_to_move(url: str) -> None:
-    store = CheckpointStore(url, seconds=0.05)
-    arrays = {"x": np.zeros(5_000_000, np.uint8)}  # five seconds more
-    store.write_object("o", arrays, {})
-    Hanging.open_.clear()
-    threading.Timer(0.3, Hanging.open_.set).start()
-    assert len(store.read_object("o")[0]["x"]) == 5_000_000
+def test_the_deadline_grows_with_the_bytes_to_move(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, bounds, run = BlobFiles(url, seconds=PATIENCE), list[float](), Calls.run
+
+    def bounded(calls: Calls, what: str, work: Callable[[], Any], seconds: float) -> Any:
+        bounds.append(seconds)
+        return run(calls, what, work, seconds)
+
+    monkeypatch.setattr(Calls, "run", bounded)
+    files.write("o", [bytes(5_000_000)])
+    files.read("o")
+    assert bounds == [PATIENCE + 5_000_000 / SLOWEST, PATIENCE, PATIENCE + 5_000_000 / SLOWEST], "the second one asks for the size"
 
 
 def test_errors_of_the_file_system_stay_what_they_are(url: str) -> None:
@@ -113,7 +118,7 @@ def test_an_error_of_a_driver_that_is_no_error_of_files_becomes_one(url: str, mo
 
 
 def test_calls_that_found_no_thread_take_no_place(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = BlobFiles(url, seconds=5.0)
+    files = BlobFiles(url, seconds=PATIENCE)
     files.write("a/b", [b"bytes"])
 
     def refuse(_: threading.Thread) -> None:
@@ -138,5 +143,5 @@ def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
         except TimeoutError:
             print("ended")
     """)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout == "ended\n"

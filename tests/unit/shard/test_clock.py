@@ -19,6 +19,7 @@ from services.shard.fencing import Fenced
 from services.shard.health import PartitionHealth
 from services.shard.worker import ShardWorker
 from services.wire import events
+from tests.support.waiting import PATIENCE
 
 HOUR = 3600.0
 START = 1.8e9
@@ -76,7 +77,7 @@ class Driven:
         maintenance = self.worker._maintenance
         for job in (maintenance.publisher._job, self.worker._owned.runtimes[0].checkpointer._job, maintenance.watch._measuring):
             if job is not None:
-                job.exception(60.0)
+                job.exception(PATIENCE)
 
     @property
     def head(self) -> PoolHead:

@@ -21,6 +21,7 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.wire import events
 from tests.support.disk import fill, mounted
+from tests.support.waiting import PATIENCE
 
 SIZE = 4 << 20
 
@@ -217,6 +218,6 @@ def test_who_starts_while_the_disk_is_full_reads_the_log_and_is_told_that_it_tak
     play(log, 0, 100)
     fill(disk)
     command = [sys.executable, "-c", OPENED, str(disk / "log.sqlite")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False, cwd=Path(__file__).parents[3])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=Path(__file__).parents[3])
     assert (done.returncode, done.stdout.split()) == (0, ["10", "True"]), done.stderr
     log.close()

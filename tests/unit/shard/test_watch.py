@@ -18,7 +18,7 @@ from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
-from tests.support.worker import until
+from tests.support.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_partition_that_does_not_answer_holds_no_other_up(log: Log, tmp_path: 
     end, answer = log.outcomes.end, threading.Event()
 
     def waiting(partition: int) -> int:
-        assert partition == 0 or answer.wait(10)
+        assert partition == 0 or answer.wait(PATIENCE)
         return end(partition)
 
     with watching(log, tmp_path) as (step, owned, figures):

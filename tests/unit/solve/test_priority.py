@@ -5,6 +5,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 from services.solve.worker.task_pool import NICE, giving_way
+from tests.support.waiting import PATIENCE
 
 
 def added(a: int, *, b: int) -> tuple[int, int]:
@@ -28,9 +29,9 @@ def test_a_task_runs_at_low_priority_with_private_files_and_so_do_those_after_it
     mine, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=twice, args=(theirs,))
     process.start()
-    assert mine.poll(60.0)
+    assert mine.poll(PATIENCE)
     name, before, *answers, mask = mine.recv()
-    process.join(60.0)
+    process.join(PATIENCE)
     low = max(before, NICE)
     assert (name, answers) == ("added", [(3, low), (7, low)])
     assert mask == 0o077, "also on nodes that somebody else started"
