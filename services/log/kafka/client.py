@@ -234,9 +234,9 @@ class Clients:
 
     Attributes:
         producer: For appends.
-        consumer: For questions and commits. kafka-python gives a consumer to one thread, because a poll changes its state. Nothing polls
-            this one: its questions are coroutines on the thread of the client, which runs any number of them side by side, and commits
-            have a connection of their own.
+        consumer: For questions and commits. kafka-python documents a consumer as one for a single thread, because a poll changes its
+            state. Nothing polls this one. Its questions are coroutines on the thread of the client, which runs any number of them side by
+            side, and commits have a connection of their own.
     """
 
     def __init__(self, connection: Connection, group: str | None) -> None:
