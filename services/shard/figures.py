@@ -22,7 +22,6 @@ class ShardFigures:
         checkpoints: Durations of written checkpoints.
         polled_at: Time of the last successful poll of the log, seconds since 1970.
         published_at: Time of the last successful write to the store, seconds since 1970; None before the first.
-        measured_at: Time at which the topic was asked for the end offsets that are known now, by the timer.
         unread_partitions: Number of partitions that were added to the topic after the start. No shard reads them.
     """
 
@@ -34,5 +33,4 @@ class ShardFigures:
     checkpoints: Durations = field(default_factory=lambda: Durations(CHECKPOINT_BUCKETS))
     polled_at: float = 0.0
     published_at: float | None = None
-    measured_at: float = 0.0
     unread_partitions: int = 0

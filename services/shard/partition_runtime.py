@@ -36,6 +36,7 @@ class PartitionRuntime:
         even_at: Last time at which no record was known to wait, by the timer; first the time of the takeover.
         passed: Offset below which every record was folded. Some offsets have no record.
         end: End of the log, as last read.
+        measured_at: Time at which the log was asked for `end`, by the timer; first the time of the takeover.
         folded_at: Log time of the last folded record, seconds since 1970; None before the first.
         status: Whether the partition runs, and the kind of reason for which it stopped.
         stopped: Why the partition stopped, for people; None while it runs.
@@ -52,6 +53,7 @@ class PartitionRuntime:
     even_at: float
     passed: int = 0
     end: int = 0
+    measured_at: float = 0.0
     folded_at: float | None = None
     stopped: str | None = None
     status: PartitionStatus = PARTITION_LIFECYCLE.start

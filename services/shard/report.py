@@ -47,7 +47,7 @@ class ShardReport:
                 position=runtime.partition.position,
                 lag=runtime.lag,
                 lag_seconds=runtime.lag_seconds(at, now),
-                idle_seconds=max(0.0, now - self._figures.measured_at),
+                idle_seconds=max(0.0, now - runtime.measured_at),
                 stopped=runtime.stopped is not None,
             )
             for runtime in self._owned.all()

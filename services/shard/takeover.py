@@ -67,7 +67,8 @@ class Takeovers:
         attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the noted records may have been folded
             attempts.look_back(partition.position)
-        runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
+        now, recovered = self._timer(), failure is None
+        runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=now, measured_at=now, recovered=recovered)
         if failure is not None:
             runtime.stop(failure)
         return runtime

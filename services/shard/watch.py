@@ -1,10 +1,10 @@
 """Checks the logs about once a second: the end of the topic, the owners of partitions, and operators' decisions."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from services.archive.history import History
 from services.control.lifecycles import PartitionEvent, PartitionStatus
@@ -31,7 +31,7 @@ _NEWS_SECONDS: Final = 0.2
 class LogWatch:
     """Applies new records of the control log, and measures the topic. Called by the folding thread.
 
-    timer: monotonic time in seconds. figures: receive the time of the last measurement.
+    timer: monotonic time in seconds. figures: receive the number of added partitions.
     """
 
     def __init__(
@@ -49,7 +49,10 @@ class LogWatch:
         """Checks for partitions that continue without an operator's decision, by the status of these partitions."""
         if isinstance(log_.archived, History):
             self._awaited[PartitionStatus.ARCHIVE_UNREADABLE] = AnswerWatch(log_.archived.archived_to, _ARCHIVE_SECONDS)
-        self._measuring: Future[tuple[float, dict[int, int]]] | None = None
+        self._measuring: dict[int, Future[tuple[float, int]]] = {}
+        """Questions under way for the end of a partition, by its number."""
+        self._committing: Future[None] | None = None
+        """The newest commit, under way or done."""
         self._looked_at = self._asked_at = float("-inf")
 
     def step(self, now: float) -> None:
@@ -71,9 +74,11 @@ class LogWatch:
             log.warning("the log does not answer: %s", error)
 
     def close(self) -> None:
-        """Wait at most one second for a measurement under way, because the caller closes the log next."""
-        if self._measuring is not None:
-            wait([self._measuring], _LOOK_SECONDS)
+        """Wait at most one second for questions under way, because the caller closes the log next."""
+        questions: list[Future[Any]] = [*self._measuring.values()]
+        if self._committing is not None:
+            questions.append(self._committing)
+        wait(questions, _LOOK_SECONDS)
 
     def _apply(self, control: ControlState) -> None:
         """Check epochs, resume stopped partitions, and start builds, by the control log. Raises `Fenced` and `LogError`."""
@@ -83,41 +88,39 @@ class LogWatch:
             runtime.builder.look(self._timer(), control)
 
     def _measure(self) -> None:
-        """Start to read the topic's end offsets, unless a measurement is under way or the topic was replaced.
+        """Start to read the end of each partition, and to commit the folded positions, unless the topic was replaced.
 
-        The topic is read on a thread, because a partition without a leader takes long to answer and must not delay the fold of others.
+        Each question has a thread, because a partition without a leader takes long to answer and must not delay anything of the others.
         """
-        if self._measuring is None and not self._owned.replaced:
-            running = self._owned.running()
-            folded = {number: runtime.reached for number, runtime in running.items()}
-            asked = [number for number, runtime in self._owned.runtimes.items() if runtime.status is not PartitionStatus.OFFLINE]
-            self._measuring = start(partial(self._ends, asked, folded), "measure")
+        if self._owned.replaced:
+            return
+        self._look_for_more()
+        for number, runtime in self._owned.runtimes.items():
+            if runtime.status is PartitionStatus.OFFLINE:
+                runtime.measured_at = self._timer()  # its status says that it does not answer
+            elif number not in self._measuring:
+                self._measuring[number] = start(partial(self._end, number), "measure")
+        if isinstance(self._topic, CommitsPositions) and (self._committing is None or self._committing.done()):
+            folded = {number: runtime.reached for number, runtime in self._owned.running().items()}
+            self._committing = start(partial(_commit, self._topic, folded), "commit")
 
-    def _ends(self, numbers: Sequence[int], folded: Mapping[int, int]) -> tuple[float, dict[int, int]]:
-        """Read the topic's end offsets; return the time before the read, by the timer, and the end of each partition.
-
-        Also commits the folded positions to the topic, for external tools that watch lag. Equirank never reads these positions.
-        """
-        at, ends = self._timer(), {number: self._topic.end(number) for number in numbers}
-        if isinstance(self._topic, CommitsPositions):
-            try:
-                self._topic.commit(folded)
-            except LogError as error:
-                log.warning("positions could not be committed to Kafka, so lag monitors show old values: %s", error)
-        return at, ends
+    def _end(self, number: int) -> tuple[float, int]:
+        """Read the end of a partition; return the time before the read, by the timer, and the end."""
+        return self._timer(), self._topic.end(number)
 
     def _take_in(self) -> None:
-        """Store the result of a finished measurement. Raises `LogError`."""
-        if self._measuring is None or not self._measuring.done():
-            return
-        answer, self._measuring = self._measuring, None
-        self._look_for_more()
-        self._figures.measured_at, ends = answer.result()
-        for number, end in ends.items():
-            runtime = self._owned.runtimes[number]
-            runtime.end = end
+        """Store the results of finished questions. Raises `TopicReplaced`."""
+        for number in [number for number, answer in self._measuring.items() if answer.done()]:
+            runtime, answer = self._owned.runtimes[number], self._measuring.pop(number)
+            try:
+                runtime.measured_at, runtime.end = answer.result()
+            except TopicReplaced:
+                raise
+            except LogError as error:
+                log.warning("the log does not answer: %s", error)
+                continue
             if runtime.lag == 0:
-                runtime.even_at = self._figures.measured_at
+                runtime.even_at = runtime.measured_at
 
     def _look_for_more(self) -> None:
         """Count the partitions that were added to the topic, and log an error when their number rises."""
@@ -148,6 +151,14 @@ class LogWatch:
             self._owned.runtimes[number] = self._takeovers.recover(number, runtime.epoch)
             runtime.builder.close()
         self._owned.changed = True
+
+
+def _commit(topic: CommitsPositions, folded: Mapping[int, int]) -> None:
+    """Commit the folded positions to the topic, for external tools that watch lag. Equirank never reads these positions."""
+    try:
+        topic.commit(folded)
+    except LogError as error:
+        log.warning("positions could not be committed to Kafka, so lag monitors show old values: %s", error)
 
 
 def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:

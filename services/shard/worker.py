@@ -55,7 +55,7 @@ class ShardWorker:
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
         self._numbers, self._stopping = list(partitions), stopping
-        figures = ShardFigures(polled_at=clock(), measured_at=timer())
+        figures = ShardFigures(polled_at=clock())
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)

@@ -4,6 +4,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from kafka import KafkaProducer
@@ -28,9 +29,11 @@ from services.log.protocol import (
     Topic,
     TopicReplaced,
 )
+from services.runtime.deadlines import start
 from tests.support.bombs import compressed, peak_memory, record_bytes
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
+from tests.support.worker import until
 
 # kafka-python leaves a socket whose connecting failed to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -315,6 +318,28 @@ def test_a_fork_has_its_own_clients(backend: KafkaBackend) -> None:
         os._exit(0 if topic.append(0, [(None, b"child")]) == [1] and topic.end(0) == 2 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert topic.append(0, [(None, b"parent")]) == [2]
+
+
+def test_a_question_without_an_answer_delays_nothing_else_and_ends_with_the_log(
+    backend: KafkaBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = backend.open()
+    log.outcomes.partitions += 1  # the broker has no such partition, so no broker leads it
+    with caplog.at_level("DEBUG", logger="kafka.consumer.fetcher"):
+        question = start(partial(log.outcomes.end, PARTITIONS), "question")
+        until(lambda: "is unknown for fetching offset" in caplog.text, "the client looks for a leader")
+    assert isinstance(log.outcomes, CommitsPositions)
+    for topic in (log.outcomes, log.control, log.dead_letters):
+        assert topic.append(0, [(b"k", b"x")]) == [0]
+        assert (topic.begin(0), topic.end(0)) == (0, 1)
+        assert values(read(topic, {0: 0}, 1)[0]) == [b"x"]
+    log.outcomes.commit({0: 1})
+    assert not question.done()
+    log.close()
+    with pytest.raises(LogError, match=r"closed|Event loop stopped"):
+        question.result(PATIENCE)
+    with pytest.raises(LogError, match="this log is closed"):
+        log.outcomes.end(0)
 
 
 def test_nobody_there_is_retriable() -> None:

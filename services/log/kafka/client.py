@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
@@ -189,48 +189,64 @@ class Connection:
                 raise LogError(f"Kafka at {self._bootstrap} refuses {who}: {error}", retriable=False) from error
 
 
-class Clients:
-    """A producer and a consumer, made on first use. A process after a fork makes new ones. group: consumer group, to commit offsets."""
+class Shared(Generic[Client]):
+    """A client that the threads of a process share. It is made on first use, and a process after a fork makes a new one.
 
-    def __init__(self, connection: Connection, group: str | None) -> None:
-        self.connection, self._group = connection, group
-        self._lock = threading.RLock()
+    The lock is held only while the client is made or taken out, so that no thread waits for the question of another thread.
+    """
+
+    def __init__(self, make: Callable[[], Client]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
         self._process = os.getpid()
-        self._producer: KafkaProducer | None = None
-        self._consumer: KafkaConsumer | None = None
+        self._client: Client | None = None
+        self._closed = False
         self._inherited: list[object] = []
 
-    def producer(self) -> KafkaProducer:
-        """The producer. Threads can share it."""
+    def get(self) -> Client:
+        """The client. Raises `LogError` after `take`."""
         self._after_fork()
         with self._lock:
-            if self._producer is None:
-                self._producer = self.connection.producer()
-            return self._producer
+            if self._closed:
+                raise LogError("this log is closed", retriable=False)
+            if self._client is None:
+                self._client = self._make()
+            return self._client
 
-    @contextmanager
-    def consumer(self) -> Iterator[KafkaConsumer]:
-        """The consumer for queries and commits. A lock gives it to one thread at a time."""
+    def take(self) -> Client | None:
+        """The client, which the caller has to close; None if none was made. None is made any more."""
         self._after_fork()
         with self._lock:
-            if self._consumer is None:
-                self._consumer = self.connection.consumer(self._group)
-            yield self._consumer
-
-    def close(self) -> None:
-        """Close the clients of this process. Appends in flight are waited for, up to the timeout of a call."""
-        self._after_fork()
-        with self._lock:
-            if self._producer is not None:
-                self._producer.close(timeout=self.connection.timeout)
-            if self._consumer is not None:
-                self._consumer.close(autocommit=False, timeout_ms=self.connection.timeout_ms)
-            self._producer = self._consumer = None
+            self._closed = True
+            client, self._client = self._client, None
+            return client
 
     def _after_fork(self) -> None:
-        # The parent's clients depend on threads that a fork does not copy. Closing the clients here would close the parent's sockets.
+        # The parent's client depends on threads that a fork does not copy. Closing it here would close the parent's sockets.
         if self._process != os.getpid():
-            self._inherited += [self._producer, self._consumer, self._lock]
-            self._lock = threading.RLock()
-            self._producer = self._consumer = None
+            self._inherited += [self._client, self._lock]
+            self._lock, self._client = threading.Lock(), None
             self._process = os.getpid()
+
+
+class Clients:
+    """The clients of a log, which all its topics and threads share. group: consumer group, to commit offsets.
+
+    Attributes:
+        producer: For appends.
+        consumer: For questions and commits. kafka-python documents a consumer as one for a single thread, because a poll changes its
+            state. Nothing polls this one. Its questions are coroutines on the thread of the client, which runs any number of them side by
+            side, and commits have a connection of their own.
+    """
+
+    def __init__(self, connection: Connection, group: str | None) -> None:
+        self.connection = connection
+        self.producer = Shared(connection.producer)
+        self.consumer = Shared(lambda: connection.consumer(group))
+
+    def close(self) -> None:
+        """Close the clients of this process. Appends under way are waited for, up to the timeout of a call; questions fail at once."""
+        if (consumer := self.consumer.take()) is not None:
+            consumer.close(autocommit=False, timeout_ms=self.connection.timeout_ms)
+        if (producer := self.producer.take()) is not None:
+            producer.close(timeout=self.connection.timeout)

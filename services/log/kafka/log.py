@@ -27,7 +27,7 @@ from services.runtime.settings import TOPIC_PREFIX
 
 _ASK_AGAIN_SECONDS = 0.1
 _COMMIT_MS = 5000
-"""Deadline of a commit in milliseconds. Closing the log waits for a running commit."""
+"""Deadline of a commit in milliseconds."""
 
 
 def open_kafka_log(
@@ -56,20 +56,15 @@ def open_kafka_log(
     check_partitions(partitions)
     topics = plans(topic_prefix, partitions)
     found = _found(connection, list(topics.values()), create=create, replication=replication)
-    clients, committing = Clients(connection, None), Clients(connection, group)
+    clients = Clients(connection, group)
     made: dict[str, Topic] = {
-        name: KafkaTopic(clients, committing, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
+        name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
-
-    def close() -> None:
-        clients.close()
-        committing.close()
-
     return Log(
         outcomes=made["outcomes"],
         control=made["control"],
         dead_letters=made["dead-letters"],
-        close=close,
+        close=clients.close,
         weaknesses=[weakness for topic in found.values() for weakness in topic.weaknesses],
     )
 
@@ -91,15 +86,14 @@ class KafkaTopic:
     """One topic. Threads can share it, and processes after a fork (each makes its own clients).
 
     Args:
-        clients: Clients for appends and queries.
-        committing: Clients for commits only. A commit blocks while the group has no coordinator, and must not delay queries.
+        clients: Clients of the log, for appends, questions and commits.
         plan: Name and shape of the topic.
         found: Identity and retention of the topic.
         bound: Whether an append raises an error if the topic was replaced by another one. False for dead letters.
     """
 
-    def __init__(self, clients: Clients, committing: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
-        self._clients, self._committing, self._keyed, self._bound = clients, committing, plan.compact, bound
+    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
+        self._clients, self._keyed, self._bound = clients, plan.compact, bound
         self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
         self.retention: Retention | None = found.retention
         """See `Forgets`."""
@@ -114,7 +108,7 @@ class KafkaTopic:
         check_partition(self.name, partition, self.partitions)
         check_records(self.name, records, keyed=self._keyed)
         deadline = monotonic() + self._clients.connection.timeout
-        producer = self._clients.producer()
+        producer = self._clients.producer.get()
         with kafka_errors(f"append to {self.name}[{partition}]"):
             sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in records]
             offsets = [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
@@ -130,20 +124,20 @@ class KafkaTopic:
     def begin(self, partition: int) -> int:
         """See `Topic.begin`."""
         where = self._where(partition)
-        with kafka_errors(f"begin of {self.name}[{partition}]"), self._clients.consumer() as consumer:
+        with self._asking(f"begin of {self.name}[{partition}]") as consumer:
             return int(consumer.beginning_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def end(self, partition: int) -> int:
         """See `Topic.end`. It is the last stable offset, so records of open transactions and all later records are excluded."""
         where = self._where(partition)
-        with kafka_errors(f"end of {self.name}[{partition}]"), self._clients.consumer() as consumer:
+        with self._asking(f"end of {self.name}[{partition}]") as consumer:
             return int(consumer.end_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def commit(self, positions: Mapping[int, int]) -> None:
         """Commit the positions as offsets of the consumer group. See `CommitsPositions`."""
         offsets = {self._where(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
-        with kafka_errors(f"commit of positions in {self.name}"), self._committing.consumer() as consumer:
-            consumer.commit(offsets, timeout_ms=min(_COMMIT_MS, self._committing.connection.timeout_ms))
+        with self._asking(f"commit of positions in {self.name}") as consumer:
+            consumer.commit(offsets, timeout_ms=min(_COMMIT_MS, self._clients.connection.timeout_ms))
 
     def lost(self, partition: int, offset: int) -> LogError:
         """Error for an offset that is not in the log: `TopicReplaced` if the topic was replaced, else `OffsetLost`."""
@@ -165,6 +159,15 @@ class KafkaTopic:
             raise TopicReplaced(self.name, self.identity, f"{self.identity.rpartition(':')[0]}:{topic_id}")
         if (found := cluster.partitions_for_topic(self.name)) is not None:
             self.unread = max(0, len(found) - self.partitions)
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[KafkaConsumer]:
+        """The consumer for a question. Raises `LogError`. doing: the operation, for the message."""
+        with kafka_errors(doing):
+            try:
+                yield self._clients.consumer.get()
+            except RuntimeError as error:  # kafka-python's error for a client that is closed meanwhile
+                raise LogError(f"{doing}: {error}", retriable=False) from error
 
     def _where(self, partition: int) -> TopicPartition:
         check_partition(self.name, partition, self.partitions)

@@ -37,8 +37,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Told]:
         monkeypatch.setattr(kafka_client, name, Told)
     connection = Connection("broker:9093", SECURE, 30.0)
     clients = Clients(connection, "lag")
-    with clients.consumer() as asking:
-        found = {"admin": connection.admin(), "producer": clients.producer(), "asking": asking, "reading": connection.consumer(None)}
+    asking, producer = clients.consumer.get(), clients.producer.get()
+    found = {"admin": connection.admin(), "producer": producer, "asking": asking, "reading": connection.consumer(None)}
     clients.close()
     return found  # type: ignore[return-value]
 

@@ -56,29 +56,48 @@ def test_a_log_that_takes_no_positions_holds_nothing_up(log: Log, tmp_path: Path
 
     monkeypatch.setattr(log.outcomes, "commit", commit, raising=False)
     log.outcomes.append(1, [(None, b"x")])
-    with watching(log, tmp_path) as (step, owned, figures):
+    with watching(log, tmp_path) as (step, owned, _):
         step()
         until(lambda: step() is None and owned.runtimes[1].end == 1, "measured")
-        assert figures.measured_at > 1.0
+        assert owned.runtimes[1].measured_at > 1.0
     assert committed[0] == {0: 0, 1: 0}
+
+
+def test_a_commit_without_an_answer_holds_no_measurement_up(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits, answer = list[Mapping[int, int]](), threading.Event()
+
+    def commit(positions: Mapping[int, int]) -> None:
+        commits.append(positions)
+        assert answer.wait(PATIENCE)
+
+    monkeypatch.setattr(log.outcomes, "commit", commit, raising=False)
+    with watching(log, tmp_path) as (step, owned, _):
+        for end in (1, 2):
+            log.outcomes.append(1, [(None, b"x")])
+            until(lambda end=end: step() is None and owned.runtimes[1].end == end, "measured")
+        assert len(commits) == 1, "the next one begins when it has ended"
+        answer.set()
+        until(lambda: step() is None and len(commits) == 2, "the next one")
 
 
 def test_a_partition_that_does_not_answer_holds_no_other_up(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     end, answer = log.outcomes.end, threading.Event()
 
     def waiting(partition: int) -> int:
-        assert partition == 0 or answer.wait(PATIENCE)
+        assert partition == 1 or answer.wait(PATIENCE)
         return end(partition)
 
-    with watching(log, tmp_path) as (step, owned, figures):
+    with watching(log, tmp_path) as (step, owned, _):
         monkeypatch.setattr(log.outcomes, "end", waiting)
+        before = owned.runtimes[0].measured_at
+        for number in (0, 1):
+            log.outcomes.append(number, [(None, b"x")])
+        until(lambda: step() is None and owned.runtimes[1].end == 1, "the other is measured")
         log.outcomes.append(1, [(None, b"x")])
-        before = figures.measured_at
-        for _ in range(3):
-            step()
-        assert (owned.runtimes[1].end, figures.measured_at) == (0, before)
+        until(lambda: step() is None and owned.runtimes[1].end == 2, "the other is measured again")
+        assert (owned.runtimes[0].end, owned.runtimes[0].measured_at) == (0, before)
         answer.set()
-        until(lambda: step() is None and owned.runtimes[1].end == 1, "measured")
+        until(lambda: step() is None and owned.runtimes[0].end == 1, "measured")
         with closing(ControlLog(log.control)) as control:
             control.append(Takeover(partition=0, owner="another", time=0.0))
         with pytest.raises(Fenced, match="partition 0 was taken over"):
@@ -135,8 +154,8 @@ def test_partitions_that_are_added_are_told_once(
     with watching(log, tmp_path) as (step, _, figures):
         for unread in (0, 3):
             monkeypatch.setattr(log.outcomes, "unread", unread, raising=False)
-            before = figures.measured_at
-            until(lambda before=before: step() is None and figures.measured_at > before + 6.0, "measured")
+            for _ in range(3):
+                step()
             assert figures.unread_partitions == unread
     assert caplog.text.count("3 partitions were added to topic equirank.outcomes: no shard reads them") == 1
 
