@@ -30,6 +30,7 @@ from benchmarks.isolated import memory, run
 from benchmarks.peers import LONGEST, ask
 from ratings_core.equilibria import Deviation, deviation
 from ratings_core.games import AgentAgentTask
+from ratings_core.games.linear_program import SilentHighs
 from ratings_core.solution import Floats
 
 PEER = "Algorithm 1, dense HiGHS"
@@ -86,7 +87,7 @@ def _dense_program(A: Floats) -> highspy.Highs:
     lp.a_matrix_.start_ = np.arange(joints + 2, dtype=np.int32) * (rows + 1)
     lp.a_matrix_.index_ = np.tile(np.arange(rows + 1, dtype=np.int32), joints + 1)
     lp.a_matrix_.value_ = table.T.ravel()
-    model = highspy.Highs()
+    model = SilentHighs()
     tolerances = (("primal_feasibility_tolerance", 1e-9), ("dual_feasibility_tolerance", 1e-9))
     for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex"), *tolerances):
         model.setOptionValue(option, value)

@@ -18,6 +18,7 @@ from scipy import sparse
 from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import free_for_alls, noisy_order_margins, pairs_of, random_margins
 from ratings_core.equilibria import nash_average
+from ratings_core.games.linear_program import SilentHighs
 from ratings_core.solution import Floats
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.lotteries import LotteryOptions
@@ -48,7 +49,7 @@ def highs(payoffs: Floats, *, symmetric: bool = False) -> Floats:
 
 
 def _solved(lp: highspy.HighsLp) -> Floats:
-    model = highspy.Highs()
+    model = SilentHighs()
     for option, value in (("output_flag", False), ("threads", 1), ("solver", "ipm"), ("run_crossover", "choose")):
         model.setOptionValue(option, value)
     model.passModel(lp)

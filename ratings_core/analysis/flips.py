@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
+from ratings_core.games.linear_program import new_model
 from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import condorcet_winners
@@ -180,9 +181,7 @@ def _bound(against: Floats) -> int:
     lp.a_matrix_.start_ = np.arange(n + 1, dtype=np.int32) * rows
     lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), n)
     lp.a_matrix_.value_ = (against / unit).ravel()
-    model = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0)):
-        model.setOptionValue(option, value)
+    model = new_model({})
     model.passModel(lp)
     model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -8,6 +8,7 @@ feasible point for the frozen rows, or none that HiGHS finds, especially if near
 The bounds of frozen rows are then relaxed a little, and the error grows by this amount.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from ratings_core.errors import SolverError
+from ratings_core.games.linear_program import new_model
 from ratings_core.solution import Floats
 
 TOLERANCE: Final = 1e-10
@@ -33,15 +35,12 @@ SCALED, AS_GIVEN = 2, 0
 WARM: Final = (PRIMAL_SIMPLEX, SCALED, "off")
 COLD: Final = (WARM, (PRIMAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, SCALED, "on"))
 """Method, scaling and presolve, tried from a cold start at each slack. Rows of near copies have tiny entries, which scaling enlarges."""
-OPTIONS: Final = (
-    ("output_flag", False),
-    ("threads", 1),
-    ("random_seed", 0),
-    ("solver", "simplex"),
-    ("small_matrix_value", LEAST_ENTRY),
-    ("primal_feasibility_tolerance", TOLERANCE),
-    ("dual_feasibility_tolerance", TOLERANCE),
-)
+OPTIONS: Final[Mapping[str, str | float]] = {
+    "solver": "simplex",
+    "small_matrix_value": LEAST_ENTRY,
+    "primal_feasibility_tolerance": TOLERANCE,
+    "dual_feasibility_tolerance": TOLERANCE,
+}
 _NEGATIVE: Final = -1e-6
 """If a recomputed probability is lower, the basis is too ill-conditioned for recomputation."""
 
@@ -183,10 +182,7 @@ def _refined(matrix: Floats, factors: Floats, pivots: NDArray[np.int32], wanted:
 
 def _empty_program(rows: int) -> highspy.Highs:
     """The program without joints: t, a row for each deviation and a row for the sum of probabilities."""
-    model = highspy.Highs()
-    for option, value in OPTIONS:
-        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
+    model = new_model(OPTIONS)
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = 1, rows + 1
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = np.ones(1), np.full(1, -highspy.kHighsInf), np.full(1, highspy.kHighsInf)

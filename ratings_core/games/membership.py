@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import SolverError
+from ratings_core.games.linear_program import new_model
 from ratings_core.solution import Floats
 
 UNDECIDED: Final = 0.01
@@ -45,10 +46,7 @@ def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_
 
 def _program(free: Floats, unit: Floats) -> highspy.Highs:
     """Variables: x - s (of all of `free`), then s (of `unit`). One row per opponent."""
-    model = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("primal_feasibility_tolerance", 1e-10)):
-        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
+    model = new_model({"primal_feasibility_tolerance": 1e-10})
     if model.passModel(_description(np.vstack([free, unit]), len(unit))) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS rejects the support program; check that payoffs are finite and below 1e15")
     return model

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ratings_core.checks import Sparse
 from ratings_core.errors import SolverError
+from ratings_core.games.linear_program import new_model
 from ratings_core.games.rules import PathOptions
 from ratings_core.games.zero_sum import solve_symmetric
 from ratings_core.solution import Floats
@@ -79,7 +80,7 @@ def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> Spars
 
 def _solved(scaled: Sparse, total: float, name: str, solver: str, limit: dict[str, int]) -> SparseSolution | None:
     """Run a solver. None if it returns no strategy. The exploitability is computed from the margins, not from the solver's status."""
-    model = _model({"solver": solver, "run_crossover": "off", **limit})
+    model = new_model({"kkt_tolerance": 1e-9, "solver": solver, "run_crossover": "off", **limit})
     if model.passModel(_program(scaled, total)) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS rejects the program of a lottery; check that margins are finite and below 1e15")
     model.run()
@@ -92,15 +93,6 @@ def _solved(scaled: Sparse, total: float, name: str, solver: str, limit: dict[st
     iterations = info.pdlp_iteration_count if solver == "pdlp" else info.ipm_iteration_count
     exploitability = max(0.0, -float((strategy @ scaled).min()))
     return SparseSolution(strategy, exploitability, unique=False, stats={name: 1.0, "iterations": float(iterations)})
-
-
-def _model(options: dict[str, str | int]) -> highspy.Highs:
-    model = highspy.Highs()
-    fixed = {"output_flag": False, "threads": 1, "random_seed": 0, "kkt_tolerance": 1e-9}
-    for option, value in {**fixed, **options}.items():
-        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
-    return model
 
 
 def _program(scaled: Sparse, total: float) -> highspy.HighsLp:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core import extras
 from ratings_core.errors import SolverError
+from ratings_core.games.linear_program import silent_packages
 from ratings_core.solution import Floats
 
 PLAYED: Final = 1e-7
@@ -41,7 +42,8 @@ def solve(objective: Any, constraints: list[Any], *, linear: bool) -> float:
     """
     program = cvxpy().Problem(objective, constraints)
     if linear:
-        program.solve(solver="HIGHS", **_LINEAR)
+        with silent_packages():
+            program.solve(solver="HIGHS", **_LINEAR)
     else:
         _solve_conic(program)
     if program.status != "optimal":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import SolverError
+from ratings_core.games.linear_program import new_model
 from ratings_core.solution import Floats
 from ratings_core.voting.kemeny_search import gain_of, improved
 from ratings_core.voting.ties import Ints
@@ -182,10 +183,7 @@ def _grain(margins: Floats) -> float:
 
 
 def _model(weight: Floats) -> highspy.Highs:
-    model = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("presolve", "off"), ("solver", "simplex")):
-        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
+    model = new_model({"presolve": "off", "solver": "simplex"})
     count = len(weight)
     model.addVars(count, np.zeros(count), np.ones(count))
     model.changeColsCost(count, np.arange(count, dtype=np.int32), weight)
