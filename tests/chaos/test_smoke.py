@@ -26,7 +26,7 @@ FAULTS = (
 OUTCOMES = 20_000
 SECONDS = 30.0
 NO_BROKER = pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")
-pytestmark = [pytest.mark.smoke, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = [pytest.mark.smoke, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
 
 @pytest.mark.parametrize("on", [embedded, pytest.param(partial(on_kafka, brokers=1), marks=NO_BROKER)], ids=["embedded", "kafka"])
