@@ -172,7 +172,7 @@ class LiveBoards:
         if stale := [field for field in told if field not in larger]:
             self._redis.pipeline(self._retire(pool, stale))
         whole = [(field, board) for field, board in larger.items() if len(board.names) == board.total]
-        return all([self._trim(pool, token, field, board) for field, board in whole])
+        return all(self._trim(pool, token, field, board) for field, board in whole)
 
     def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
         """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
@@ -181,7 +181,7 @@ class LiveBoards:
         extra = sorted(set(held).difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
         calls = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
-        return all([self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ())])
+        return all(self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ()))
 
     def _pages(
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
