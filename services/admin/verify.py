@@ -39,7 +39,8 @@ _RECORDS: Final = 5000
 _PAGE: Final = 1000
 _TRIES: Final = 5
 _CATCH_UP_SECONDS: Final = 5.0
-_WRITING_SECONDS: Final = 1.0
+WRITING_SECONDS: Final = 1.0
+"""Pause before a difference is checked again: what is being written or removed looks damaged for a moment."""
 _LOOK_SECONDS: Final = 0.1
 
 
@@ -179,7 +180,7 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
     found = checkpoints.recover(number, skipped)
     if not skipped:
         return [], found[0] if found else None
-    time.sleep(_WRITING_SECONDS)
+    time.sleep(WRITING_SECONDS)
     again: list[SkippedCheckpoint] = []
     found = checkpoints.recover(number, again)
     standing = {one.name for one in skipped}.intersection(checkpoints.manifests(number))
@@ -267,11 +268,14 @@ def _against_boards(folded: _Refolded, store: LiveBoards) -> Iterator[Finding]:
 def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
     """Compare a pool's live boards with the state at their position.
 
-    A shard may publish while the boards are read. A difference is therefore checked up to `_TRIES` times, at the newest position.
+    A shard may publish while the boards are read: it writes rows first, and then the head. A difference is therefore checked up to `_TRIES`
+    times, at the newest position, and once after a pause.
     """
     difference: str | None = "the store forgot the pool while it was read"
     position = folded.partition.position
-    for _ in range(_TRIES):
+    for tries in range(_TRIES):
+        if tries == 1:
+            time.sleep(WRITING_SECONDS)
         before = store.head(pool)
         if before is None:
             break

@@ -1,11 +1,12 @@
 """Verify the archive: the hash chain shows whether its rows are those that were appended."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from ratings_core import extras
-from services.admin.verify import Finding
+from services.admin.verify import WRITING_SECONDS, Finding
 from services.control.erasures import ErasureRecords
 from services.control.log import ControlLog
 from services.log.partition import partition_of
@@ -33,24 +34,37 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
         LogError: The control log cannot be read.
     """
     exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
-    from services.archive.reader import open_reader  # noqa: PLC0415 - needs the extra `archive`
-
     with closing(ControlLog(log.control)) as control:
         erasures = control.refresh().erasures
     for number in range(log.outcomes.partitions):
-        position = 0
         try:
-            archive = open_reader(url, number)
-            position = archive.position
-            difference = _difference(archive, log.outcomes.identity, number) or _other_link(archive, log.outcomes, number, erasures)
+            position, difference = _compared(url, number, log.outcomes, erasures)
+            if difference is not None:  # an archive that is being written or erased looks damaged for a moment
+                time.sleep(WRITING_SECONDS)
+                position, difference = _compared(url, number, log.outcomes, erasures)
         except exceptions.TableNotFoundError:
             if log.outcomes.end(number):
                 yield Finding(partition=number, pool=None, what="archive", position=0, difference=f"{url} {_NONE}", made=False)
             continue
-        except (exceptions.DeltaError, FileNotFoundError) as error:
-            one_line = str(error).partition("\n")[0]
-            difference = f"it cannot be read: {one_line}"
         yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference)
+
+
+def _compared(url: str, number: int, topic: Topic, erasures: ErasureRecords) -> tuple[int, str | None]:
+    """Position of a partition's archive, and its difference or None. Raises `TableNotFoundError` without an archive."""
+    from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415 - needs the extra `archive`
+
+    from services.archive.reader import open_reader  # noqa: PLC0415 - as above
+
+    position = 0
+    try:
+        archive = open_reader(url, number)
+        position = archive.position
+        return position, _difference(archive, topic.identity, number) or _other_link(archive, topic, number, erasures)
+    except TableNotFoundError:
+        raise
+    except (DeltaError, FileNotFoundError) as error:
+        one_line = str(error).partition("\n")[0]
+        return position, f"it cannot be read: {one_line}"
 
 
 def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | None:

@@ -1,11 +1,12 @@
 """Verify solved boards: compare each board, row by row, with its result file."""
 
+import time
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from services.admin.verify import Finding
+from services.admin.verify import WRITING_SECONDS, Finding
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -32,10 +33,12 @@ def verify_solved(log: Log, checkpoints: CheckpointStore, store: RedisStore) -> 
 def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str | None]:
     """Position of a board, and its difference from the result file or None.
 
-    A solve may replace the board while it is read. A difference is therefore checked up to `_TRIES` times.
+    A solve may replace the board while it is read. A difference is therefore checked up to `_TRIES` times, and once after a pause.
     """
     position, difference = 0, None
-    for _ in range(_TRIES):
+    for tries in range(_TRIES):
+        if tries == 1:
+            time.sleep(WRITING_SECONDS)
         try:
             shown = _whole(store, job)
         except StoreError as error:  # if the store is away, `ping` raises; else the board is incomplete

@@ -114,6 +114,12 @@ class Partition:
         self._last = None if isinstance(records, ArchivedRecords) else records[-1]
         return batch.letters
 
+    def pass_over(self, end: int) -> None:
+        """Continue at `end`. The caller has found that all records from the position to there are skipped."""
+        for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
+            build.reached(end)
+        self.position = end
+
     def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
         """Fold old records into the builds that are behind the partition. Returns a dead letter for each outcome that a build refuses.
 

@@ -9,6 +9,7 @@ from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
+from services.log.skipping import Ranges
 from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
@@ -73,13 +74,17 @@ class PartitionRuntime:
         """Number of offsets that were not read yet."""
         return max(0, self.end - self.reached)
 
-    def pass_to(self, position: int, *, idle: bool) -> None:
+    def pass_to(self, position: int, *, idle: bool, skipped: Ranges = ()) -> None:
         """Note that all records below `position` were folded, unless the partition stopped.
 
-        idle: whether the last poll brought no records of the partition.
+        The partition continues behind records that an operator skipped, as after a restart: readers may have seen that position.
+
+        idle: whether the last poll brought no records of the partition. skipped: ranges of offsets that operators skipped.
         """
         if self.stopped is None:
             self.passed = position
+            if (end := max((end for _, end in skipped if end <= position), default=0)) > self.partition.position:
+                self.partition.pass_over(end)
             self.attempts.settle(position, idle=idle)
 
     def stop(self, error: Exception) -> None:

@@ -112,10 +112,12 @@ class ShardWorker:
         poll = self._feed.poll(0.0 if self._works() else _POLL_SECONDS)
         if poll is None:
             return
+        skipped = self._control.known().partitions.skipped
         for number, position in poll.passed.items():
             runtime = self._owned.runtimes[number]
             self._fold(runtime, poll.records.get(number, ()), behind=poll.full)
-            runtime.pass_to(position, idle=number not in poll.records)  # at once: a decision may resume it while others are folded
+            idle, ranges = number not in poll.records, skipped.get(number, ())
+            runtime.pass_to(position, idle=idle, skipped=ranges)  # at once: a decision may resume it while others are folded
         if not poll.records:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 

@@ -8,13 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha1
 from typing import Any
 
 import pytest
 
 from services.admin import backup
-from services.boards.store import scripts
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.control import generations
@@ -31,6 +29,7 @@ from services.shard.publishing.writing import BoardWriter, Provenance
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.readers import Readers
+from tests.support.guards import careless, without_comparison
 from tests.support.worker import HOME, PARTITIONS, SECONDS, play, published, store_of, until, working
 
 pytestmark = pytest.mark.timeout(300)
@@ -94,15 +93,6 @@ def promises(readers: Readers) -> set[int]:
     return {int(complaint.split("promise ")[1].split(")")[0]) for complaint in readers.complaints}
 
 
-def without_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the store accept any generation and position of the newest epoch."""
-    text = scripts.CLAIM.text
-    [compared] = [line for line in text.splitlines() if "wanted[3] < committed[3]" in line]
-    claim = scripts.Script(changed := text.replace(compared, ""), sha1(changed.encode(), usedforsecurity=False).hexdigest())
-    monkeypatch.setattr(scripts, "CLAIM", claim)
-    monkeypatch.setattr(scripts, "ALL", {**scripts.ALL, claim.sha: claim.text})
-
-
 @pytest.mark.parametrize("shard", [True, False], ids=["waits", "careless"])
 @pytest.mark.parametrize("store", [True, False], ids=["compares", "takes anything"])
 def test_a_restarted_shard_that_publishes_below_what_readers_see(
@@ -116,12 +106,6 @@ def test_a_restarted_shard_that_publishes_below_what_readers_see(
             until(lambda: published(settings) == 300, "300 games are published")
         for checkpoint in (settings.data / "state" / "checkpoints").rglob("*.json"):
             checkpoint.unlink()
-        ask = BoardWriter._ask
-
-        def careless(self: BoardWriter, update: Any) -> Any:
-            ask(self, update)
-            update.track.visible = 0
-
         if not shard:
             monkeypatch.setattr(BoardWriter, "_ask", careless)
         if not store:

@@ -1,16 +1,23 @@
 """A shard takes over a pool on a real store: while its previous owner goes on for a moment, or the store loses some of what it holds."""
 
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import pytest
 import redis
 
-from services.boards.store.protocol import LiveBoard, PoolHead, StoreError, StoreLost
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead, StoreError, StoreLost
 from services.boards.store.redis import RedisStore
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.shard.fencing import Fenced
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
+from services.shard.publishing.writing import BoardWriter
+from services.wire import events
 from tests.support.boards import head_of
+from tests.support.guards import careless, without_comparison
 from tests.support.pools import state_of
 from tests.support.publishing import EPOCH, Driver
 from tests.support.redis import redis_url
@@ -281,3 +288,144 @@ def test_a_generation_that_the_log_has_lost_is_replaced(
     rounds(driver)
     assert shown(store) == (1, 60)
     assert_whole(store, driver)
+
+
+@pytest.mark.parametrize("checkpoint", [0, CHECKPOINT])
+def test_a_later_generation_is_shown_at_the_position_that_readers_saw(store: RedisStore, other: RedisStore, checkpoint: int) -> None:
+    publish_before(other, 99)
+    partition = recovered(60, number=2)
+    partition.pools[POOL].recovered_at = checkpoint
+    if not checkpoint:
+        partition.pools[POOL].changes.mark_all()
+    driver = taking_over(store, partition)
+    rounds(driver)
+    assert shown(store) == (1, 99)
+    partition.position = 99
+    rounds(driver)
+    assert shown(store) == (2, 99)
+    assert_whole(store, driver)
+
+
+@pytest.mark.parametrize("checkpoint", [0, CHECKPOINT])
+@pytest.mark.parametrize("online", [["elo"], ["elo", "glicko2"]], ids=["ratings", "beliefs"])
+def test_what_an_operator_skipped_after_it_was_published_leaves_the_boards(
+    store: RedisStore, other: RedisStore, checkpoint: int, online: list[str]
+) -> None:
+    """The previous owner folded record 90. It moved an agent that plays in no later record, and added one."""
+    fold = FoldSettings(online={name: {} for name in online})
+    games = [simulated.game(i, float(i)) for i in range(CHECKPOINT)]
+
+    def folded(position: int) -> Partition:
+        partition = Partition(0, 1, position)
+        state = partition.pools[POOL] = state_of(POOL, fold=fold)
+        state.fold(games)
+        return partition
+
+    before = folded(100)
+    moved = before.pools[POOL].content.agents.names()[0]
+    sides = [events.Side([moved], 1), events.Side(["only in a skipped record"], 2)]
+    before.pools[POOL].fold([events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
+    rounds(Driver(other.live, before, epoch=EPOCH - 1), 2)
+    assert shown(store) == (1, 100)
+    after = folded(95)
+    state = after.pools[POOL]
+    state.recovered_at = checkpoint
+    if checkpoint:
+        state.changes.take()
+    driver = taking_over(store, after)
+    driver.content.left_out = 90
+    rounds(driver)
+    assert shown(store) == (1, 100)
+    after.position = 100
+    rounds(driver)
+    for method in state.content.ratings.online:
+        page = store.live.page(POOL, method, 0, 100)
+        assert page is not None
+        assert page.total == len(state.content.agents)
+        names = state.content.agents.names()
+        reading = state.content.ratings.read(method, state.content.agents.lookup(names))
+        assert {row.agent: row.rating for row in page.rows} == dict(zip(names, reading.rating.tolist(), strict=True))
+    page = store.live.page(POOL, ACTIVITY, 0, 100)
+    assert page is not None
+    assert page.total == len(state.content.agents)
+
+
+def test_agents_that_the_next_owner_publishes_at_that_moment_are_not_removed(
+    store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A board that was published with all of its agents loses the others, unless a newer owner claimed the pool meanwhile."""
+    publish_before(other, 99)
+    trim = store.live._trim
+
+    def late(*arguments: Any) -> bool:
+        assert other.live.publish(head_of(POOL, position=100, agents=2), EPOCH + 1, {"elo": LiveBoard(["paper"], [2.0])})
+        return trim(*arguments)
+
+    monkeypatch.setattr(store.live, "_trim", late)
+    assert not store.live.publish(head_of(POOL, position=99, agents=1), EPOCH, {"elo": LiveBoard(["scissors"], [3.0], total=1)})
+    page = store.live.page(POOL, "elo", 0, 100)
+    assert page is not None
+    assert {row.agent for row in page.rows} == {"rock", "paper", "scissors"}
+
+
+def unbuilt(store: RedisStore) -> Driver:
+    """A restored pool of generation 1 whose generation 2 served, and cannot be folded again."""
+    partition = recovered(60)
+    made = partition.pools[POOL]
+    partition.readers.hidden.add(POOL)
+    build = Build(made.created, msgspec.structs.replace(made.generation, number=2))
+    partition.begin(build)
+    build.fail("the log holds 7 to 9")
+    return taking_over(store, partition)
+
+
+@pytest.mark.parametrize("lose", [lambda raw: raw.flushall(), lambda raw: raw.delete(KEYS.head(POOL))], ids=["all", "head"])
+def test_an_intact_generation_is_shown_where_the_store_lost_a_later_one_that_cannot_be_folded_again(
+    store: RedisStore, other: RedisStore, raw: redis.Redis, lose: Callable[[redis.Redis], object]
+) -> None:
+    publish_before(other, 99, generation=2)
+    driver = unbuilt(store)
+    rounds(driver)
+    head = store.live.head(POOL)
+    assert head is not None
+    assert (head.generation, head.position) == (2, 99)
+    assert "could not be folded again" in (head.stopped or "")
+    lose(raw)
+    for again in (driver, unbuilt(store)):  # also after the next start
+        rounds(again)
+        again.partition.position += 10
+        rounds(again)
+        head = store.live.head(POOL)
+        assert head is not None
+        assert (head.generation, head.position, head.stopped) == (1, 70, None)
+        assert head.building is not None
+        assert head.building.failed == "the log holds 7 to 9"
+        assert_whole(store, again)
+
+
+@pytest.mark.parametrize("shard", [True, False], ids=["waits", "careless"])
+@pytest.mark.parametrize("compares", [True, False], ids=["compares", "takes anything"])
+def test_each_of_two_guards_alone_takes_no_reader_back(
+    store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch, shard: bool, compares: bool
+) -> None:
+    """The shard waits, and the store compares."""
+    publish_before(other, 99)
+    if not shard:
+        monkeypatch.setattr(BoardWriter, "_ask", careless)
+    if not compares:
+        without_comparison(monkeypatch)
+    driver = taking_over(store, recovered(60))
+    driver.partition.pools[POOL].changes.mark_all()
+    rounds(driver)
+    assert shown(store) == ((1, 99) if shard or compares else (1, 60))
+
+
+@pytest.mark.parametrize("fence", [(EPOCH - 1, 2, 100), (EPOCH + 1, 1, 101), (EPOCH + 1, 3, 99)], ids=["epoch", "generation", "position"])
+def test_the_store_refuses_an_epoch_a_generation_and_a_position_each_by_itself(
+    store: RedisStore, other: RedisStore, raw: redis.Redis, fence: tuple[int, int, int]
+) -> None:
+    publish_before(other, 100, generation=2, epoch=EPOCH)
+    before, (epoch, generation, position) = snapshot(raw), fence
+    board = {"elo": LiveBoard(["rock"], [2.0], total=1)}
+    assert not store.live.publish(head_of(POOL, generation=generation, position=position), epoch, board)
+    assert snapshot(raw) == before

@@ -11,6 +11,11 @@ class Content:
 
     def __init__(self, superseded: bool = True) -> None:
         self._superseded = superseded
+        self.left_out: int | None = None
+        """Offset of a record that an operator skipped."""
+
+    def has_left_out(self, _partition: int, position: int) -> bool:
+        return self.left_out is not None and self.left_out < position
 
     def was_folded_from_the_log(self, _head: PoolHead) -> bool:
         return True

@@ -74,7 +74,8 @@ class Driver:
     """Runs rounds of a publisher, one after the other, on a simulated timer."""
 
     def __init__(self, store: FakeStore | LiveBoards, partition: Partition, superseded: bool = False, epoch: int = EPOCH) -> None:
-        self.publisher, self.partition, self.now = Publisher(store, 0.2, Content(superseded)), partition, 0.0
+        self.content = Content(superseded)
+        self.publisher, self.partition, self.now = Publisher(store, 0.2, self.content), partition, 0.0
         self.epoch = epoch
 
     def round(self) -> None:

@@ -43,6 +43,8 @@ class LiveBoards:
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write the changed agents of each live board, and then the head. Returns False if the fence rejects the write (law 1).
 
+        If `boards` contains all agents of a board, other agents are removed from it, after the head was written.
+
         Args:
             head: The pool's head. Its generation and position are part of the fence.
             epoch: Epoch of the writing shard.
@@ -161,14 +163,25 @@ class LiveBoards:
             names += [board, beliefs if method in head.beliefs else board]
             sizes += [field, total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
-        verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
+        verdict, told = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
             return False
         self._committed[pool] = fence
         self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head, so that every listed pool has a head
-        if stale:
+        larger = {field: board for method, board in boards.items() if (field := f"{head.generation}/{method}") in told}
+        if stale := [field for field in told if field not in larger]:
             self._redis.pipeline(self._retire(pool, stale))
-        return True
+        whole = [(field, board) for field, board in larger.items() if len(board.names) == board.total]
+        return all(self._trim(pool, token, field, board) for field, board in whole)
+
+    def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
+        """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
+        names = self._keys_of(pool, field)
+        held = self._redis.run(lambda client: client.zrange(names[0], 0, -1))
+        extra = sorted(set(held).difference(board.names))
+        parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
+        calls = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
+        return all(self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ()))
 
     def _pages(
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]

@@ -89,18 +89,32 @@ for i = 6, #ARGV, 2 do
 end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4])
-local stale = {1}
-for i = 6, #ARGV, 2 do redis.call('SADD', KEYS[3], ARGV[i]) end
-for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
-  if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(stale, field) end
+local told = {1}
+for i = 6, #ARGV, 2 do
+  redis.call('SADD', KEYS[3], ARGV[i])
+  if redis.call('ZCARD', KEYS[i - 2]) > tonumber(ARGV[i + 1]) then table.insert(told, ARGV[i]) end
 end
-return stale
+for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
+  if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(told, field) end
+end
+return told
 """
 )
 """Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its
 beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, and for each such board
-"generation/method" and its smallest number of agents. Returns {1, boards of other generations...}; -1 also if a board has fewer agents,
-because the store evicted some."""
+"generation/method" and its number of agents. Returns {1, boards...}: those of this generation with more agents, and all boards of other
+generations; -1 also if a board has fewer agents, because the store evicted some."""
+
+TRIM: Final = _script(
+    _HOLD
+    + """
+local names = cmsgpack.unpack(ARGV[2])
+redis.call('ZREM', KEYS[2], unpack(names))
+redis.call('HDEL', KEYS[3], unpack(names))
+return 1
+"""
+)
+"""Removes agents from a live board. KEYS: fence, live board, its beliefs. ARGV: token, {member, ...} in MessagePack."""
 
 REMOVE: Final = _script(
     """
@@ -247,6 +261,6 @@ heartbeat."""
 ALL: Final[Mapping[str, str]] = MappingProxyType(
     {
         script.sha: script.text
-        for script in (CLAIM, WRITE, COMMIT, REMOVE, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
+        for script in (CLAIM, WRITE, COMMIT, TRIM, REMOVE, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
     }
 )

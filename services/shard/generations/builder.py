@@ -138,7 +138,10 @@ class Builder:
         """
         if (archived := archive_of(build, self._past.topic, self._partition.number, self._control)) is None:
             taken = self._take(build.position, timeout)
-            return None if taken is None else partial(self._partition.catch_up, *taken)
+            if taken is not None:
+                return partial(self._partition.catch_up, *taken)
+            passed = build.failed is None and self._past.read_to > build.position
+            return partial(self._partition.catch_up_alone, build, [], self._past.read_to) if passed else None
         try:
             part = archived.take(timeout)
         except Exception as error:  # noqa: BLE001 - damage of any kind fails only this build (law 6)

@@ -23,7 +23,8 @@ class PastReader:
         self._reader: Reader | None = None
         self._slices: deque[tuple[Sequence[Record], int]] = deque()
         """Slices that were read and not taken yet, each with the offset from which it is complete."""
-        self._read_to = 0
+        self.read_to = 0
+        """Offset up to which the records were read. If `take` returned None, no record for a fold follows below it."""
 
     def take(self, start: int, timeout: float) -> tuple[Sequence[Record], int] | None:
         """Return the next slice for a build at position `start`, with the offset from which the slice is complete.
@@ -44,13 +45,15 @@ class PastReader:
             self._reader = None
 
     def _read(self, start: int, timeout: float) -> None:
-        if self._reader is None or self._read_to != start:
+        if self._reader is None or self.read_to != start:
             self.close()
             self._reader = open_reader(self.topic, {self._partition: start}, self._control.known().partitions.skipped)
-            self._read_to = start
+            self.read_to = start
         for part in slices(self._reader.poll(timeout, _RECORDS).get(self._partition, [])):
-            self._slices.append((part, self._read_to))
-            self._read_to = part[-1].offset + 1
+            self._slices.append((part, self.read_to))
+            self.read_to = part[-1].offset + 1
+        if not self._slices:  # an operator skipped the records that were read, if any
+            self.read_to = max(self.read_to, self._reader.position(self._partition))
 
 
 def archive_of(build: Build, topic: Topic, partition: int, control: ControlLog) -> ArchivedPool | None:

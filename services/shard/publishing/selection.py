@@ -34,7 +34,7 @@ class Selection:
             (state, track, partition)
             for partition in partitions
             for pool, state in partition.pools.items()
-            if pool not in partition.readers.hidden and _ready(state, partition, track := self._track(pool, state))
+            if not _hidden(pool, partition, track := self._track(pool, state)) and _ready(state, partition, track)
         ]
         idle = [one for one in ready if not one[0].changes.any and now - one[1].checked_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].checked_at)
@@ -52,7 +52,7 @@ class Selection:
         behind = {
             pool: state
             for pool, state in partition.pools.items()
-            if pool in partition.readers.hidden or _precedes_published(state, partition, tracks[pool])
+            if _hidden(pool, partition, tracks[pool]) or _precedes_published(state, partition, tracks[pool])
         }
         broken = {pool: state for pool, state in partition.pools.items() if state.broken}
         unread = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
@@ -74,12 +74,18 @@ def _frozen_update(state: PoolState, track: Track, epoch: int, partition: Partit
     The head of a broken pool describes an empty board, which belongs to the start of the generation.
     """
     head = updates.head_of(state.emptied() if state.broken else state, partition, at)
-    if (why := _why(head, state, partition)) is None and track.told is None and not track.visible:
+    if (why := _why(head, state, partition, track)) is None and track.told is None and not track.visible:
         return None
     head = msgspec.structs.replace(head, stopped=why)
     if state.broken:
         head = msgspec.structs.replace(head, position=state.generation.start, record=None)
-    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True, broken=state.broken)
+    unbuilt = not state.broken and _hidden(head.pool, partition, track) and head.pool in partition.frozen
+    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True, broken=state.broken, unbuilt=unbuilt)
+
+
+def _hidden(pool: str, partition: Partition, track: Track) -> bool:
+    """Whether readers may see a later generation of the pool, which is built again or cannot be."""
+    return pool in partition.readers.hidden and not track.unhidden
 
 
 def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
@@ -97,12 +103,12 @@ def _only_waits(state: PoolState, track: Track, partition: Partition) -> bool:
     return bool(track.visible) and track.told is None and state.stopped is None and partition.readers.stopped is None
 
 
-def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:
+def _why(head: PoolHead, state: PoolState, partition: Partition, track: Track) -> str | None:
     """Return why published boards do not change: the pool or the partition stopped, or the serving generation cannot be built again.
 
     Returns None while that generation is being built, or while published records are folded again.
     """
-    if head.pool not in partition.readers.hidden:
+    if not _hidden(head.pool, partition, track):
         return state.stopped or partition.readers.stopped
     if partition.readers.stopped is not None or head.building is None or head.building.failed is None:
         return partition.readers.stopped

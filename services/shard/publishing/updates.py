@@ -20,7 +20,8 @@ class Track:
     """What the store contains of one generation of a pool.
 
     recovered: position of the checkpoint from which the state was restored. known: whether the store need not be asked before a write.
-    visible: published position; boards are written only after the fold has reached it. checked_at: time of the last update that was
+    visible: published position; boards are written only after the fold has reached it. unhidden: whether a hidden pool is published
+    because readers do not see its later generation, which cannot be built again. checked_at: time of the last update that was
     written or left the store unchanged, by the timer. told: `stopped` of the head in the store; empty until this shard has written the
     head.
     """
@@ -29,6 +30,7 @@ class Track:
     recovered: int
     known: bool = False
     visible: int = 0
+    unhidden: bool = False
     checked_at: float = float("-inf")
     told: str | None = ""
 
@@ -38,7 +40,7 @@ class Update:
     """Changes of one pool.
 
     ids: agents in `boards`. frozen: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is broken, so
-    that `head` describes an empty board.
+    that `head` describes an empty board. unbuilt: whether the pool is intact, and hidden behind a generation that cannot be built again.
     """
 
     state: PoolState
@@ -49,6 +51,7 @@ class Update:
     boards: Mapping[str, LiveBoard]
     frozen: bool = False
     broken: bool = False
+    unbuilt: bool = False
 
 
 def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:

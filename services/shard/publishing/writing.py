@@ -60,6 +60,12 @@ class Provenance:
             self._agreed[head.partition] = self._agreed_to(head.partition)
         return head.position <= self._agreed[head.partition] or self._holds(head)
 
+    def has_left_out(self, partition: int, position: int) -> bool:
+        """Whether an operator skipped records of a partition below `position`, or accepted their loss. No fold contains them any more."""
+        known = self._control.known().partitions
+        begins = [begin for begin, _ in known.skipped.get(partition, ())] + [lost.position for lost in known.losses.get(partition, ())]
+        return any(begin < position for begin in begins)
+
     def is_superseded(self, partition: int, epoch: int) -> bool:
         """Whether another shard took over the partition after `epoch`. Raises `LogError`."""
         return self._control.refresh().partitions.epochs.get(partition, epoch) > epoch
@@ -150,6 +156,9 @@ class BoardWriter:
         standing, why = self._boards.head(update.head.pool), update.head.stopped
         if standing is None:
             return self._write_absent(update)
+        if update.unbuilt and standing.generation <= update.head.generation:
+            update.track.unhidden = True
+            return End.KEPT
         if why is None and standing.stopped is None:
             return End.KEPT
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)
@@ -158,16 +167,17 @@ class BoardWriter:
     def _write_absent(self, update: Update) -> End:
         """Handle a frozen pool without a published head: no reader sees a later position, because the store is new or lost the head.
 
-        A broken pool gets an empty board with the reason. A pool before its published position is published where it is.
+        A broken pool gets an empty board with the reason. A pool before its published position is published where it is, and so is a pool
+        whose later generation cannot be built again.
         """
-        if not (update.broken or update.track.visible):
+        if not (update.broken or update.track.visible or update.unbuilt):
             return End.KEPT
         end = self._forget(update, _HEAD_LOST)  # also what is left of it: the fence would refuse an earlier position
         if end is not End.LOST:
             return end
         if update.broken:
             return self._publish(update, update.head, {})
-        update.track.visible, update.track.known = 0, True
+        update.track.visible, update.track.known, update.track.unhidden = 0, True, update.unbuilt
         return End.LOST
 
     def _ask(self, update: Update) -> End | None:
@@ -189,7 +199,7 @@ class BoardWriter:
             update.track.visible = max(one.position for one in seen)  # asked again there: until then the previous owner can publish, too
             return End.BEHIND
         update.track.known = True
-        if standing is None or not _covers(standing, update):
+        if standing is None or not _covers(standing, update) or self._judge.has_left_out(update.head.partition, standing.position):
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
             return End.LOST  # earlier releases did not write beliefs

@@ -119,7 +119,7 @@ def test_a_store_that_stays_behind_differs(log: Log, behind: tuple[CheckpointSto
     assert clock.now >= verify._CATCH_UP_SECONDS
 
 
-def test_a_store_that_shows_another_value_differs_without_waiting(
+def test_a_store_that_shows_another_value_differs_after_it_was_read_again(
     log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoints, store = behind
@@ -129,7 +129,23 @@ def test_a_store_that_shows_another_value_differs_without_waiting(
     clock = Clock()
     monkeypatch.setattr(verify, "time", clock)
     assert "1 agents differ on elo" in (differences(log, checkpoints, store)["live boards"] or "")
-    assert clock.now == 0.0
+    assert clock.now == verify.WRITING_SECONDS
+
+
+def test_rows_whose_head_is_written_later_are_no_difference(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A publication of a large board takes longer than the tries do."""
+    checkpoints, store = behind
+    head, boards = store.states[1]
+    later = boards["elo"]._replace(values=[value + 1.0 for value in boards["elo"].values])
+    store.states.insert(1, (head, {**boards, "elo": later}))
+    store.shown = 1
+    clock = Clock()
+    clock.wakes_after, clock.store = verify.WRITING_SECONDS, store
+    monkeypatch.setattr(verify, "time", clock)
+    assert differences(log, checkpoints, store) == {"checkpoint": None, "live boards": None}
+    assert clock.now == verify.WRITING_SECONDS
 
 
 @pytest.mark.parametrize("meanwhile", ["written", "removed", "damaged"])

@@ -1,0 +1,94 @@
+"""An operator skips records that a shard folded and published before: readers do not go back, and boards become equal to the fold."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, LossAccepted, Skipped
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.shard.publishing.writing import Provenance
+from services.wire import events
+from tests.support.worker import HOME, differences, head_of, play, published, until, working
+
+
+def play_an_extra(log: Log) -> None:
+    """A game of an agent that no other game has."""
+    sides = [events.Side(["only in a skipped record"], 1), events.Side([simulated.game(0, 0.0).sides[0].agents[0]], 2)]
+    game = events.GameEvent(v=1, id="extra", pool=simulated.POOL, time=0.0, sides=sides)
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), events.encode([game]))])
+
+
+def without_checkpoints(settings: Settings) -> None:
+    for checkpoint in (settings.data / "state" / "checkpoints").rglob("*.json"):
+        checkpoint.unlink()
+
+
+@pytest.mark.parametrize("generation", [1, 2])
+@pytest.mark.parametrize("more", [False, True], ids=["last", "followed"])
+def test_skipped_records_that_were_published_leave_the_boards(settings: Settings, log: Log, more: bool, generation: int) -> None:
+    """If they are the last records, the partition continues behind them: no record comes that would take it there."""
+    play(log, 0, 200)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 200, "200 games are published")
+        until(lambda: worker.health().partitions[HOME].checkpoint == 20, "they are in a checkpoint")
+    kept = {path: path.read_bytes() for path in (settings.data / "state").rglob("*") if path.is_file()}
+    play_an_extra(log)
+    if more:
+        play(log, 200, 210)
+    end = 22 if more else 21
+    with working(settings, log):
+        until(lambda: head_of(settings).position == end, "the extra game is published")
+    without_checkpoints(settings)
+    for path, content in kept.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    with closing(ControlLog(log.control)) as control:
+        control.append(Skipped(partition=HOME, begin=20, end=21, time=0.0))
+        newest = control.refresh().newest(simulated.POOL)
+        assert newest is not None
+        if generation == 2:
+            control.append(generations.wish(newest, time=0.0, fold=FoldSettings(online={"elo": {"k": 8.0}})))
+    outcomes = 210 if more else 200
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == outcomes, "the boards are without the extra game")
+        until(lambda: head_of(settings).generation == generation, "the generation is shown")
+        until(lambda: worker.health().partitions[HOME].checkpoint == end, "the position is in a checkpoint")
+    assert head_of(settings).position == end
+    assert differences(settings, log) == []
+
+
+def test_a_partition_whose_last_records_were_skipped_goes_on_behind_them(settings: Settings, log: Log) -> None:
+    """There is no checkpoint, so the partition is at a lower position when it has folded all that is left."""
+    play(log, 0, 200)
+    play_an_extra(log)
+    with working(settings, log):
+        until(lambda: published(settings) == 201, "all are published")
+    without_checkpoints(settings)
+    with closing(ControlLog(log.control)) as control:
+        control.append(Skipped(partition=HOME, begin=20, end=21, time=0.0))
+        newest = control.refresh().newest(simulated.POOL)
+        assert newest is not None
+        control.append(generations.wish(newest, time=0.0, fold=FoldSettings(online={"elo": {"k": 8.0}})))
+    with working(settings, log) as worker:
+        until(lambda: (head_of(settings).generation, published(settings)) == (2, 200), "generation 2 is shown")
+        until(lambda: worker.health().partitions[HOME].checkpoint == 21, "the position is in a checkpoint")
+    assert head_of(settings).position == 21
+    assert differences(settings, log) == []
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [Skipped(partition=HOME, begin=20, end=21, time=0.0), LossAccepted(partition=HOME, position=20, begin=30, time=0.0)],
+    ids=["skipped", "lost"],
+)
+def test_left_out_records_concern_later_positions_of_their_partition(log: Log, decision: Skipped | LossAccepted) -> None:
+    with closing(ControlLog(log.control)) as control:
+        control.append(decision)
+        control.refresh()
+        judge: Callable[[int, int], bool] = Provenance(log.outcomes, control, list).has_left_out
+        assert [judge(HOME, 20), judge(HOME, 21), judge(HOME + 1, 21)] == [False, True, False]
