@@ -5,8 +5,11 @@ from typing import Final
 
 from services.archive.records import ArchivedRecords
 from services.log.protocol import Record
+from services.log.records import MAX_RECORD_BYTES
 
 _SLICE_BYTES: Final = 1 << 22
+MOST_BYTES: Final = _SLICE_BYTES + MAX_RECORD_BYTES
+"""Most bytes of a slice: it ends with the record that fills it. The log on Kafka fetches as many for a partition."""
 
 
 def size(records: Iterable[Record]) -> int:
@@ -15,10 +18,10 @@ def size(records: Iterable[Record]) -> int:
 
 
 def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """Split records into slices of about `_SLICE_BYTES`, so that publication is not delayed. Archived records stay one slice, because their
-    reader limits their size.
+    """Split records into slices of `_SLICE_BYTES` to `MOST_BYTES`, so that publication is not delayed. A call has fixed costs, so what one
+    fetch of Kafka brings stays one slice. Archived records stay one slice as well, because their reader limits their size.
     """
-    if isinstance(records, ArchivedRecords) or (records and size(records) < _SLICE_BYTES):
+    if isinstance(records, ArchivedRecords) or (records and size(records) <= MOST_BYTES):
         yield records
         return
     start = total = 0

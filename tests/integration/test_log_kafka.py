@@ -4,6 +4,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -29,7 +30,9 @@ from services.log.protocol import (
     Topic,
     TopicReplaced,
 )
+from services.log.records import MAX_RECORD_BYTES
 from services.runtime.deadlines import start
+from services.shard.slices import slices
 from tests.support.bombs import compressed, peak_memory, record_bytes
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
@@ -119,6 +122,17 @@ def test_a_batch_that_would_fill_the_memory_is_refused_with_its_offsets(
     assert (caught.value.partition, caught.value.begin, caught.value.end, caught.value.retriable) == (1, 3, 4, False)
     assert peak() < 3 * MAX_BATCH_BYTES
     assert values(read(topic, {1: 4}, 1)[1]) == [b"after"]
+
+
+def test_one_poll_brings_a_slice_of_the_largest_records(backend: KafkaBackend) -> None:
+    topic = backend.open().outcomes
+    wanted = [bytes([number]) * MAX_RECORD_BYTES for number in range(10)]
+    for value in wanted:
+        topic.append(0, [(None, value)])
+    with closing(topic.reader({0: 0})) as reader:
+        [records] = reader.poll(PATIENCE, 100).values()
+    assert values(records) == wanted[:4]
+    assert [len(part) for part in slices(records)] == [4]
 
 
 def test_a_null_value_reads_as_empty(backend: KafkaBackend) -> None:

@@ -68,7 +68,8 @@ and sends by the name of the topic, not by its id."""
 RECORD_OVERHEAD = 32_768
 TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD
 BATCH_BYTES = 262_144
-FETCH_PARTITION_BYTES = 4 * 1024 * 1024
+FETCH_PARTITION_BYTES = 4 * 1024 * 1024 + MAX_RECORD_BYTES
+"""Most bytes of a partition in a fetch: as many as a shard folds in one call, because a partition has one fetch at a time."""
 FETCH_BYTES = 32 * 1024 * 1024
 
 # After these errors the producer recovers with a new epoch. Some records of the failed append were not written.

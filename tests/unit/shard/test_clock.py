@@ -75,7 +75,8 @@ class Driven:
     def finish(self) -> None:
         """Wait for what the round began beside itself, so that rounds are of one length."""
         maintenance = self.worker._maintenance
-        jobs = (maintenance.publisher._job, self.worker._owned.runtimes[0].checkpointer._job, *maintenance.watch._measuring.values())
+        questions = maintenance.watch._measurement.questions.values()
+        jobs = (maintenance.publisher._job, self.worker._owned.runtimes[0].checkpointer._job, *questions)
         for job in jobs:
             if job is not None:
                 job.exception(PATIENCE)
