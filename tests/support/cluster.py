@@ -142,8 +142,8 @@ class Cluster:
 
     def ready(self) -> "Cluster":
         """Wait until API and metrics answer and every partition has an owner."""
-        until(lambda: self._answers("/readyz"), f"the API is ready\n{self.output('api')}")
-        until(lambda: len(self.owners()) == PARTITIONS, f"every partition has an owner\n{self.output('engine')}")
+        until(lambda: self._answers("/readyz"), lambda: f"the API is ready\n{self.output('api')}")
+        until(lambda: len(self.owners()) == PARTITIONS, lambda: f"every partition has an owner\n{self.output('engine')}")
         return self
 
     def create(self, pool: str, kind: str) -> None:

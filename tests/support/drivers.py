@@ -65,7 +65,7 @@ class Drivers:
         return found
 
     def counted(self, outcomes: int) -> None:
-        until(lambda: published(self.settings) == outcomes, f"{outcomes} outcomes published\n{self.output()}")
+        until(lambda: published(self.settings) == outcomes, lambda: f"{outcomes} outcomes published\n{self.output()}")
 
     def close(self) -> None:
         for process in self._running:
@@ -89,7 +89,7 @@ class Drivers:
 
     def same(self) -> None:
         """Wait for a checkpoint of all records, and require that a new fold of the log gives its digest."""
-        found = until(self.checkpointed, f"a checkpoint of the whole log\n{self.output()}")
+        found = until(self.checkpointed, lambda: f"a checkpoint of the whole log\n{self.output()}")
         assert found == self.refolded()
 
 

@@ -49,7 +49,7 @@ class Installation:
 
     def ready(self) -> "Installation":
         """Wait until `up.json` contains the addresses."""
-        until(lambda: self.process.poll() is not None or (self.data / "up.json").exists(), f"ready\n{self.output}")
+        until(lambda: self.process.poll() is not None or (self.data / "up.json").exists(), lambda: f"ready\n{self.output}")
         assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.output}"
         self.api = json.loads((self.data / "up.json").read_bytes())["api"]
         self.metrics = json.loads((self.data / "up.json").read_bytes())["metrics"]
