@@ -152,19 +152,19 @@ def _get_past(here: Context, pool: str, method: str, when: When, start: int, cou
 def _found(here: Context, pool: str, method: str, what: str, read: Callable[[], Found | None]) -> Found:
     """Return what `read` finds in the store.
 
-    Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after the check of the pool, because the pool
-    may have been published in between.
+    Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been
+    published in between.
 
     method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error.
     """
     value = read()
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
         published(here, pool)
+        if method and _lost(here, pool, method):
+            raise not_there_now(f"board {method} of pool {pool}")
         value = read()
     if value is not None:
         return value
-    if method and _lost(here, pool, method):
-        raise not_there_now(f"board {method} of pool {pool}")
     soon = "a new pool's boards appear some seconds after its first outcomes"
     raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
 
