@@ -29,7 +29,7 @@ from services.api.fast_path import FastPath
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
-from services.api.problems import ApiError
+from services.api.problems import RETRY, ApiError
 from services.api.replies import components
 from services.api.security import Access
 from services.boards.store.keys import METHOD_PATTERN
@@ -50,7 +50,6 @@ _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "agent": {"minLength": 1, "maxLength": MAX_NAME_BYTES},
 }
 """JSON Schema rules of the names in paths, for the OpenAPI document."""
-_RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
 def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[[], float] = time.time) -> FastAPI:
@@ -69,7 +68,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, settings.api_exports), clock=clock,
-        partitions=log.outcomes.partitions,
+        partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     for module in (outcomes, pools, generations, methods, boards, insight, exports):
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
@@ -162,7 +161,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 def _unavailable(title: str, detail: str, *, retriable: bool) -> ApiError:
-    return ApiError(503, title, detail, headers=_RETRY) if retriable else ApiError(500, title, detail)
+    return ApiError(503, title, detail, headers=RETRY) if retriable else ApiError(500, title, detail)
 
 
 _PROBLEMS: Final = (ApiError, InputError, RequestValidationError, HTTPException, NoPool, PoolExists, TooManyPools, StoreError, LogError)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -12,8 +12,8 @@ from ratings_core.records.times import seconds
 from services.api.answers import Asked
 from services.api.context import Context, Here, reads
 from services.api.directory import Directory
-from services.api.pools import pool_view, view
-from services.api.problems import ApiError
+from services.api.pools import published, view
+from services.api.problems import ApiError, not_there_now
 from services.api.replies import AgentView, Boards, History, Value, described, reply
 from services.boards import reading as boards
 from services.boards.history import Difference
@@ -23,9 +23,11 @@ from services.boards.reading import Board, Methods
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
+from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["boards"])
+Found = TypeVar("Found")
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
@@ -103,51 +105,77 @@ async def get_board(
 def get_around(here: Here, pool: str, method: str, agent: str, count: Count = 11) -> Response:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
     told = here.settings.provisional
-    found = boards.around(here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
-    return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
+    read = partial(boards.around, here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
+    return reply(_found(here, pool, method, f"agent {agent!r} on a board {method}", read))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/history", response_model=None, responses=described(History, (404, 422, 503)))
 @reads
 def get_history(here: Here, pool: str, method: str) -> Response:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-    solves = here.store.solved.history(pool, method)
-    return reply(History(pool=pool, method=method, solves=solves)) if solves else _nothing(here, pool, f"solved board {method}")
+    solves = _found(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
+    return reply(History(pool=pool, method=method, solves=solves))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/diff", response_model=None, responses=described(Difference, (404, 422, 503)))
 @reads
 def get_difference(here: Here, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
     """Return what changed from an earlier solve to the newest one, and why."""
-    found = boards.changes(here.store.solved, pool, method, against, count)
-    return reply(found) if found is not None else _nothing(here, pool, f"two kept solves of {method}")
+    read = partial(boards.changes, here.store.solved, pool, method, against, count)
+    return reply(_found(here, pool, method, f"two kept solves of {method}", read))
 
 
 @router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
 @reads
 def get_agent(here: Here, pool: str, agent: str) -> Response:
     """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-    found = boards.agent(here.store, pool, agent, provisional=here.settings.provisional)
-    return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
+    read = partial(boards.agent, here.store, pool, agent, provisional=here.settings.provisional)
+    return reply(AgentView(pool=pool, agent=agent, boards=_found(here, pool, "", f"agent {agent!r}", read)))
 
 
 def _built(here: Context, asked: Asked, what: str) -> Response:
     """Answer a poll that the fast path does not answer: an unusual spelling, a missing pool or board, or a failed store."""
-    value = built(here.store, here.directory, here.settings.provisional, here.clock, asked)
-    return reply(value) if value is not None else _nothing(here, asked.pool, what)
+    read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, asked)
+    return reply(_found(here, asked.pool, asked.method, what, read))
 
 
 def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
+    rows = PastRows(pool, method, when, start, count, here.settings.provisional)
     try:
-        rows = PastRows(pool, method, when, start, count, here.settings.provisional)
-        found = PastBoards(here.store, files, control).board(rows, here.clock())
+        read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
+        return reply(_found(here, pool, method, f"board {method}", read))
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
-    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
 
 
-def _nothing(here: Context, pool: str, what: str) -> Response:
-    pool_view(here, pool)
+def _found(here: Context, pool: str, method: str, what: str, read: Callable[[], Found | None]) -> Found:
+    """Return what `read` finds in the store.
+
+    Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been
+    published in between.
+
+    method: the board that `read` needs; empty if it needs none. what: what the pool lacks, for the error.
+    """
+    value = read()
+    if value is None or (isinstance(value, Boards) and value.pool.head is None):
+        published(here, pool)
+        if method and _lost(here, pool, method):
+            raise not_there_now(f"board {method} of pool {pool}")
+        value = read()
+    if value is not None:
+        return value
     soon = "a new pool's boards appear some seconds after its first outcomes"
     raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
+
+
+def _lost(here: Context, pool: str, method: str) -> bool:
+    """Whether the store had a solved board before, lacks it or its history now, and the pool is still solved by its method."""
+    if not here.store.seen.solved(pool, method):
+        return False
+    if method in here.store.solved.methods(pool) and here.store.solved.history(pool, method):  # written in this order
+        return False
+    state = here.directory.control.known()
+    return pool in state.pools and any(
+        one.method == method and one.chosen is not None and one.why_not is None for one in choices(state, pool)
+    )

@@ -52,7 +52,7 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. heads: heads of all pools. exports: exports under way. partitions: number of partitions of the
-    outcome log.
+    outcome log. started: time at which this process began, seconds since 1970.
     """
 
     settings: Settings
@@ -68,6 +68,7 @@ class Context:
     exports: "Exports"
     clock: Callable[[], float] = time.time
     partitions: int = 1
+    started: float = 0.0
 
 
 def context(request: Request) -> Context:

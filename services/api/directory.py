@@ -23,13 +23,14 @@ class Directory:
     def __init__(self, control: ControlLog, history: Topic) -> None:
         self.control, self._history = control, history
         self._pools: Mapping[str, PoolCreated] = {}
+        self._complete = False
         self._read_at = float("-inf")
         self._reading = threading.Lock()
 
     def find(self, pool: str) -> PoolCreated | None:
         """Return the pool; None if it does not exist. Reads the control log if the pool is not cached. Raises `LogError`."""
         if pool not in self._pools:
-            self._pools = dict(self.control.refresh().pools)
+            self._refresh()
         return self._pools.get(pool)
 
     def create(self, wanted: PoolCreated, max_pools: int) -> PoolCreated:
@@ -58,9 +59,18 @@ class Directory:
             reading.join(_PATIENCE_SECONDS)
         return self._pools
 
+    @property
+    def complete(self) -> bool:
+        """Whether the control log has been read. Before that, a pool that is missing here may exist."""
+        return self._complete
+
+    def _refresh(self) -> None:
+        self._pools = dict(self.control.refresh().pools)
+        self._complete = True
+
     def _read(self) -> None:
         try:
-            self._pools = dict(self.control.refresh().pools)
+            self._refresh()
         except LogError:
             return  # readers need only the store, and requests that write get the log's error themselves
         finally:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from services.api.context import Context, Here, reads
-from services.api.pools import pool_view
+from services.api.pools import published
 from services.api.problems import ApiError
 from services.api.replies import described, reply
 from services.boards.insight import Insight, insight
@@ -29,7 +29,7 @@ def get_insight(here: Here, pool: str) -> Response:
 
     They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed.
     """
-    pool_view(here, pool)
+    published(here, pool)
     return reply(insight(here.store.solved, pool, now=here.clock()))
 
 
@@ -43,7 +43,7 @@ async def get_next(here: Here, pool: str, target: Target = "all", games: Games =
 
 
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float) -> Response:
-    head = pool_view(here, pool).head
+    head = published(here, pool).head
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
     try:

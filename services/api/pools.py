@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ratings_core.records.names import check_visible_name
 from services.api.context import Context, Here
-from services.api.problems import ApiError, no_pool
+from services.api.problems import ApiError, no_pool, not_read, not_there_now
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
@@ -56,7 +56,7 @@ async def get_pool(here: Here, pool: str) -> Response:
 
 
 def _pool(here: Context, pool: str) -> PoolView:
-    known = pool_view(here, pool)
+    known = published(here, pool)
     found = folding.freshness([partition_of(pool, here.partitions)], here.store.heartbeats.read(), here.settings.fresh_seconds)
     return msgspec.structs.replace(known, folding=found)
 
@@ -87,12 +87,31 @@ async def put_pool(request: Request, here: Here, pool: str) -> Response:
 
 
 def pool_view(here: Context, pool: str) -> PoolView:
-    """Return the pool from the store and the control log. Raises `ApiError` 404."""
+    """Return the pool from the store and the control log. Raises `ApiError` 404; 503 if the control log has not been read yet."""
     head = here.store.live.head(check_pool_name(pool))
     created = here.directory.seen().get(pool)
     if head is None and created is None:
-        raise no_pool(pool)
+        raise no_pool(pool) if here.directory.complete else not_read(pool)
     return view(pool, head, created)
+
+
+def published(here: Context, pool: str) -> PoolView:
+    """Return the pool like `pool_view`. Raises `ApiError` 503 if the store has lost the pool, for example by a restart.
+
+    Without a head, the pool was lost if this process has read its head before. A process that is younger than the pool assumes a loss until
+    the pool's partition is reported in the store. Otherwise the pool has no outcomes yet.
+    """
+    known = pool_view(here, pool)
+    if known.head is None and (here.store.seen.pool(pool) or _awaits_shard(here, pool)):
+        raise not_there_now(f"pool {pool}")
+    return known
+
+
+def _awaits_shard(here: Context, pool: str) -> bool:
+    created = here.directory.seen().get(pool)
+    if created is None or created.time >= here.started:
+        return False
+    return partition_of(pool, here.partitions) not in here.store.heartbeats.read()
 
 
 def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolView:

@@ -1,7 +1,7 @@
 """Problems: the JSON form of all errors of the API, with the next step for the client."""
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 from starlette.responses import Response
@@ -9,6 +9,8 @@ from starlette.responses import Response
 from services.wire.events import Refusal
 
 PROBLEM_TYPE = "application/problem+json"
+RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
+"""Headers of an error after which the client should repeat the request."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -66,6 +68,17 @@ def refuse(refusals: Sequence[Refusal]) -> NoReturn:
     items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
     detail = f"{len(items)} refused, nothing was written: correct them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
+
+
+def not_there_now(what: str) -> ApiError:
+    """Return the 503 error for a pool or board that the store has lost and that is written again."""
+    detail = f"the store lost {what}, for example by a restart; it is written again within seconds: send the request again"
+    return ApiError(503, "not there at the moment", detail, headers=RETRY)
+
+
+def not_read(pool: str) -> ApiError:
+    """Return the 503 error for a pool that may be in the control log, which has not been read yet."""
+    return ApiError(503, "not there at the moment", f"pool {pool} is not in the store, and the log does not answer", headers=RETRY)
 
 
 def no_pool(pool: str) -> ApiError:

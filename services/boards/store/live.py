@@ -16,6 +16,7 @@ from services.boards.store.beliefs import believed, of_text, text_of
 from services.boards.store.connection import Call, Command, Connection
 from services.boards.store.keys import Keys, check_method
 from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreLost
+from services.boards.store.seen import Seen
 from services.wire.pools import check_pool_name, is_pool_name
 
 MEMBERS_A_CALL: Final = 200
@@ -36,8 +37,8 @@ class LiveBoards:
     `StoreLost`.
     """
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
-        self._redis, self._keys = connection, keys
+    def __init__(self, connection: Connection, keys: Keys, seen: Seen) -> None:
+        self._redis, self._keys, self._seen = connection, keys, seen
         self._committed: dict[str, Fence] = {}
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
@@ -153,7 +154,10 @@ class LiveBoards:
         """Pool -> its head; None for pools without a head in the store."""
         commands = [methodcaller("get", self._keys.head(pool)) for pool in pools]
         answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
-        return {pool: self._redis.decoded(_decode_head, head) for pool, head in zip(pools, answers, strict=True)}
+        heads = {pool: self._redis.decoded(_decode_head, head) for pool, head in zip(pools, answers, strict=True)}
+        for pool in (pool for pool, head in heads.items() if head is not None):
+            self._seen.note(pool)
+        return heads
 
     def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
         pool, keys = head.pool, self._keys

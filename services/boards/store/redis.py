@@ -10,6 +10,7 @@ from services.boards.store.heartbeats import Heartbeats
 from services.boards.store.keys import LOGS, Keys
 from services.boards.store.live import LiveBoards
 from services.boards.store.logs import Logs
+from services.boards.store.seen import Seen
 from services.boards.store.solved import SolvedBoards
 from services.boards.store.versions import Versions
 
@@ -28,10 +29,11 @@ class RedisStore:
     def __init__(self, url: str, log: str, *, patience: float | None = None) -> None:
         self.connection = Connection(url, patience=patience)
         self.keys = Keys(log)
-        self.live = LiveBoards(self.connection, self.keys)
-        self.solved = SolvedBoards(self.connection, self.keys)
+        self.seen = Seen()
+        self.live = LiveBoards(self.connection, self.keys, self.seen)
+        self.solved = SolvedBoards(self.connection, self.keys, self.seen)
         self.heartbeats = Heartbeats(self.connection, self.keys)
-        self.versions = Versions(self.connection, self.keys)
+        self.versions = Versions(self.connection, self.keys, self.seen)
         self.logs = Logs(self.connection, log)
 
     def ping(self) -> None:

@@ -15,6 +15,7 @@ from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys, check_method
 from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
+from services.boards.store.seen import Seen
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -34,8 +35,8 @@ _POINTER: Final = ("version", "total", "board")
 class SolvedBoards:
     """Publishes and reads solved boards."""
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
-        self._redis, self._keys = connection, keys
+    def __init__(self, connection: Connection, keys: Keys, seen: Seen) -> None:
+        self._redis, self._keys, self._seen = connection, keys, seen
 
     def publish(self, board: SolvedBoard) -> bool:
         """Publish a solved board. Returns False if a newer board of its method is published.
@@ -72,6 +73,8 @@ class SolvedBoards:
         name = self._keys.history(check_pool_name(pool), check_method(method))
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
         decoded = [self._redis.decoded(_decode_past, text) for text in reversed(texts)]
+        if texts:
+            self._seen.note(pool, [method])
         return [past for past in decoded if past is not None]
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
@@ -178,7 +181,10 @@ class SolvedBoards:
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        return self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
+        found = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
+        if found is not None:
+            self._seen.note(pool, [method])
+        return found
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)

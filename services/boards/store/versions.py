@@ -7,6 +7,7 @@ from typing import Final
 from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys
 from services.boards.store.protocol import PoolVersion
+from services.boards.store.seen import Seen
 from services.wire.pools import check_pool_name
 
 _KNOWN_POOLS: Final = 20_000
@@ -16,8 +17,8 @@ _KNOWN_POOLS: Final = 20_000
 class Versions:
     """Reads versions of several pools in one round trip. The methods of pools are remembered from earlier reads."""
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
-        self._redis, self._keys = connection, keys
+    def __init__(self, connection: Connection, keys: Keys, seen: Seen) -> None:
+        self._redis, self._keys, self._seen = connection, keys, seen
         self._methods: dict[str, tuple[str, ...]] = {}
 
     def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
@@ -39,6 +40,8 @@ class Versions:
                     changed.append(pool)
                     continue
                 found[pool] = PoolVersion(head, boards, bool(listed))
+                if head is not None:
+                    self._seen.note(pool, methods)
             left = changed
         return found
 

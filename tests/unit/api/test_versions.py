@@ -5,6 +5,7 @@ from typing import Any
 
 from services.boards.store.connection import Command
 from services.boards.store.keys import Keys
+from services.boards.store.seen import Seen
 from services.boards.store.versions import Versions
 
 
@@ -38,7 +39,7 @@ class Connection:
 
 
 def test_a_reading_of_more_pools_than_are_remembered_ends() -> None:
-    versions = Versions(Connection(most=4), Keys("log"))  # type: ignore[arg-type]
+    versions = Versions(Connection(most=4), Keys("log"), Seen())  # type: ignore[arg-type]
     pools = [f"p{i}" for i in range(20_001)]
     for _ in range(2):
         found = versions.read(pools)

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[3]
 SOLVES = """
 import numpy as np
 from scipy import sparse
-from ratings_core import reference
 from ratings_core.analysis.flips import flip_to
 from ratings_core.equilibria.master import Master
 from ratings_core.games.membership import playable
@@ -32,7 +31,6 @@ flip_to(Profile.from_orders([[0, 1, 2], [0, 1, 2]]), 2)
 master = Master(3)
 master.add(cycle)
 master.solve()
-reference.maximal_lottery(cycle)
 """
 
 

@@ -1,5 +1,8 @@
 """The papers' programs against published values, and the fast solvers against the programs."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,6 +34,13 @@ def game(seed, most=3):
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, most + 1, rng.integers(2, 4)))
     return [rng.integers(-2, 3, shape).astype(float) if seed % 2 else rng.normal(size=shape) for _ in shape]
+
+
+def test_reference_programs_print_nothing(capfd):
+    """In a fresh process, because HiGHS prints its banner once a process."""
+    program = "import numpy, ratings_core.reference as one; one.maximal_lottery(numpy.zeros((2, 2)))"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert capfd.readouterr() == ("", "")
 
 
 # published and known values
