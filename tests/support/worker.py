@@ -80,6 +80,8 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
         worker.stop()
         thread.join(PATIENCE)
         assert not thread.is_alive()
+        if (job := worker._maintenance.publisher._job) is not None:  # of a worker that was fenced: its write uses the store until it ends
+            job.exception(PATIENCE)
         store.close()
     if failures:
         raise failures[0]
