@@ -180,7 +180,7 @@ class LiveBoards:
         held = self._redis.run(lambda client: client.zrange(names[0], 0, -1))
         extra = sorted(set(held).difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
-        calls = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
+        calls: list[Call] = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
         return all(self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ()))
 
     def _pages(
