@@ -117,7 +117,7 @@ def test_a_reason_is_never_added_to_an_earlier_head(store: RedisStore, other: Re
     publish = store.live.publish
     seen: list[PoolHead | None] = []
 
-    def late(*arguments: object) -> bool:
+    def late(*arguments: Any) -> bool:
         monkeypatch.setattr(store.live, "publish", publish)
         publish_before(other, 120)
         written = publish(*arguments)

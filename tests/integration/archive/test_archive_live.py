@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ratings_core.errors import InputError
+from services.admin import verify_archive as verify_archive_module
 from services.admin.verify_archive import verify_archive
 from services.archive.chain import BLOCK_ROWS
 from services.backends import open_log
@@ -107,6 +108,26 @@ def test_an_archive_whose_files_are_lost_or_garbage_is_a_difference(
     damage(min(Path(str(settings.archive)).rglob(kind)))
     [found] = verify_archive(str(settings.archive), log)
     assert found.difference is not None
+
+
+def test_an_archive_that_is_damaged_only_while_it_is_written_is_no_difference(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fold(settings, log, 0, 300)
+    archive(settings)
+    file = min(Path(str(settings.archive)).rglob("*.parquet"))
+    content = file.read_bytes()
+    file.unlink()
+
+    class Pause:
+        """Stands in for the time module: the file is written during the pause."""
+
+        @staticmethod
+        def sleep(_: float) -> None:
+            file.write_bytes(content)
+
+    monkeypatch.setattr(verify_archive_module, "time", Pause)
+    assert [one.difference for one in verify_archive(str(settings.archive), log)] == [None]
 
 
 def change_a_rating(table: Path) -> None:
