@@ -30,9 +30,9 @@ from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.readers import Readers
 from tests.support.guards import careless, without_comparison
-from tests.support.worker import HOME, PARTITIONS, SECONDS, play, published, store_of, until, working
+from tests.support.waiting import PATIENCE
+from tests.support.worker import HOME, PARTITIONS, play, published, store_of, until, working
 
-pytestmark = pytest.mark.timeout(300)
 planted = pytest.mark.parametrize("planted", [False, True], ids=["sound", "planted"])
 
 
@@ -54,7 +54,7 @@ def settings(settings: Settings) -> Settings:
 def looked(readers: Readers) -> None:
     """Wait until readers have made one round after now; at once where they have ended."""
     after = readers.rounds + 2
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + PATIENCE
     while readers.is_alive() and readers.rounds < after and time.monotonic() < deadline:
         threading.Event().wait(0.005)
 
@@ -93,6 +93,7 @@ def promises(readers: Readers) -> set[int]:
     return {int(complaint.split("promise ")[1].split(")")[0]) for complaint in readers.complaints}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("shard", [True, False], ids=["waits", "careless"])
 @pytest.mark.parametrize("store", [True, False], ids=["compares", "takes anything"])
 def test_a_restarted_shard_that_publishes_below_what_readers_see(

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import httpx
-import pytest
 
 from services.boards.history import kept
 from services.boards.store.embedded import EmbeddedRedis
@@ -75,7 +74,6 @@ def polled(readers: list[Reader]) -> None:
     until(lambda: all(reader.answers.total() >= old + 2 for reader, old in zip(readers, before, strict=True)), "polls")
 
 
-@pytest.mark.timeout(600)
 def test_readers_of_a_known_pool_get_no_404_while_its_store_restarts(tmp_path: Path) -> None:
     redis = EmbeddedRedis(tmp_path / "redis")
     try:

@@ -24,12 +24,11 @@ from services.wire import events
 from services.wire.events import RetractEvent
 from tests.support.pools import control_of, pool_of
 from tests.support.redis import serving
-from tests.support.waiting import PATIENCE, until  # noqa: F401 - tests of workers take both from here
+from tests.support.waiting import PATIENCE, until  # noqa: F401 - tests of workers take `until` from here
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
 SETTINGS: dict[str, Any] = {"partitions": PARTITIONS, "publish_seconds": 0.01, "checkpoint_seconds": 0.05}
-SECONDS = PATIENCE
 
 
 @contextmanager

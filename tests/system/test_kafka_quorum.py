@@ -27,7 +27,6 @@ from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, published, store_of, working
 
 pytestmark = [
-    pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}"),
 ]
