@@ -23,11 +23,13 @@ from services.boards.reading import Board, Methods
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
+from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["boards"])
 Found = TypeVar("Found")
+_WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
@@ -173,8 +175,9 @@ def _lost(here: Context, pool: str, method: str) -> bool:
     """Whether the store had a solved board before, lacks it or its history now, and the pool is still solved by its method."""
     if not here.store.seen.solved(pool, method):
         return False
-    if method in here.store.solved.methods(pool) and here.store.solved.history(pool, method):  # written in this order
-        return False
+    shown = here.store.solved.page(pool, method, 0, 1)
+    if shown is not None and (shown[0].result.status in _WITHOUT_RESULT or here.store.solved.history(pool, method)):
+        return False  # the history is written after the board, and a method without any result has none
     state = here.directory.control.known()
     return pool in state.pools and any(
         one.method == method and one.chosen is not None and one.why_not is None for one in choices(state, pool)

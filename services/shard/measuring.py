@@ -28,7 +28,7 @@ class TopicMeasurement:
         self.questions: dict[int, Future[tuple[float, int]]] = {}
         """Questions under way for the end of a partition, by its number."""
         self._committing: Future[None] | None = None
-        """The newest commit, under way or done."""
+        """The commit under way."""
 
     def begin(self) -> None:
         """Start to read the end of each partition, and to commit the folded positions, unless the topic was replaced.
@@ -43,12 +43,15 @@ class TopicMeasurement:
                 runtime.measured_at = self._timer()  # its status says that it does not answer
             elif number not in self.questions:
                 self.questions[number] = start(partial(self._end, number), "measure")
-        if isinstance(self._topic, CommitsPositions) and (self._committing is None or self._committing.done()):
+        if isinstance(self._topic, CommitsPositions) and self._committing is None:
             folded = {number: runtime.reached for number, runtime in self._owned.running().items()}
             self._committing = start(partial(_commit, self._topic, folded), "commit")
 
     def take_in(self) -> None:
-        """Store the results of finished questions. Raises `TopicReplaced`."""
+        """Store the results of finished questions. Raises `TopicReplaced`, and what a commit failed with apart from errors of the log."""
+        if self._committing is not None and self._committing.done():
+            committed, self._committing = self._committing, None
+            committed.result()
         for number in [number for number, answer in self.questions.items() if answer.done()]:
             runtime, answer = self._owned.runtimes[number], self.questions.pop(number)
             try:

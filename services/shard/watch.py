@@ -58,8 +58,8 @@ class LogWatch:
             self._measurement.take_in()
             if now - self._looked_at >= _LOOK_SECONDS:
                 self._looked_at = now
-                self._measurement.begin()
                 self._apply(self._control.refresh())
+                self._measurement.begin()
             elif self._control.has_news():
                 self._apply(self._control.refresh())
         except TopicReplaced as error:

@@ -429,3 +429,86 @@ def test_the_store_refuses_an_epoch_a_generation_and_a_position_each_by_itself(
     board = {"elo": LiveBoard(["rock"], [2.0], total=1)}
     assert not store.live.publish(head_of(POOL, generation=generation, position=position), epoch, board)
     assert snapshot(raw) == before
+
+
+def owner(position: int, *, outcomes: int = CHECKPOINT) -> Partition:
+    """A partition at `position` whose pool has folded so many games from the beginning."""
+    partition = Partition(0, 1, position)
+    state = partition.pools[POOL] = state_of(POOL, fold=FoldSettings(online={"elo": {}}))
+    if outcomes:
+        state.fold([simulated.game(i, float(i)) for i in range(outcomes)])
+    return partition
+
+
+def successor(store: RedisStore, position: int, *, outcomes: int = CHECKPOINT) -> Driver:
+    """A shard that has restored the same pool from a checkpoint."""
+    partition = owner(position, outcomes=outcomes)
+    state = partition.pools[POOL]
+    state.recovered_at = CHECKPOINT
+    state.changes.take()
+    return taking_over(store, partition)
+
+
+def ratings(store: RedisStore) -> dict[str, float | None]:
+    page = store.live.page(POOL, "elo", 0, 100)
+    assert page is not None
+    return {row.agent: row.rating for row in page.rows}
+
+
+def folded(partition: Partition) -> dict[str, float]:
+    state = partition.pools[POOL]
+    agents = state.content.agents.names()
+    reading = state.content.ratings.read("elo", state.content.agents.lookup(agents))
+    return dict(zip(agents, reading.rating.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("decided", ["at the start", "later"])
+def test_rows_of_a_publication_that_was_cut_off_are_replaced_though_their_records_were_skipped(
+    store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch, decided: str
+) -> None:
+    """The previous owner published 95, folded record 95, wrote its rows, and died before the commit. An operator skips record 95."""
+    before = owner(95)
+    driver = Driver(other.live, before, epoch=EPOCH - 1)
+    rounds(driver, 2)
+    assert shown(store) == (1, 95)
+    content = before.pools[POOL].content
+    sides = [events.Side([content.agents.names()[0]], 1), events.Side(["only in a skipped record"], 2)]
+    before.pools[POOL].fold([events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
+    before.position = 96
+
+    def die(*_: object) -> bool:
+        raise StoreError("killed", retriable=True)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(other.live, "_commit", die)
+        rounds(driver, 1)
+    after = successor(store, 95)
+    after.content.left_out = 95 if decided == "at the start" else None
+    rounds(after)
+    after.content.left_out = 95
+    after.partition.position = 96
+    after.partition.pools[POOL].changes.mark_head()
+    rounds(after)
+    assert shown(store) == (1, 96)
+    assert ratings(store) == folded(after.partition)
+    assert after.publisher.figures.counts["store_losses"] == 0
+
+
+def test_a_lost_fence_lets_no_paused_owner_publish_an_earlier_position(store: RedisStore, other: RedisStore, raw: redis.Redis) -> None:
+    paused = Driver(other.live, owner(110), epoch=EPOCH - 1)
+    rounds(paused, 3)
+    assert shown(store) == (1, 110)
+    rounds(successor(store, 120))
+    assert shown(store) == (1, 120)
+    raw.delete(KEYS.fence(POOL))
+    rounds(paused)
+    assert shown(store) == (1, 120)
+
+
+def test_a_board_whose_outcomes_were_all_skipped_becomes_empty(store: RedisStore, other: RedisStore) -> None:
+    rounds(Driver(other.live, owner(100), epoch=EPOCH - 1), 2)
+    assert ratings(store)
+    after = successor(store, 100, outcomes=0)
+    after.content.left_out = 60
+    rounds(after)
+    assert ratings(store) == {}

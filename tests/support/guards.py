@@ -20,7 +20,7 @@ def careless(self: BoardWriter, update: Any) -> None:
 def without_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the store accept any generation and position of the newest epoch."""
     text = scripts.CLAIM.text
-    [compared] = [line for line in text.splitlines() if "wanted[3] < committed[3]" in line]
+    [compared] = [line for line in text.splitlines() if "wanted[3] < shown[3]" in line]
     claim = scripts.Script(changed := text.replace(compared, ""), sha1(changed.encode(), usedforsecurity=False).hexdigest())
     monkeypatch.setattr(scripts, "CLAIM", claim)
     monkeypatch.setattr(scripts, "ALL", {**scripts.ALL, claim.sha: claim.text})

@@ -57,6 +57,9 @@ class FakeStore:
     def claimed(self, pool: str) -> int:
         return self.stands[pool].epoch if pool in self.stands else -1
 
+    def is_interrupted(self, pool: str) -> bool:
+        return False
+
     def forget(self, pool: str, epoch: int) -> bool:
         assert self.claimed(pool) <= epoch
         self.heads.pop(pool, None)

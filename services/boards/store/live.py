@@ -76,6 +76,11 @@ class LiveBoards:
         epoch = self._redis.run(lambda client: client.hget(self._keys.fence(check_pool_name(pool)), "epoch"))
         return -1 if epoch is None else int(epoch)
 
+    def is_interrupted(self, pool: str) -> bool:
+        """Whether the newest publication of the pool was begun and not committed, so that rows of it may be on the boards."""
+        token, done = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), "token", "done"))
+        return done is not None and token != done
+
     def names(self) -> set[str]:
         """Names of all published pools, also of pools whose head was lost."""
         return set(self._redis.run(lambda client: client.smembers(self._keys.pools)))
@@ -130,7 +135,7 @@ class LiveBoards:
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         last = self._committed.get(pool)
         known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
-        return scripts.CLAIM, [self._keys.fence(pool)], [*fence, *known, token]
+        return scripts.CLAIM, [self._keys.fence(pool), self._keys.head(pool)], [*fence, *known, token]
 
     def _took(self, pool: str, verdict: int) -> bool:
         if verdict == scripts.LOST:
@@ -162,7 +167,7 @@ class LiveBoards:
     def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
         pool, keys = head.pool, self._keys
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
-        for method, total in ((method, board.total) for method, board in boards.items() if board.total):
+        for method, total in ((method, board.total) for method, board in boards.items() if board.total is not None):
             board, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
             names += [board, beliefs if method in head.beliefs else board]
             sizes += [field, total]
@@ -181,8 +186,8 @@ class LiveBoards:
     def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
         """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
         names = self._keys_of(pool, field)
-        held = self._redis.run(lambda client: client.zrange(names[0], 0, -1))
-        extra = sorted(set(held).difference(board.names))
+        held = self._redis.run(lambda client: {name for name, _ in client.zscan_iter(names[0], count=MEMBERS_A_CALL)})
+        extra = sorted(held.difference(board.names))
         parts = [extra[start : start + MEMBERS_A_CALL] for start in range(0, len(extra), MEMBERS_A_CALL)]
         calls: list[Call] = [(scripts.TRIM, [self._keys.fence(pool), *names], [token, _pack_members(part)]) for part in parts]
         return all(self._took(pool, verdict) for verdict in (self._redis.calls(calls) if calls else ()))

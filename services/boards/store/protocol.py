@@ -118,13 +118,13 @@ class LiveBoard(NamedTuple):
         names: Names of the agents.
         values: Rating of each agent, as an absolute value.
         beliefs: Belief about each agent; empty if the method holds no beliefs.
-        total: Number of agents on the complete board, by which losses of the store are detected; 0 if unknown.
+        total: Number of agents on the complete board, by which losses of the store are detected; None if unknown.
     """
 
     names: Sequence[str]
     values: Sequence[float]
     beliefs: Sequence[Belief] = ()
-    total: int = 0
+    total: int | None = None
 
 
 class BoardPage(NamedTuple):

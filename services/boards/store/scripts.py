@@ -41,15 +41,20 @@ local committed = stands[2] and {tonumber(stands[2]), tonumber(stands[3]), tonum
 if ARGV[4] ~= '' then
   if not committed or older(committed, {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])}) then return -1 end
 end
-if committed and (wanted[2] < committed[2] or wanted[3] < committed[3]) then return 0 end
+local shown = committed
+if not shown then
+  local sound, head = pcall(cjson.decode, redis.call('GET', KEYS[2]) or '')
+  if sound and type(head) == 'table' and head.generation and head.position then shown = {0, head.generation, head.position} end
+end
+if shown and (wanted[2] < shown[2] or wanted[3] < shown[3]) then return 0 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7])
 return 1
 """
 )
-"""Begins a publication. KEYS: fence. ARGV[1..3]: epoch, generation and position of the writer. ARGV[4..6]: the same of its last commit
-('' if none). ARGV[7]: token of this publication, which begins with the epoch; the next claim replaces it. Positions are below 2^53, so
-Lua's doubles compare them exactly. Returns 0 for an epoch that is not the newest, and for a generation or a position below the committed
-one; -1 if the store lost the writer's last commit."""
+"""Begins a publication. KEYS: fence, head. ARGV[1..3]: epoch, generation and position of the writer. ARGV[4..6]: the same of its last
+commit ('' if none). ARGV[7]: token of this publication, which begins with the epoch; the next claim replaces it. Positions are below 2^53,
+so Lua's doubles compare them exactly. Returns 0 for an epoch that is not the newest, and for a generation or a position below the committed
+one, or below that of the head if the store lost the fence; -1 if the store lost the writer's last commit."""
 
 _HOLD = """
 local stands = redis.call('HMGET', KEYS[1], 'token', 'epoch')
@@ -88,7 +93,7 @@ for i = 6, #ARGV, 2 do
   if beliefs ~= board and redis.call('HLEN', beliefs) < total then return -1 end
 end
 redis.call('SET', KEYS[2], ARGV[5])
-redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4])
+redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4], 'done', ARGV[1])
 local told = {1}
 for i = 6, #ARGV, 2 do
   redis.call('SADD', KEYS[3], ARGV[i])
@@ -103,7 +108,8 @@ return told
 """Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its
 beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, and for each such board
 "generation/method" and its number of agents. Returns {1, boards...}: those of this generation with more agents, and all boards of other
-generations; -1 also if a board has fewer agents, because the store evicted some."""
+generations; -1 also if a board has fewer agents, because the store evicted some. The fence keeps the token as `done`: a
+later claim of which nothing was committed has another one."""
 
 TRIM: Final = _script(
     _HOLD

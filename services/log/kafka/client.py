@@ -235,19 +235,23 @@ class Clients:
 
     Attributes:
         producer: For appends.
-        consumer: For questions and commits. kafka-python documents a consumer as one for a single thread, because a poll changes its
-            state. Nothing polls this one. Its questions are coroutines on the thread of the client, which runs any number of them side by
-            side, and commits have a connection of their own.
+        consumer: For questions about outcomes and dead letters, and for commits. kafka-python documents a consumer as one for a single
+            thread, because a poll changes its state. Nothing polls this one. Its questions are coroutines on the thread of the client,
+            which runs them side by side, and commits have a connection of their own.
+        control: For questions about the control topic, which the fold waits for. A connection has few requests in flight, and the
+            questions for all partitions of the outcomes would take their turns before it.
     """
 
     def __init__(self, connection: Connection, group: str | None) -> None:
         self.connection = connection
         self.producer = Shared(connection.producer)
         self.consumer = Shared(lambda: connection.consumer(group))
+        self.control = Shared(lambda: connection.consumer(None))
 
     def close(self) -> None:
         """Close the clients of this process. Appends under way are waited for, up to the timeout of a call; questions fail at once."""
-        if (consumer := self.consumer.take()) is not None:
-            consumer.close(autocommit=False, timeout_ms=self.connection.timeout_ms)
+        for shared in (self.consumer, self.control):
+            if (consumer := shared.take()) is not None:
+                consumer.close(autocommit=False, timeout_ms=self.connection.timeout_ms)
         if (producer := self.producer.take()) is not None:
             producer.close(timeout=self.connection.timeout)

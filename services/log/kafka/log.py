@@ -165,7 +165,7 @@ class KafkaTopic:
         """The consumer for a question. Raises `LogError`. doing: the operation, for the message."""
         with kafka_errors(doing):
             try:
-                yield self._clients.consumer.get()
+                yield (self._clients.control if self._keyed else self._clients.consumer).get()
             except RuntimeError as error:  # kafka-python's error for a client that is closed meanwhile
                 raise LogError(f"{doing}: {error}", retriable=False) from error
 

@@ -97,9 +97,9 @@ class Publisher:
                 case End.WRITTEN:
                     self.figures.published_at = self._clock()
                     counts["published_pools"] += 1
-                case End.LOST:
+                case End.LOST | End.WHOLE:
                     update.state.changes.mark_all()
-                    counts["store_losses"] += 1
+                    counts["store_losses"] += end is End.LOST
                 case End.BEHIND | End.FAILED:
                     update.state.changes.mark(update.ids)
                     counts["store_failures"] += end is End.FAILED

@@ -22,12 +22,14 @@ _HEAD_LOST: Final = "the store has lost the pool's head"
 class End(Enum):
     """The result of writing an update.
 
-    KEPT: the published boards stay as they are. BEHIND: the store has a later position or generation. LOST: the store has lost the pool,
-    or its boards were deleted because they included records missing from the log. FENCED: another shard owns the partition.
+    KEPT: the published boards stay as they are. WHOLE: all agents have to be published, not only changed ones. BEHIND: the store has a
+    later position or generation. LOST: the store has lost the pool, or its boards were deleted because they included records missing from
+    the log. FENCED: another shard owns the partition.
     """
 
     WRITTEN = auto()
     KEPT = auto()
+    WHOLE = auto()
     BEHIND = auto()
     LOST = auto()
     FAILED = auto()
@@ -199,11 +201,18 @@ class BoardWriter:
             update.track.visible = max(one.position for one in seen)  # asked again there: until then the previous owner can publish, too
             return End.BEHIND
         update.track.known = True
-        if standing is None or not _covers(standing, update) or self._judge.has_left_out(update.head.partition, standing.position):
+        if standing is None or not _covers(standing, update):
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
-            return End.LOST  # earlier releases did not write beliefs
+            return End.WHOLE  # earlier releases did not write beliefs
+        if update.track.recovered and self._is_tainted(update, standing):
+            return End.WHOLE
         return None
+
+    def _is_tainted(self, update: Update, standing: Fence) -> bool:
+        """Whether the boards may contain records that no fold contains: left out by an operator, or of a publication that was cut off."""
+        left_out = self._judge.has_left_out(update.head.partition, standing.position)
+        return left_out or self._boards.is_interrupted(update.head.pool)
 
 
 def _covers(standing: Fence, update: Update) -> bool:

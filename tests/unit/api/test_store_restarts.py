@@ -3,6 +3,7 @@
 from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from services.boards.history import kept
@@ -107,3 +108,18 @@ def test_a_pool_is_not_denied_before_the_control_log_was_read(api: Running, monk
     with monkeypatch.context() as patched:
         patched.setattr("services.control.log.ControlLog.refresh", lambda _: down())
         assert asked(api, ["/boards/elo"]) == {"/boards/elo": (503, "1")}
+
+
+def test_a_method_without_any_result_has_no_history_whoever_asked_before(api: Running) -> None:
+    """Its board tells why. Nothing was lost, so nothing will be there soon."""
+    assert api.client.put(POOL, json={"kind": "games"}).status_code == 201
+    fill(api)
+    board = solved_of(position=2, ratings=())
+    failed = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, status="failed"), error="too little memory")
+    assert api.store.solved.publish(failed)
+    api.store.solved.publish_history("blitz", "maximal_lottery", [])
+    paths = [f"/boards/maximal_lottery{rest}" for rest in ("/history", "/diff", "?position=1")]
+    before = asked(api, paths)
+    assert {status for status, _ in before.values()} == {404}
+    assert api.client.get(f"{POOL}/boards/maximal_lottery").status_code == 200
+    assert asked(api, paths) == before

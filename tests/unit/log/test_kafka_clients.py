@@ -17,7 +17,7 @@ from services.log.kafka.log import KafkaTopic
 from services.log.kafka.topics import TopicFound, plans
 from services.log.protocol import LogError
 from services.runtime.deadlines import start
-from tests.support.worker import SECONDS
+from tests.support.waiting import PATIENCE
 
 
 class Client:
@@ -29,7 +29,7 @@ class Client:
     def end_offsets(self, wheres: Sequence[TopicPartition], timeout_ms: int) -> dict[TopicPartition, int]:
         if wheres[0].partition == 0:
             self.asked.set()
-            assert self.closed.wait(SECONDS)
+            assert self.closed.wait(PATIENCE)
             raise KafkaConnectionError("Event loop stopped")
         return dict.fromkeys(wheres, 7)
 
@@ -60,13 +60,13 @@ def topic(clients: Clients) -> KafkaTopic:
 def test_a_question_without_an_answer_delays_nothing_else_and_ends_with_the_log(clients: Clients, topic: KafkaTopic) -> None:
     question = start(partial(topic.end, 0), "question")
     consumer: Any = clients.consumer.get()
-    assert consumer.asked.wait(SECONDS)
+    assert consumer.asked.wait(PATIENCE)
     other = start(lambda: (topic.end(1), topic.append(0, [(None, b"x")]), topic.commit({1: 7})), "other")
-    assert other.result(SECONDS) == (7, [7], None)
+    assert other.result(PATIENCE) == (7, [7], None)
     assert not question.done()
     clients.close()
     with pytest.raises(LogError, match="Event loop stopped") as caught:
-        question.result(SECONDS)
+        question.result(PATIENCE)
     assert caught.value.retriable
 
 
@@ -90,6 +90,6 @@ def test_threads_that_come_at_once_get_the_same_client() -> None:
     together, made = threading.Barrier(4), list[object]()
     shared = Shared(lambda: made.append(object()) or made[-1])  # type: ignore[func-returns-value]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: (together.wait(SECONDS), shared.get())[1], range(4)))
+        found = list(pool.map(lambda _: (together.wait(PATIENCE), shared.get())[1], range(4)))
     assert [id(one) for one in found] == [id(made[0])] * 4
     assert (shared.take(), shared.take()) == (made[0], None)
