@@ -42,7 +42,7 @@ web: install     ## the pages in a real browser
 smoke: install   ## a short part of each long stage, as .ci/run does: wheel, brokers, generations, faults on each log, planted bugs, the chart
 	$(BIN)/python scripts/stages smoke chart
 
-full: install    ## all long stages and both soaks, bounds of dependencies, and a machine without servers: before a release (about two hours)
+full: install    ## all long stages and both soaks, bounds of dependencies, and a machine without servers: before a release (some hours)
 	$(BIN)/python scripts/stages full
 
 system: install  ## whole installations: the wheel, generations on football, the clone attack, several nodes and brokers

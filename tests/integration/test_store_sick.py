@@ -73,7 +73,7 @@ def shown(raw: redis.Redis, keys: Keys) -> dict[str, object]:
     assert isinstance(fence, dict)
     assert isinstance(head, str)
     same = {**msgspec.json.decode(head), "published_at": None}
-    return {**found, keys.fence(POOL): {**fence, "token": None}, keys.head(POOL): same}
+    return {**found, keys.fence(POOL): {**fence, "token": None, "done": None}, keys.head(POOL): same}
 
 
 def names_of(keys: Keys) -> list[str]:
