@@ -16,13 +16,14 @@ from tests.chaos.room import run
 from tests.chaos.system import System
 
 SEED = 20261128
-FAULTS = (
+FAULTS = {
     "kill shard",
     "pause shard",
     "kill redis",
     "corrupt checkpoint and kill its shard",
     "other settings of a pool, and kill its shard",
-)
+}
+"""Faults that every log has, of each kind: a death, a pause, the loss of the store, damage, and an operator's change."""
 OUTCOMES = 20_000
 SECONDS = 30.0
 NO_BROKER = pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")
