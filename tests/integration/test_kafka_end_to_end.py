@@ -160,7 +160,7 @@ def test_a_pool_that_nobody_created_is_refused_until_somebody_does(cluster: Clus
         place = send.send(pool, game(pool, "early", "ada", "bob"))
         (letter,) = letters_at(cluster, place).values()
         assert (letter["reason"], letter["path"], letter["pool"]) == ("unknown_pool", "pool", pool)
-        assert cluster.client.get(f"/v1/pools/{pool}").status_code == 404
+        until(lambda: cluster.client.get(f"/v1/pools/{pool}").status_code == 404, "the API has read the control log")  # 503 before
         cluster.create(pool, "games")
         send.send(pool, game(pool, "late", "cyd", "bob"))
     assert visible(cluster, pool, 1)["agents"] == 2
