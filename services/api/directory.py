@@ -12,6 +12,9 @@ from services.log.protocol import LogError, Topic
 
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 0.25
+"""Seconds that a reader waits for the control log."""
+_FIRST_SECONDS: Final = 5.0
+"""The same for the first read: before it, nobody can say that a pool does not exist."""
 
 
 class Directory:
@@ -51,12 +54,12 @@ class Directory:
     def seen(self) -> Mapping[str, PoolCreated]:
         """Return all pools, from a copy that is at most about 1 s old if the log answers.
 
-        If the log hangs, one caller waits at most 0.25 s, and the others get the copy at once.
+        If the log hangs, one caller waits at most 0.25 s (5 s for the first read), and the others get the copy at once.
         """
         if time.monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
             reading = threading.Thread(target=self._read, name="pools", daemon=True)
             reading.start()
-            reading.join(_PATIENCE_SECONDS)
+            reading.join(_PATIENCE_SECONDS if self._complete else _FIRST_SECONDS)
         return self._pools
 
     @property
