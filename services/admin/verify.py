@@ -154,10 +154,12 @@ def _start(
 ) -> Partition:
     """Add the generations to fold to `partition`, and return it.
 
-    A chosen generation without applied retractions is left out, because the fold creates its state at its first record.
+    The fold creates the state of a chosen generation at its first record. The state exists before if retractions were applied, or if an
+    operator left records out: then the pool may have no record, as `Partition.begin_unread` says.
     """
+    left_out = control.partitions.has_left_out(partition.number)
     for made in chosen.values():
-        if made.retraction_horizon:
+        if made.retraction_horizon or left_out:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
     for made in beside:
         build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
@@ -249,7 +251,8 @@ def _against_checkpoint(folded: _Refolded, manifest: Manifest) -> Iterator[Findi
     partition = folded.partition
     for entry in manifest.pools:
         yield _against_entry(folded, entry, "checkpoint", manifest.position)
-    for pool in sorted(partition.pools.keys() - {entry.pool for entry in manifest.pools}):
+    held = {entry.pool for entry in manifest.pools}
+    for pool in sorted(pool for pool, state in partition.pools.items() if pool not in held and any(state.content.counts.values())):
         lacks = "the checkpoint lacks this pool"
         yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
 

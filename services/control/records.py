@@ -8,6 +8,7 @@ for generations, solve plans) share a key.
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -289,6 +290,11 @@ class PartitionRecords:
     def skips(self, partition: int, offset: int) -> bool:
         """Whether an operator skipped the record at `offset`."""
         return beyond(self.skipped.get(partition, ()), offset) > offset
+
+    def has_left_out(self, partition: int, position: float = inf) -> bool:
+        """Whether an operator skipped records of a partition below `position`, or accepted their loss. No fold contains them any more."""
+        begins = [begin for begin, _ in self.skipped.get(partition, ())] + [lost.position for lost in self.losses.get(partition, ())]
+        return any(begin < position for begin in begins)
 
     def beyond_losses(self, partition: int, position: int) -> int:
         """Offset at which a partition at `position` continues: `position`, or a later one if the next records are lost or skipped."""

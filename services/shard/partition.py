@@ -44,7 +44,7 @@ class ReaderView:
         hidden: Pools whose present state is not published, because readers already saw a later generation. That one is built again.
         stopped: Why the partition stopped; None while its records are folded.
         unread: Empty states of the pools that no checkpoint contains. If the partition stops before it folds them, only their heads are
-            published.
+            published. `Partition.begin_unread` adds them to the pools.
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -119,6 +119,17 @@ class Partition:
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
             build.reached(end)
         self.position = end
+
+    def begin_unread(self) -> None:
+        """Add the pools that no checkpoint contains, without outcomes.
+
+        The caller has found that an operator left records out. These may be all that a pool had, so that no record begins it, and its old
+        boards would stay.
+        """
+        for pool, state in self.readers.unread.items():
+            if pool not in self.pools:
+                self.pools[pool] = _stopped_if_unfit(state)
+        self.edition += 1
 
     def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
         """Fold old records into the builds that are behind the partition. Returns a dead letter for each outcome that a build refuses.
@@ -210,13 +221,7 @@ class Partition:
         found = next(filter(None, asked), None)
         if found is None:
             return None
-        created, generation = found
-        state = self.pools[pool] = PoolState(created, generation)
-        if generation.fold_version != FOLD_VERSION:
-            why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
-            state.stop(why, generation.start)
-        elif generation.retraction_horizon > generation.start:  # else wrong results would be published without a warning
-            state.stop(f"what generation {generation.number} leaves out was not read from the log", generation.start)
+        state = self.pools[pool] = _stopped_if_unfit(PoolState(*found))
         return state
 
     def _fold(self, state: PoolState, share: Share, batch: Batch) -> None:
@@ -237,6 +242,17 @@ class Partition:
         self.counters.add(state.content, before, late_before, share, batch)
         for i, reason, path, rule in refused:
             batch.refuse(share, i, reason, path, rule, state.generation.number)
+
+
+def _stopped_if_unfit(state: PoolState) -> PoolState:
+    """Return a pool's empty state. It is stopped if folding it from here would give wrong results without a warning."""
+    generation = state.generation
+    if generation.fold_version != FOLD_VERSION:
+        why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
+        state.stop(why, generation.start)
+    elif generation.retraction_horizon > generation.start:
+        state.stop(f"what generation {generation.number} leaves out was not read from the log", generation.start)
+    return state
 
 
 _Refusal = tuple[Reason, str]

@@ -88,4 +88,6 @@ class Takeovers:
         if not isinstance(failure, WrongLog | TopicReplaced):  # else the pools of the control log may be those of another log
             unread = [made for made in served(number, topic, control) if made.pool not in partition.pools]
             partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in unread}
+        if failure is None and control.partitions.has_left_out(number):
+            partition.begin_unread()
         return partition, manifest, end, failure

@@ -94,6 +94,8 @@ class LogWatch:
         number = runtime.partition.number
         if runtime.recovered:
             runtime.partition.position = position
+            if event is PartitionEvent.DECIDE:
+                runtime.partition.begin_unread()
             runtime.go_on(event)
         else:
             self._owned.runtimes[number] = self._takeovers.recover(number, runtime.epoch)

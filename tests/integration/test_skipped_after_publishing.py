@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 
+import msgspec
 import pytest
 
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, LossAccepted, Skipped
 from services.demo import simulated
+from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.publishing.writing import Provenance
 from services.wire import events
-from tests.support.worker import HOME, differences, head_of, play, published, until, working
+from tests.support.damaged import damage
+from tests.support.worker import HOME, PARTITIONS, differences, head_of, play, published, store_of, until, working
+
+SKIPPED = next(name for name in (f"skipped{i}" for i in count()) if partition_of(name, PARTITIONS) == HOME)
 
 
 def play_an_extra(log: Log) -> None:
@@ -92,3 +98,53 @@ def test_left_out_records_concern_later_positions_of_their_partition(log: Log, d
         control.refresh()
         judge: Callable[[int, int], bool] = Provenance(log.outcomes, control, list).has_left_out
         assert [judge(HOME, 20), judge(HOME, 21), judge(HOME + 1, 21)] == [False, True, False]
+
+
+def skip_record(log: Log, offset: int) -> None:
+    with closing(ControlLog(log.control)) as control:
+        control.append(Skipped(partition=HOME, begin=offset, end=offset + 1, time=0.0))
+
+
+def outcomes_of(pool: str, settings: Settings, log: Log) -> int:
+    """Number of outcomes in the published head of a pool."""
+    with store_of(settings, log) as store:
+        head = store.live.head(pool)
+    assert head is not None
+    return head.outcomes
+
+
+@pytest.mark.parametrize("decided", ["before the takeover", "by an operator of a stopped partition"])
+def test_a_pool_all_of_whose_records_are_skipped_is_published_empty(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, decided: str
+) -> None:
+    """It is in no checkpoint, so no record and no checkpoint begins it again."""
+    play(log, 0, 200)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 200, "200 games are published")
+        until(lambda: worker.health().partitions[HOME].checkpoint == 20, "they are in a checkpoint")
+    kept = {path: path.read_bytes() for path in (settings.data / "state").rglob("*") if path.is_file()}
+    log.outcomes.append(HOME, [(SKIPPED.encode(), events.encode([msgspec.structs.replace(simulated.game(0, 0.0), pool=SKIPPED)]))])
+    play(log, 200, 210)
+    with working(settings, log):
+        until(lambda: head_of(settings).position == 22, "all are published")
+        assert outcomes_of(SKIPPED, settings, log) == 1
+    without_checkpoints(settings)
+    for path, content in kept.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    if decided == "before the takeover":
+        skip_record(log, 20)
+        with working(settings, log):
+            until(lambda: outcomes_of(SKIPPED, settings, log) == 0, "the skipped pool is empty")
+    else:
+        damage(log.outcomes, monkeypatch, (HOME, 20, 20, 21))
+        with working(settings, log):
+            until(lambda: head_of(settings).stopped is not None, "the partition stops at the damaged record")
+            skip_record(log, 20)
+            until(lambda: outcomes_of(SKIPPED, settings, log) == 0, "the skipped pool is empty")
+            until(lambda: head_of(settings).stopped is None, "the partition goes on")
+    with store_of(settings, log) as store:
+        head = store.live.head(SKIPPED)
+    assert head is not None
+    assert (head.position, head.stopped) == (22, None)
+    assert differences(settings, log) == []

@@ -63,10 +63,8 @@ class Provenance:
         return head.position <= self._agreed[head.partition] or self._holds(head)
 
     def has_left_out(self, partition: int, position: int) -> bool:
-        """Whether an operator skipped records of a partition below `position`, or accepted their loss. No fold contains them any more."""
-        known = self._control.known().partitions
-        begins = [begin for begin, _ in known.skipped.get(partition, ())] + [lost.position for lost in known.losses.get(partition, ())]
-        return any(begin < position for begin in begins)
+        """Whether an operator skipped records of a partition below `position`, or accepted their loss."""
+        return self._control.known().partitions.has_left_out(partition, position)
 
     def is_superseded(self, partition: int, epoch: int) -> bool:
         """Whether another shard took over the partition after `epoch`. Raises `LogError`."""
