@@ -1,5 +1,6 @@
 """Run the API with real parts: uvicorn on a loopback port, a SQLite log and a Redis server of the test."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import Message
 
 from services.api.app import create_app
 from services.api.connections import HEAD_SECONDS, limited
@@ -84,3 +86,21 @@ def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SEC
         server.should_exit = True
         thread.join()
         listening.close()
+
+
+def status(app: FastAPI, path: str, query: bytes) -> int:
+    """The status of one GET, without a server."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http", "path": path, "root_path": "",
+        "raw_path": path.encode(), "query_string": query, "headers": [(b"host", b"127.0.0.1")], "client": ("127.0.0.1", 1), "server": None,
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return int(sent[0]["status"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.wire import events
+from services.wire import events, rules
 from services.wire.events import Decoded, Reason
 
 NOW = 1_764_547_200.0
@@ -95,3 +95,11 @@ def test_a_request_with_ids_and_times_is_taken_as_the_record_that_it_is(meta: by
     assert bool(found.refusals) is bool(record.refusals)
     filled = request(whole.replace(b'"id": "mine", ', b""))
     assert len(filled.events) == len(found.events)
+
+
+@pytest.mark.parametrize("items", [rules.MAX_ITEMS + 1, 349_000])
+def test_no_id_is_made_for_items_that_are_too_many(items: int) -> None:
+    made = count()
+    found = events.decode_request(b"[" + b",".join([b"{}"] * items) + b"]", now=0.0, new_id=lambda: str(next(made)), future_seconds=1.0)
+    assert [one.rule for one in found.refusals] == [f"must hold at most {rules.MAX_ITEMS} outcomes, not {items}"]
+    assert next(made) == 0

@@ -15,7 +15,6 @@ import pytest
 from services.control import records
 from services.log.protocol import Record
 from services.shard.batch import Batch
-from services.wire import rules
 from services.wire.bulk.recognition import STREAM_START
 from services.wire.events import decode, decode_request, item_texts
 from services.wire.plain import plain_games
@@ -137,11 +136,3 @@ def test_the_measure_finds_a_quadratic_reader() -> None:
             pass
 
     assert growth(bytes, quadratic) is not None
-
-
-@pytest.mark.parametrize("items", [rules.MAX_ITEMS + 1, 349_000])
-def test_no_id_is_made_for_items_that_are_too_many(items: int) -> None:
-    made = count()
-    found = decode_request(b"[" + b",".join([b"{}"] * items) + b"]", now=0.0, new_id=lambda: str(next(made)), future_seconds=1.0)
-    assert [one.rule for one in found.refusals] == [f"must hold at most {rules.MAX_ITEMS} outcomes, not {items}"]
-    assert next(made) == 0
