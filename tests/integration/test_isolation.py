@@ -105,7 +105,7 @@ def test_a_running_shard_takes_an_operators_word(settings: Settings, log: Log, c
         control.append(generations.wish(newest, time=0.0))
         until(lambda: control.refresh().served(simulated.POOL) == 2, "a new generation serves")
         until(lambda: worker.health().partitions[HOME].building == 0, "built")
-    assert published(settings) == outcomes
+        until(lambda: published(settings) == outcomes, "published")
     assert differences(settings, log) == []
     with working(settings, log) as worker:
         until(lambda: [one.lag for one in worker.health().partitions] == [0] * PARTITIONS, "all folded")

@@ -120,4 +120,4 @@ def test_a_worker_reports_every_partition_and_how_far_it_is(tmp_path: Path) -> N
         with working(settings, log) as worker, beating(store.heartbeats, worker.heartbeats):
             until(lambda: positions(store) == {number: 20 if number == HOME else 0 for number in range(PARTITIONS)}, "folded and reported")
             assert freshness(range(PARTITIONS), store.heartbeats.read(), PATIENCE).fresh
-            assert published(settings) == 200
+            until(lambda: published(settings) == 200, "published")
