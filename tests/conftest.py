@@ -10,7 +10,9 @@ from hypothesis import settings
 # Small solves spend most of their time waiting for each other's BLAS threads on a busy machine; set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-settings.register_profile("equirank", deadline=None, derandomize=True, print_blob=True)
+# `make full` searches new cases of each property, and more of them: `--hypothesis-profile thorough`.
+settings.register_profile("equirank", deadline=None, derandomize=True, print_blob=True, max_examples=40)
+settings.register_profile("thorough", deadline=None, derandomize=False, print_blob=True, max_examples=400)
 settings.load_profile("equirank")
 
 from tests.support.required import pytest_configure, pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401 - hooks
