@@ -1,20 +1,16 @@
-"""The whole path on Kafka: strangers' producers in, boards out; everything that is wrong, and everything that can be killed."""
+"""The whole path on Kafka: strangers' producers in, boards out, and everything that is wrong."""
 
-import json
-import os
-import signal
-import threading
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from services.log.partition import partition_of
-from tests.support import outcomes
-from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on, refolded
+from tests.support.cluster import PARTITIONS, Cluster, cluster_on
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
-from tests.support.waiting import PATIENCE, until
+from tests.support.strangers import Stranger, game, pool_in, visible
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.timeout(1200),
@@ -29,34 +25,6 @@ def cluster(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
         yield one
 
 
-def game(pool: str, identity: str, winner: str, loser: str, **fields: Any) -> dict[str, Any]:
-    return outcomes.game(identity, winner, loser, pool=pool, time=1_764_547_200.0, **fields)
-
-
-def pool_in(shard: int, stem: str) -> str:
-    """A pool name whose partition belongs to `shard`."""
-    return next(name for i in range(1000) if partition_of(name := f"{stem}-{i}", PARTITIONS) % SHARDS == shard)
-
-
-class Stranger:
-    """Sends JSON as any client of Kafka would: the pool's name is the key, the client's own partitioner finds the place."""
-
-    def __init__(self, cluster: Cluster, compression: str | None = None) -> None:
-        self._producer, self._topic = cluster.producer(compression), cluster.topic
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._producer.close()
-
-    def send(self, pool: str, value: object, partition: int | None = None) -> tuple[int, int]:
-        """Partition and offset of one record, durable. value: bytes as they are, anything else as JSON."""
-        record = value if isinstance(value, bytes) else json.dumps(value).encode()
-        found = self._producer.send(self._topic, key=pool.encode(), value=record, partition=partition).get(timeout=PATIENCE)
-        return found.partition, found.offset
-
-
 def letters_at(cluster: Cluster, *places: tuple[int, int]) -> dict[tuple[int, int, int], dict[str, Any]]:
     """Dead letters by (partition, offset, item), once every one of `places` has some."""
 
@@ -66,11 +34,6 @@ def letters_at(cluster: Cluster, *places: tuple[int, int]) -> dict[tuple[int, in
         return here if {key[:2] for key in here} == set(places) else None
 
     return until(found, f"dead letters at {places}")
-
-
-def visible(cluster: Cluster, pool: str, count: int) -> dict[str, Any]:
-    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}")
-    return cluster.head(pool)
 
 
 def test_outcomes_of_a_strange_producer_reach_the_boards(cluster: Cluster) -> None:
@@ -165,83 +128,3 @@ def test_a_pool_that_nobody_created_is_refused_until_somebody_does(cluster: Clus
         send.send(pool, game(pool, "late", "cyd", "bob"))
     assert visible(cluster, pool, 1)["agents"] == 2
     assert set(cluster.board(pool, "elo")) == {"bob", "cyd"}, "what was refused stays refused"
-
-
-class Feed(threading.Thread):
-    """Sends games without a pause until told to stop, singles and arrays of 20, every tenth record twice, to all `pools` in turn."""
-
-    def __init__(self, cluster: Cluster, pools: list[str]) -> None:
-        super().__init__()
-        self._cluster, self._pools = cluster, pools
-        self._stopping = threading.Event()
-        self.sent = dict.fromkeys(pools, 0)
-        self.twice = dict.fromkeys(pools, 0)
-        self.failure: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            with Stranger(self._cluster, "lz4") as send:
-                for number in range(1_000_000):
-                    if self._stopping.wait(0.01):
-                        return
-                    self._record(send, self._pools[number % len(self._pools)], number)
-        except BaseException as error:  # noqa: BLE001 - raised again by `finish`
-            self.failure = error
-
-    def _record(self, send: Stranger, pool: str, number: int) -> None:
-        count = 20 if number % 4 == 3 else 1
-        games = [game(pool, f"{number}/{i}", f"a{(number + i) % 17}", f"b{(number * 7 + i) % 13}") for i in range(count)]
-        value = games if count > 1 else games[0]
-        send.send(pool, value)
-        self.sent[pool] += count
-        if number % 10 == 0:
-            send.send(pool, value)
-            self.twice[pool] += count
-
-    def finish(self) -> None:
-        self._stopping.set()
-        self.join(PATIENCE)
-        assert not self.is_alive()
-        if self.failure is not None:
-            raise self.failure
-
-
-def test_kills_in_the_middle_of_the_stream_change_no_bit(cluster: Cluster) -> None:
-    pools = [pool_in(0, "killed"), pool_in(1, "killed")]
-    for pool in pools:
-        cluster.create(pool, "games")
-    feed = Feed(cluster, pools)
-    feed.start()
-    try:
-        until(lambda: all(cluster.counted(pool) > 300 for pool in pools), "the stream flows")
-        owners = cluster.owners()
-        os.kill(owners[partition_of(pools[0], PARTITIONS)], signal.SIGKILL)
-        until(lambda: len(set(cluster.owners().values()) - set(owners.values())) == 1, "the killed shard was started again")
-        seen = {pool: cluster.counted(pool) for pool in pools}
-        until(lambda: all(cluster.counted(pool) > seen[pool] for pool in pools), "the stream flows after the shard's death")
-
-        owners = cluster.owners()
-        cluster.kill_engine()
-        cluster.start("engine")
-        until(lambda: not set(cluster.owners().values()) & set(owners.values()), "the new engine took every partition over")
-        seen = {pool: cluster.counted(pool) for pool in pools}
-        until(lambda: all(cluster.counted(pool) > seen[pool] for pool in pools), "the stream flows after the engine's death")
-    finally:
-        feed.finish()
-    for pool in pools:
-        visible(cluster, pool, feed.sent[pool])
-        # The last record of all may be a copy, which is counted after the last outcome was seen.
-        until(lambda pool=pool: cluster.counted(pool, "duplicates") >= feed.twice[pool], "every copy is counted")  # type: ignore[misc]
-        head = cluster.head(pool)
-        assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (feed.twice[pool], 0, 0)
-
-    cluster.stop_engine()
-    checkpointed = {entry.pool: entry.digest for manifest in cluster.manifests() for entry in manifest.pools}
-    with cluster.log() as log:
-        assert checkpointed == refolded(log)
-    assert checkpointed.keys() >= set(pools)
-    verified = cluster.run("verify")
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert "no difference" in verified.stdout
-    cluster.start("engine")
-    cluster.ready()
