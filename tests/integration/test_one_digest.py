@@ -36,9 +36,10 @@ from tests.support.shared import shared_file
 from tests.support.waiting import until
 
 PARTITIONS = 5
-MATCHES = 49_520
+MATCHES = 15_000
+"""The first of the 49,520 matches: two thirds of all teams play them. The logs are folded more than twenty times."""
 TASKS = 53
-CUT_FINELY = 16
+CUT_FINELY = 8
 """Of each so many thousand records of a partition, the first thousand are folded a few at a time, and the others in large pieces."""
 ATARI = Path(demo.__file__).parent / "atari.csv"
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -53,9 +54,9 @@ def filled(log: Log) -> Iterator[Log]:
         control = ControlLog(log.control)
         for pool, path, count in (("football", shared_file("data/football/results.csv"), MATCHES), ("atari", ATARI, TASKS)):
             file = outcomes_of(path, pool)
-            assert (len(file.events), file.account.refused) == (count, {})
+            assert (len(file.events) >= count, file.account.refused) == (True, {})
             control.create_pool(PoolCreated(pool=pool, kind=file.account.pool_kind, time=0.0))
-            values = [(pool.encode(), encode([event])) for event in file.events]
+            values = [(pool.encode(), encode([event])) for event in file.events[:count]]
             for start in range(0, count, 5_000):
                 log.outcomes.append(partition_of(pool, PARTITIONS), values[start : start + 5_000])
         control.close()
