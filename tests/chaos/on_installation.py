@@ -12,6 +12,7 @@ from deploy.local.cluster.installation import Installation
 from tests.chaos.on_kafka import OnKafka
 from tests.chaos.traffic import POOLS
 from tests.support.cluster import PARTITIONS, Cluster
+from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
 
 _SETTINGS: Final = {
@@ -34,7 +35,7 @@ class _Installed(Cluster):
         super().__init__(folder, installation.environment["EQUIRANK_KAFKA"], installation.environment["EQUIRANK_REDIS"], "soak.")
         self.environment |= installation.environment
         self.client.close()
-        self.client = httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=PATIENCE, trust_env=False)
+        self.client = httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=PATIENCE, trust_env=False, verify=PLAIN)
         self._installation = installation
 
     def revive(self) -> list[str]:

@@ -14,6 +14,7 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from tests.support.api import NOW, running
 from tests.support.boards import head_of, solved_of
+from tests.support.http import PLAIN
 from tests.support.installation import until
 
 POOL = "/v1/pools/blitz"
@@ -39,7 +40,7 @@ class Reader(threading.Thread):
         self._url = url
 
     def run(self) -> None:
-        with httpx.Client(base_url=self._url, headers={"Host": "127.0.0.1:8000"}, timeout=60.0, trust_env=False) as client:
+        with httpx.Client(base_url=self._url, headers={"Host": "127.0.0.1:8000"}, timeout=60.0, trust_env=False, verify=PLAIN) as client:
             while not self.stop.wait(0.05):
                 try:
                     answer = client.get(POOL + self.route)

@@ -21,6 +21,7 @@ from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
 
 NOW = 1_000_000.0
@@ -56,7 +57,7 @@ def running(
     try:
         with (
             served(app) as url,
-            httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=PATIENCE, trust_env=False) as client,
+            httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=PATIENCE, trust_env=False, verify=PLAIN) as client,
         ):
             yield Running(client, url, log, store)
     finally:

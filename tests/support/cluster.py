@@ -25,6 +25,7 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log
 from services.shard.partition import Partition
+from tests.support.http import PLAIN
 from tests.support.installation import processes_with
 from tests.support.waiting import PATIENCE, until
 
@@ -62,7 +63,7 @@ class Cluster:
         self.more: dict[str, dict[str, str]] = {}
         """Program -> its additional environment variables."""
         self.checkpoints = CheckpointStore(self.environment["EQUIRANK_CHECKPOINTS"])
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False, verify=PLAIN)
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
         self._started: list[subprocess.Popen[bytes]] = []
 
@@ -165,7 +166,7 @@ class Cluster:
 
     def metrics(self) -> dict[tuple[str, str], float]:
         """The engine's metrics: (name, label `reason` or "") -> sum over all other labels."""
-        text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=PATIENCE, trust_env=False).text
+        text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", timeout=PATIENCE, trust_env=False, verify=PLAIN).text
         found: dict[tuple[str, str], float] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:

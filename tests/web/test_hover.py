@@ -15,6 +15,7 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.browser import NEEDED, dump
+from tests.support.http import PLAIN
 from tests.support.redis import serving
 
 pytestmark = NEEDED
@@ -34,7 +35,7 @@ def with_stub(url: str) -> Iterator[str]:
             if self.path == "/stub.js":
                 self.answer(200, {"Content-Type": "text/javascript"}, STUB.encode())
                 return
-            found = httpx.get(url + self.path, headers={"Host": "127.0.0.1:8000"}, trust_env=False, timeout=30.0)
+            found = httpx.get(url + self.path, headers={"Host": "127.0.0.1:8000"}, trust_env=False, timeout=30.0, verify=PLAIN)
             kept = {name: found.headers[name] for name in ("content-type", "content-security-policy") if name in found.headers}
             self.answer(found.status_code, kept, found.content.replace(b"<head>", b'<head><script src="/stub.js"></script>'))
 

@@ -21,6 +21,7 @@ from tests.support.api import served
 from tests.support.archiving import fold
 from tests.support.command_line import Run
 from tests.support.forgetting import forget
+from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
 from tests.support.worker import until
 
@@ -39,7 +40,10 @@ def keyed(settings: Settings, log: Log) -> Iterator[httpx.Client]:
 
 def serving_api(settings: Settings, log: Log) -> Iterator[httpx.Client]:
     store = RedisStore(str(settings.redis), log.outcomes.identity)
-    with served(create_app(settings, log, store)) as url, httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
+    with (
+        served(create_app(settings, log, store)) as url,
+        httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False, verify=PLAIN) as client,
+    ):
         yield client
     store.close()
 

@@ -12,6 +12,7 @@ from services.log.protocol import LogError
 from services.runtime.settings import Settings
 from services.wire.events import decode
 from tests.support.api import NOW, Running
+from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
 
 GAME = {"v": 1, "id": "g1", "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
@@ -197,7 +198,7 @@ def test_pages_metrics_and_boards_are_answered_while_every_writer_waits_for_the_
     api.client.post("/v1/outcomes", json={**GAME, "id": "first"})
     monkeypatch.setattr(api.log.outcomes, "append", hanging)
     writers = Settings().api_writers
-    client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False)
+    client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False, verify=PLAIN)
     with client, ThreadPoolExecutor(writers) as threads:
         sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=PATIENCE) for i in range(writers)]
         try:
