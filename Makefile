@@ -3,10 +3,10 @@
 SHELL := bash
 BIN := .venv/bin
 # For two cores. There are more workers than cores because tests wait, most of all those of integration, for servers. All tests of a file
-# run on one worker, so that their shared fixtures are made once.
+# run on one worker, so that their shared fixtures are made once. tests/conftest.py has their order.
 WORKERS ?= 3
 SERVED ?= 4
-BESIDE = -n $(SERVED) --dist loadfile --no-loadscope-reorder
+FILES = --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest -q
 # Bytecode is written whatever the environment says: without it each worker of each run rewrites the assertions of all tests, 14 s for those of unit.
 export PYTHONDONTWRITEBYTECODE :=
@@ -24,16 +24,16 @@ run:             ## the whole system with its demo on http://127.0.0.1:8000 (Ctr
 	$(BIN)/equirank up --demo
 
 test: unit       ## all tests (also: make unit, make integration, make web); the browser works while those of integration wait
-	$(PYTEST) tests/integration tests/web $(BESIDE)
+	$(PYTEST) tests/integration tests/web -n $(SERVED) $(FILES)
 
 oracles: install ## .venv-oracles, which tests compare with
 	@scripts/oracles
 
 unit: oracles    ## tests without servers
-	$(PYTEST) tests/unit -n $(WORKERS) --dist loadfile
+	$(PYTEST) tests/unit -n $(WORKERS) $(FILES)
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
-	$(PYTEST) tests/integration $(BESIDE)
+	$(PYTEST) tests/integration -n $(SERVED) $(FILES)
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -15,6 +16,13 @@ settings.register_profile("equirank", deadline=None, derandomize=True, print_blo
 settings.register_profile("thorough", deadline=None, derandomize=False, print_blob=True, max_examples=400)
 settings.load_profile("equirank")
 
+LONGEST = {
+    *("test_up", "test_kafka_end_to_end", "test_page", "test_one_digest", "test_task_pool", "test_store_sick", "test_log_kafka"),
+    *("test_kernel_cache", "test_online_laws", "test_archiver", "test_lle", "test_reading", "test_archive_erasure", "test_archive_history"),
+    *("test_archived_builds", "test_partition_streams", "test_freezing_slices", "test_intervals_of_replicates", "test_half_life"),
+}
+"""Files whose tests take longest, as `--durations=0` tells."""
+
 from tests.support.required import pytest_configure, pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401 - hooks
 
 
@@ -27,6 +35,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers begin with the files that take longest, then take those of most tests: else a long file runs alone at the end."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        tests = Counter(item.path for item in items)
+        items.sort(key=lambda item: (item.path.stem in LONGEST, tests[item.path]), reverse=True)
 
 
 @pytest.fixture(autouse=True)

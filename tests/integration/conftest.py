@@ -1,7 +1,5 @@
 """The installation of most of these tests: a store and an embedded log of its own. Some modules have another `settings` or `log`."""
 
-import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,15 +41,3 @@ def log(settings: Settings) -> Iterator[Log]:
 @pytest.fixture
 def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
     return command_line(settings, monkeypatch)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers begin with files that are allowed the longest time, then take those of most tests: else a long file runs alone at the end."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        tests = Counter(item.path for item in items)
-        items.sort(key=lambda item: (_allowed(item), tests[item.path]), reverse=True)
-
-
-def _allowed(item: pytest.Item) -> float:
-    found = item.get_closest_marker("timeout")
-    return 0.0 if found is None else float(found.args[0])

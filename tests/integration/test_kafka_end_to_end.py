@@ -13,7 +13,6 @@ from tests.support.strangers import Stranger, game, pool_in, visible
 from tests.support.waiting import until
 
 pytestmark = [
-    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 MIB = 1 << 20

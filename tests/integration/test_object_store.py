@@ -21,7 +21,6 @@ from services.cli import main as cli
 from tests.support import archive
 from tests.support.object_store import BUCKET, SECRET, serving
 
-pytestmark = pytest.mark.timeout(1200)  # the first one builds the server
 RECORDS = archive.mixed(11, 60)
 RESTORE = Path(__file__).resolve().parents[2] / "deploy" / "restore" / "archived_pools.py"
 

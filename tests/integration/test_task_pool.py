@@ -16,7 +16,6 @@ from tests.support.task_pool import FakeTaskPool
 from tests.support.waiting import until
 
 pytestmark = [
-    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 IGNORE = "RAY_IGNORE_UNHANDLED_ERRORS"

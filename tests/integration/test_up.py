@@ -10,8 +10,6 @@ import pytest
 from services.demo import simulated
 from tests.support.installation import Installation, installation, until
 
-pytestmark = pytest.mark.timeout(1200)
-
 
 def games(start: int, stop: int, pool: str = "blitz") -> list[dict[str, object]]:
     return [
