@@ -68,13 +68,12 @@ def flip_to(profile: Profile, agent: int) -> Flip:
     _check_agent("agent", agent, profile)
     against = -_signs(profile, agent) * profile.weight[:, None]
     lost = np.flatnonzero(against.sum(axis=0) > 0)
-    if len(lost) <= 1:
-        return _pair(agent, against[:, lost[0]] if lost.size else np.zeros(len(profile)))
-    if int(np.diff(profile.start).max()) <= 2:
-        votes = sorted(vote for b in lost for vote in _pair(agent, against[:, b]).votes)
+    votes = sorted({vote for b in lost for vote in _pair(agent, against[:, b]).votes})
+    if int(np.diff(profile.start).max()) <= 2 or (len(lost) <= 1 and _suffices(against, votes)):
         return Flip(agent, len(votes), len(votes), tuple(votes))
     votes = _greedy(against)
-    return Flip(agent, max(_bound(against[:, lost]), _widest(agent, against, lost)), len(votes), tuple(votes))
+    bounding = against[:, lost] if len(lost) > 1 else against  # one lost pair alone would give no more than its own number
+    return Flip(agent, max(_bound(bounding), _widest(agent, against, lost)), len(votes), tuple(votes))
 
 
 def flip_top(profile: Profile) -> Flip | None:
@@ -150,9 +149,19 @@ def _widest(agent: int, against: Floats, lost: NDArray[np.int64]) -> int:
     return max(_pair(agent, against[:, b]).low for b in lost)
 
 
+def _suffices(against: Floats, votes: list[int]) -> bool:
+    """Whether no pair is lost without `votes`. Removing a vote on many agents can lose another pair."""
+    return bool((_missing(against) - against[votes].sum(axis=0) <= 0).all())
+
+
+def _missing(against: Floats) -> Floats:
+    """Margin that each pair lacks to a tie; at most 0 if it is not lost."""
+    return np.asarray(against.sum(axis=0) - _LEVEL * np.abs(against).sum(axis=0))
+
+
 def _greedy(against: Floats) -> list[int]:
     """Repeatedly remove the vote that reduces the missing margins most, then restore votes whose removal is not necessary."""
-    left = against.sum(axis=0) - _LEVEL * np.abs(against).sum(axis=0)
+    left = _missing(against)
     free = np.ones(len(against), np.bool_)
     chosen: list[int] = []
     while (left > 0).any():

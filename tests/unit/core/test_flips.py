@@ -68,6 +68,13 @@ def test_votes_on_one_pair_each_are_exact(seed, agent):
     assert found.high == fewest(profile, lambda M: (M[agent] >= 0).all())
 
 
+def test_a_vote_whose_removal_loses_another_pair_does_not_suffice():
+    """Only a beats b. Without a > b > c that is a tie, but then c > a = b alone compares b with c."""
+    votes = [Ballot(2.0, ((0,), (1,), (2,))), Ballot(2.0, ((2,), (0, 1)))]
+    found = flip_to(Profile.from_ballots(votes, ("a", "b", "c")), 1)
+    assert (found.low, found.high, found.votes) == (2, 2, (0, 1))
+
+
 def top_changed(before):
     strong, weak = condorcet_winners(before).strong, set(condorcet_winners(before).weak)
     if strong is not None:
