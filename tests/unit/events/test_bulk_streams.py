@@ -111,6 +111,7 @@ def test_rows_are_taken_and_refused_as_items_of_an_array_are(both: Both, cut: in
 
 @given(st.lists(st.lists(game(), min_size=1, max_size=4), min_size=1, max_size=5), st.data())
 def test_streams_of_sound_games_are_read_as_the_columns_that_the_decoder_gives(groups: list[list[GameEvent]], data: st.DataObject) -> None:
+    groups = [[msgspec.structs.replace(one, time=one.time + 0.0) for one in group] for group in groups]  # -0.0 is left to the decoder
     values = [packed(group) if data.draw(st.booleans()) else events.encode(group) for group in groups]
     found = plain_games(values)
     assert found.rest == []
