@@ -23,19 +23,6 @@ from ratings_core.online.noise import keyed_word
 one = np.uint64(1)
 print(int(keyed_word(one, one, one, one)), sum(keyed_word.stats.cache_hits.values()), sum(keyed_word.stats.cache_misses.values()))
 """
-WARM = """
-import sys
-from numba.core.dispatcher import Dispatcher
-from services.precompile import warm
-warm()
-kernels = {id(x): x for m in list(sys.modules.values()) for x in list(vars(m).values()) if isinstance(x, Dispatcher)}.values()
-cached = [kernel for kernel in kernels if kernel.stats.cache_path]
-foreign = [kernel.__qualname__ for kernel in cached if "-" not in kernel.stats.cache_path.rpartition("/")[2]]
-assert not foreign, f"compiled without ratings_core.kernels.compile: {foreign}"
-print(sum(sum(kernel.stats.cache_hits.values()) for kernel in cached), [
-    kernel.__qualname__ for kernel in cached if kernel.stats.cache_misses
-])
-"""
 
 
 class Copy:
@@ -160,17 +147,6 @@ def test_an_installation_that_cannot_be_written_uses_the_cache_of_its_user(copy:
     assert misses == 1
     assert list((home / ".cache/equirank").iterdir())
     assert copy.call(*prefix) == (value, 1, 0)
-
-
-def test_a_second_start_compiles_nothing() -> None:
-    """The first start is a second one already where kernels are compiled."""
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
-        hits, missed = done.stdout.split(maxsplit=1)
-        if missed.strip() == "[]":
-            break
-    assert missed.strip() == "[]"
-    assert int(hits) > 25
 
 
 def test_a_closure_is_refused() -> None:
