@@ -75,6 +75,7 @@ def test_a_commit_without_an_answer_holds_no_measurement_up(log: Log, tmp_path: 
         for end in (1, 2):
             log.outcomes.append(1, [(None, b"x")])
             until(lambda end=end: step() is None and owned.runtimes[1].end == end, "measured")
+        until(lambda: commits, "a commit began")
         assert len(commits) == 1, "the next one begins when it has ended"
         answer.set()
         until(lambda: step() is None and len(commits) == 2, "the next one")
