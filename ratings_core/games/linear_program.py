@@ -29,7 +29,7 @@ def new_model(options: Mapping[str, str | float]) -> highspy.Highs:
     model = SilentHighs()
     for option, value in {"output_flag": False, "threads": 1, "random_seed": 0, **options}.items():
         if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.10")
+            raise SolverError(f"HiGHS rejects the option {option}={value}; install highspy >= 1.12")
     return model
 
 
