@@ -150,7 +150,7 @@ def test_features_can_be_solved_slice_by_slice_and_resampled(run: Any) -> None:
     arguments = ("--method", "contextual_bradley_terry", "--feature", "len_a~len_b", "--slice-by", "language", "--format", "json")
     both = answers(run(as_csv(rows), *arguments)[1])
     assert [one["extra"]["slice"]["value"] for one in both] == ["de", "en"]
-    resampled = answers(run(as_csv(rows), *arguments, "--intervals", "--interval-seconds", "2")[1])
+    resampled = answers(run(as_csv(rows), *arguments, "--intervals", "--interval-seconds", "600")[1])
     assert [one["intervals"]["kind"] for one in resampled] == ["clustered"] * 2
     for one, again in zip(both, resampled, strict=True):
         widths = [[row["high"] - row["low"] for row in sorted(told["agents"], key=lambda row: row["agent"])] for told in (one, again)]
