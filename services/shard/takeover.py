@@ -58,11 +58,13 @@ class Takeovers:
 
         again: whether a shard owned the partition before.
         """
-        partition, manifest, end, failure = self._restored(number)
+        skipped = list[SkippedCheckpoint]()
+        partition, manifest, end, failure = self._restored(number, skipped)
         partition.counters.future_seconds = self._settings.future_seconds
         log.info("the shard took the partition over with epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
+        checkpointer.writer.renews = bool(skipped)
         builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)
         attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the noted records may have been folded
@@ -73,9 +75,14 @@ class Takeovers:
             runtime.stop(failure)
         return runtime
 
-    def _restored(self, number: int) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
-        """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None."""
-        skipped, end = list[SkippedCheckpoint](), 0
+    def _restored(
+        self, number: int, skipped: list[SkippedCheckpoint]
+    ) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
+        """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None.
+
+        skipped: receives the checkpoints that were not valid.
+        """
+        end = 0
         failure: WrongLog | LogError | None = None
         topic, control = self._log.outcomes, self._control.refresh()
         try:

@@ -63,6 +63,21 @@ def test_a_damaged_checkpoint_is_passed_over_and_changes_no_digest(settings: Set
     assert differences(settings, log) == []
 
 
+def test_a_damaged_checkpoint_does_not_stay_the_newest_of_a_partition_without_new_records(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+    store = CheckpointStore(settings.checkpoint_url)
+    newest = store.manifests(HOME)[0]
+    damaged = newest.removesuffix(".json") + "-000001.json"
+    (settings.data / "state" / damaged).write_bytes((settings.data / "state" / newest).read_bytes()[:-1])
+    assert store.manifests(HOME)[0] == damaged
+    assert any(damaged in (difference or "") for difference in differences(settings, log))
+    with working(settings, log):
+        until(lambda: store.manifests(HOME)[0] not in (newest, damaged), "a new checkpoint is written")
+    assert differences(settings, log) == []
+
+
 def test_verify_reads_the_newest_checkpoint_whole(settings: Settings, log: Log) -> None:
     play(log, 0, 300)
     with working(settings, log):

@@ -118,10 +118,11 @@ class Checkpointer:
         """Whether the partition changed since the newest checkpoint.
 
         Also true until older checkpoints with erased names are removed, and while a build waits for a checkpoint of this epoch: an earlier
-        owner may have died before it removed them, or before it let the build serve.
+        owner may have died before it removed them, or before it let the build serve. Also true after recovery passed over
+        a newer, damaged checkpoint, until one was written.
         """
         unpruned = not self.writer.pruned and any(state.generation.erased for state in partition.pools.values())
-        if unpruned or self._is_awaited(partition):
+        if unpruned or self.writer.renews or self._is_awaited(partition):
             return True
         written = self._written
         return written is None or (partition.position, partition.edition) != (written.manifest.position, written.edition)

@@ -66,11 +66,14 @@ class CheckpointWriter:
 
     entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
     not. pruned: whether the last write succeeded, and older checkpoints, including those with erased names, were removed after it.
+
+    renews: whether the next checkpoint is needed although the partition did not change, because a newer one than that of `entries` is
+    damaged. A partition without new records would else keep the damaged one as its newest.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
         self._store, self.entries, self._keep = store, entries, keep
-        self.seconds, self.pruned = 0.0, False
+        self.seconds, self.pruned, self.renews = 0.0, False, False
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
         """Write a checkpoint. On success, `entries` are those of this checkpoint. Raises `OSError`."""
@@ -98,6 +101,7 @@ class CheckpointWriter:
         self._check_objects(manifest)
         name = self._store.write_manifest(manifest)
         self.entries.replace(items)
+        self.renews = False
         self._prune(manifest.partition, checkpoint.erasing, name)
 
     def _prune(self, partition: int, erasing: Mapping[str, int], written: str) -> None:
