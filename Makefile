@@ -71,6 +71,7 @@ bench: install   ## every benchmark beside its reference (QUICK=1 for small size
 
 docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python scripts/reference
+	$(BIN)/python scripts/tutorials
 
 mutants: install ## mutation run: code changed one place at a time, and whether a test notices (SAMPLE=40, 0: all; SEED=1, JOBS=1)
 	$(BIN)/python scripts/mutants --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)

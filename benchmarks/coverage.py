@@ -31,11 +31,11 @@ import numpy as np
 
 from benchmarks.common import machine, parser
 from ratings_core.online import RATERS
+from ratings_core.problems.inputs import GamesInput, MarginsInput, Problem, ScoresInput
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.solve.intervals.replicates import add_intervals
-from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ScoresInput
 from services.solve.registry import methods
 
 POINTS = 400 / math.log(10)

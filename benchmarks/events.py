@@ -16,7 +16,7 @@ from pyarrow import json as arrow_json
 from benchmarks.common import Row, arguments, header, seconds, show
 from ratings_core.records.roster import Roster
 from services.wire import events
-from services.wire.columns import GameColumns
+from services.wire.columns import columns_of_games
 from services.wire.events import Event, GameEvent, Side
 from services.wire.plain import plain_games
 from tests.support.streams import packed
@@ -58,7 +58,7 @@ def bare(batches: Sequence[Sequence[bytes]]) -> None:
 def to_ids(batches: Sequence[Sequence[bytes]]) -> None:
     roster = Roster()
     for batch in batches:
-        columns = GameColumns.of([event for event in events.decode(batch).events if isinstance(event, GameEvent)])
+        columns = columns_of_games([event for event in events.decode(batch).events if isinstance(event, GameEvent)])
         roster.intern_coded(columns.names)
 
 

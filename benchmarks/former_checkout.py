@@ -15,7 +15,7 @@ FORMER: Final = {
     "ratings_core.records.roster": "ratings_core.roster",
     "services.solve.intervals.replicates": "services.solve.intervals",
     "services.solve.problems": "services.solve",
-    "services.solve.problems.inputs": "services.solve.inputs",
+    "ratings_core.problems.inputs": "services.solve.inputs",
     "services.solve.registry": "services.solve",
     "services.solve.registry.methods": "services.solve.methods",
 }

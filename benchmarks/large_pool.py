@@ -30,6 +30,7 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Takeover
 from services.log.partition import partition_of
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
@@ -37,6 +38,7 @@ from services.state.pool import PoolState
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 
 POOL = "large"
 HOME = partition_of(POOL, PARTITIONS)
@@ -115,7 +117,7 @@ class Folding:
         self._number += 1
         began = time.thread_time()
         record = Record(offset=self._partition.position, time=0.0, key=None, value=value)
-        if self._partition.fold([record], self._directory):
+        if self._partition.fold(TopicRecords([record]), self._directory):
             raise ValueError("the workload must be sound")
         return time.thread_time() - began
 
@@ -202,7 +204,7 @@ def recovery(folder: Path, content: Arrays, agents: int, tail: int) -> Iterator[
     finally:
         up.stop()
     state = PoolState.restore(*created(), content, 0)
-    state.fold(sent)
+    fold_events(state, sent)
     if digest(state.arrays()) not in _digests(CheckpointStore((data / "state").as_uri()), HOME):
         raise ValueError("the state after recovery is another")
     yield Row("recovery: shard killed -> serving, caught up", f"{agents:,} agents, {tail:,} since", spent, "goal", GOAL_RECOVERY)

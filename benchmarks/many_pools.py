@@ -13,6 +13,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.runtime.memory import set_up_memory
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
@@ -38,7 +39,7 @@ class Shard:
     def play(self, pools: Iterable[int]) -> None:
         """A game in each of these pools."""
         begin = self._partition.position
-        records = [Record(begin + at, events.encode([_game(pool, begin + at)]), 0.0) for at, pool in enumerate(pools)]
+        records = TopicRecords([Record(begin + at, events.encode([_game(pool, begin + at)]), 0.0) for at, pool in enumerate(pools)])
         if self._partition.fold(records, self._directory):
             raise ValueError("the workload must be sound")
 

@@ -32,6 +32,7 @@ from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import ScoreEvent
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 
 METHOD, MEMORY = "deviation", 1 << 30
 NODES = (1, 2, 4)
@@ -59,7 +60,7 @@ def pools(folder: Path, count: int, agents: int, tasks: int) -> list[bytes]:
 def _pool(checkpoints: CheckpointStore, pool: str, table: Any) -> bytes:
     made = Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings())
     state = PoolState(PoolCreated(pool=pool, kind=Kind.SCORES, time=0.0), made)
-    state.fold([_event(pool, task, row) for task, row in enumerate(table.tolist())])
+    fold_events(state, [_event(pool, task, row) for task, row in enumerate(table.tolist())])
     name = f"objects/{pool}"
     sha256, size = checkpoints.write_object(name, state.arrays(), {})
     entry = PoolEntry(pool=pool, kind="scores", generation=1, position=0, outcomes=0, object=name, sha256=sha256, bytes=size, digest="")

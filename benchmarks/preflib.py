@@ -19,7 +19,7 @@ from benchmarks.common import machine
 from ratings_core.batch import soft_condorcet as full
 from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
-from ratings_core.formats import read_profile
+from ratings_core.formats.profile import read_profile
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.voting.kemeny import kemeny
 from ratings_core.voting.profile import Profile

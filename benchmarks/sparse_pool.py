@@ -27,9 +27,9 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.common import machine, parser
+from ratings_core.methods.method import Takes
+from ratings_core.methods.registry import METHODS
 from ratings_core.records.names import FIRST_SIDE
-from services.solve.registry.method import Takes
-from services.solve.registry.methods import METHODS
 
 HERE: Final = Path(__file__).resolve().parents[1]
 PLAYERS, ISLANDERS, GAMES = 3_700, 3_900, 195_000

@@ -23,6 +23,7 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.control.records import FoldSettings
 from services.state.dedupe import DedupeWindow
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.outcomes import game_event
 from tests.support.pools import state_of
 
@@ -139,7 +140,7 @@ def refusals(n: int, repeats: int) -> Iterator[Row]:
     """Outcomes of agents that a full pool has no room for, in one call. The rate at two sizes shows whether the time is linear."""
     for count in (n // 4, n):
         full = state_of(kind=Kind.GAMES, fold=FoldSettings(max_agents=2))
-        full.fold([game_event("g", "a", "b")])
+        fold_events(full, [game_event("g", "a", "b")])
         events = [game_event(f"g{i}", f"x{i}", "a") for i in range(count)]
         yield rate("outcomes refused by a full pool", f"{count} in a call", count, repeats, partial(full.fold, events), "none", None)
 

@@ -1,5 +1,55 @@
-"""Rating methods that resist cycles and clones. Functions take and return arrays and use no clock, network, environment or process.
+"""Rating methods that resist cycles and clones.
 
-May import: nothing of `services`; third-party libraries for numerics only.
-Read first: `solution.py` (the result of every solver), `errors.py`, then the folder of a method.
+The front door:
+
+- `rate(games, method, ...)`: ratings by any method, from a data frame, a table, a file or tuples.
+- `compare(games, methods)`: several methods, and how far their rankings differ.
+- `predict(games, a, b)`: the expected score of a against b.
+- `Online(method)`: an online method that learns game by game.
+- Each method is a function too: ``maximal_lottery(games, **options)`` is ``rate(games, "maximal_lottery", **options)``.
+
+Below it, functions take and return arrays and use no clock, network, environment or process. `formats` and `front` read files.
+
+May import: nothing of `services`; third-party libraries for numerics and tables only.
+Read first: `front/rate.py`, `solution.py` (the result of every solver), `errors.py`, then the folder of a method.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from ratings_core.methods.names import MODULES, ONLINE
+
+if TYPE_CHECKING:
+    from ratings_core.errors import InputError, SolverError
+    from ratings_core.formats.options import ReadOptions
+    from ratings_core.front.compare import Comparison, compare
+    from ratings_core.front.online import Online
+    from ratings_core.front.rate import predict, rate
+    from ratings_core.front.rating import Rating
+
+__all__ = ["Comparison", "InputError", "Online", "Rating", "ReadOptions", "SolverError", "compare", "predict", "rate"]
+
+_MODULES: Final = {
+    "Comparison": "front.compare",
+    "InputError": "errors",
+    "Online": "front.online",
+    "Rating": "front.rating",
+    "ReadOptions": "formats.options",
+    "SolverError": "errors",
+    "compare": "front.compare",
+    "predict": "front.rate",
+    "rate": "front.rate",
+}
+"""Name -> module. A name is imported when it is first used, so that a program loads only what it needs."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"ratings_core.{_MODULES[name]}"), name)
+    if name in MODULES or name in ONLINE:
+        return import_module("ratings_core.front.shortcuts").method_function(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, *MODULES, *ONLINE])

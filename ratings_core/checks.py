@@ -5,18 +5,19 @@ so solvers treat it as read-only.
 """
 
 import math
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, SupportsFloat, TypeAlias, TypeVar, cast
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
-Sparse: TypeAlias = "sparse.csr_array[Any]"
-Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
+Sparse: TypeAlias = "scipy.sparse.csr_array[Any]"
+Matrix: TypeAlias = "Floats | scipy.sparse.csr_array[Any]"
 T = TypeVar("T")
 
 MAX_IDS: Final = 2**31
@@ -27,7 +28,7 @@ LARGEST_WEIGHT: Final = 1e150
 
 def is_sparse(matrix: object) -> bool:
     """Whether `matrix` is a scipy sparse array or matrix of any format."""
-    return bool(sparse.issparse(matrix))
+    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(matrix))
 
 
 def real(argument: str, values: ArrayLike) -> Floats:
@@ -116,7 +117,7 @@ def sparse_square(argument: str, matrix: Any) -> Sparse:
         raise InputError(argument, matrix.shape, "must be a square matrix with at least one row")
     if matrix.dtype.kind not in "biuf":
         raise InputError(argument, matrix.dtype, "must hold real numbers")
-    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
     _all_stored(argument, csr, np.isfinite(csr.data), "must be finite")
@@ -133,7 +134,7 @@ def sparse_nonnegative(argument: str, matrix: Any) -> Sparse:
 def sparse_symmetric(argument: str, matrix: Any) -> Sparse:
     """`sparse_square` with M[a, b] = M[b, a]."""
     csr = sparse_square(argument, matrix)
-    excess = sparse.csr_array(csr - csr.T)
+    excess = scipy.sparse.csr_array(csr - csr.T)
     _all_stored(f"{argument} - transpose", excess, excess.data == 0, "must be 0 (both agents of a pair have the same entry)")
     return csr
 
@@ -141,7 +142,7 @@ def sparse_symmetric(argument: str, matrix: Any) -> Sparse:
 def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> Sparse:
     """`sparse_square` with |M[a, b] + M[b, a]| <= tolerance."""
     csr = sparse_square(argument, matrix)
-    total = sparse.csr_array(csr + csr.T)
+    total = scipy.sparse.csr_array(csr + csr.T)
     _all_stored(f"{argument} + transpose", total, np.abs(total.data) <= tolerance, "must be 0 (margins of a over b and b over a)")
     return csr
 
@@ -251,3 +252,11 @@ def _all_stored(argument: str, csr: Sparse, fits: NDArray[np.bool_], rule: str) 
 
 def _entry(argument: str, place: tuple[int, ...]) -> str:
     return f"{argument}[{', '.join(map(str, place))}]" if place else argument
+
+
+def similar(name: str, known: Sequence[str]) -> str:
+    """The most similar known names, as the end of a rule; empty if none is similar."""
+    import difflib  # noqa: PLC0415 - only for errors
+
+    close = difflib.get_close_matches(name, known, 3)
+    return f" (did you mean {', '.join(close)}?)" if close else ""

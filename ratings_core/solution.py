@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +47,14 @@ class Solution:
     status: Status
     seconds: float
     stats: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A starting point of a solve. method: method of the earlier answer; strategies: names, by player, of the arrays' entries and axes;
+    arrays: by name, defined by each method.
+    """
+
+    method: str
+    strategies: tuple[tuple[str, ...], ...]
+    arrays: Mapping[str, NDArray[Any]]

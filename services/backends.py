@@ -3,7 +3,7 @@
 from contextlib import closing
 from typing import Final
 
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.boards.store import connection, logs
 from services.boards.store.embedded import embedded_url
 from services.boards.store.protocol import StoreError
@@ -25,7 +25,7 @@ def open_log(settings: Settings, *, create: bool = True, timeout: float = 30.0) 
     """
     log = _open_log(settings, create=create, timeout=timeout)
     if settings.archive is not None:
-        log.archived = History(log.outcomes, settings.archive)
+        log.archived = ArchivedTopic(log.outcomes, settings.archive)
     return log
 
 

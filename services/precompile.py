@@ -18,11 +18,13 @@ from services.control.records import ControlState, FoldSettings, Generation, Poo
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.partition import Partition
 from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
 from services.solve.registry.choice import Chosen
 from services.state.pool import PoolState
+from services.wire.columns import columns_of
 from services.wire.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
 
@@ -42,7 +44,9 @@ def warm() -> None:
     roster = Roster()
     roster.intern(_NAMES)
     roster.lookup(_NAMES)
-    Partition(0, 1).fold([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])], _directory())
+    Partition(0, 1).fold(
+        TopicRecords([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])]), _directory()
+    )
     _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
     _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
 
@@ -51,14 +55,14 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     created = PoolCreated(pool=_POOL, kind=kind, time=0.0)
     generation = Generation(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
     state = PoolState(created, generation)
-    state.fold([event])
+    state.fold(columns_of([event]))
     for method in state.content.ratings.online:
         state.content.ratings.read(method, np.zeros(1, np.int32))
     frozen = state.freeze()
-    state.fold([msgspec.structs.replace(event, id="later")])
+    state.fold(columns_of([msgspec.structs.replace(event, id="later")]))
     frozen.arrays()
     arrays = state.arrays()
-    PoolState.restore(created, generation, arrays, 1).fold([event])
+    PoolState.restore(created, generation, arrays, 1).fold(columns_of([event]))
     for method, parameters in chosen.items():
         methods.solve(method, problem(kind, arrays), parameters)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+import scipy
 
 from ratings_core import checks
 from ratings_core.checks import Sparse
@@ -55,7 +55,7 @@ def _distances(M: Floats) -> Floats:
 
     Rows a and b differ by M(a, b) in their columns a and b, so the margin between the two agents counts like any other margin.
     """
-    return np.asarray(squareform(pdist(M, "chebyshev"))) if len(M) > 1 else np.zeros((1, 1))
+    return np.asarray(scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(M, "chebyshev"))) if len(M) > 1 else np.zeros((1, 1))
 
 
 def _sparse_classes(margins: Sparse) -> CloneClasses:

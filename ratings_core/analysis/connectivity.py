@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -98,7 +98,7 @@ def _resistances(games: Floats) -> Floats:
     free = np.arange(len(games)) != held
     potential = np.zeros_like(games)
     laplacian = np.diag(degree[free]) - games[np.ix_(free, free)]
-    potential[np.ix_(free, free)] = linalg.inv(laplacian, overwrite_a=True, check_finite=False)
+    potential[np.ix_(free, free)] = scipy.linalg.inv(laplacian, overwrite_a=True, check_finite=False)
     centre = degree / degree.sum()
     to_centre = potential @ centre
     return np.asarray(potential.diagonal() - 2 * to_centre + centre @ to_centre, np.float64)

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from ratings_core import checks
 from ratings_core.checks import Sparse
@@ -69,7 +68,7 @@ def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle |
 def _accepted(margins: Any) -> Sparse:
     if checks.is_sparse(margins):
         return checks.sparse_antisymmetric("margins", margins)
-    return sparse.csr_array(checks.antisymmetric("margins", margins))
+    return scipy.sparse.csr_array(checks.antisymmetric("margins", margins))
 
 
 def _ids(among: Any, m: int) -> NDArray[np.int64]:
@@ -80,8 +79,8 @@ def _ids(among: Any, m: int) -> NDArray[np.int64]:
 
 
 def _strongest(M: Sparse, ids: NDArray[np.int64]) -> Cycle | None:
-    inside = sparse.csr_array(M[ids][:, ids]) if len(ids) else sparse.csr_array((1, 1))
-    victories = sparse.coo_array(inside.multiply(inside > 0))
+    inside = scipy.sparse.csr_array(M[ids][:, ids]) if len(ids) else scipy.sparse.csr_array((1, 1))
+    victories = scipy.sparse.coo_array(inside.multiply(inside > 0))
     winner, loser = (np.asarray(each, np.int64) for each in victories.coords)
     levels = np.unique(victories.data)
     low, high = 0, len(levels)  # victories of at least levels[low] form a cycle, those of at least levels[high] do not
@@ -105,13 +104,13 @@ def _cyclic(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> b
 
 def _shortest(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """A shortest cycle of the graph, from the smallest possible start agent."""
-    graph = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=(size, size))
-    beaten_by = sparse.csr_array(graph.T)
+    graph = scipy.sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=(size, size))
+    beaten_by = scipy.sparse.csr_array(graph.T)
     component = strong_components(winner, loser, size)
     inside = component[winner] == component[loser]
     best: list[int] = []
     for start in np.unique(winner[inside]).tolist():
-        length, before = csgraph.dijkstra(
+        length, before = scipy.sparse.csgraph.dijkstra(
             graph, indices=start, unweighted=True, return_predecessors=True, limit=len(best) - 2 if best else np.inf
         )
         back = _nearest_beater(beaten_by, start, length)

@@ -3,8 +3,8 @@
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.analysis.hodge import Hodge, hodge
@@ -44,5 +44,5 @@ def cyclicity(counts: PairCounts, agents: int, *, prior: float = 0.5) -> Hodge:
 
 
 def _both(values: Floats, a: NDArray[np.int32], b: NDArray[np.int32], size: int, sign: int) -> checks.Sparse:
-    half = sparse.csr_array((values, (a, b)), shape=(size, size))
-    return sparse.csr_array(half + sign * half.T)
+    half = scipy.sparse.csr_array((values, (a, b)), shape=(size, size))
+    return scipy.sparse.csr_array(half + sign * half.T)

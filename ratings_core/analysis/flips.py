@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import highspy
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
@@ -100,11 +100,11 @@ def flip_top_of_margins(margins: Any, *, two_sided: bool) -> Flip | None:
     """
     checks.switch("two_sided", two_sided)
     M = checks.sparse_antisymmetric("margins", margins) if checks.is_sparse(margins) else checks.antisymmetric("margins", margins)
-    csr = sparse.csr_array(M)
+    csr = scipy.sparse.csr_array(M)
     if (strong := condorcet_winners(M).strong) is not None:
-        ahead = sparse.coo_array(csr[[strong]])
+        ahead = scipy.sparse.coo_array(csr[[strong]])
         return _least([Flip(int(b), _votes(gap), _votes(gap), ()) for b, gap in zip(ahead.coords[1], ahead.data, strict=True)])
-    missing = sparse.csr_array(-csr.multiply(csr < 0))
+    missing = scipy.sparse.csr_array(-csr.multiply(csr < 0))
     most, total = np.asarray(missing.max(axis=1).toarray()).ravel(), np.asarray(missing.sum(axis=1)).ravel()
     if two_sided:
         return _least([Flip(int(b), _votes(total[b]), _votes(total[b]), ()) for b in np.flatnonzero(total > 0)])

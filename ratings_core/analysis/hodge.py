@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.linalg import cg, spsolve
 
 from ratings_core import checks
 from ratings_core.checks import Sparse
@@ -110,17 +109,17 @@ def _share(energy: float, cyclic: float, freedom: int) -> float | None:
 
 def _edges(flow: Any, weight: Any) -> tuple[int, Ids, Ids, Floats, Floats]:
     dense = not checks.is_sparse(flow)
-    given = sparse.csr_array(checks.antisymmetric("flow", flow)) if dense else checks.sparse_antisymmetric("flow", flow)
+    given = scipy.sparse.csr_array(checks.antisymmetric("flow", flow)) if dense else checks.sparse_antisymmetric("flow", flow)
     if (most := float(abs(given).max())) > checks.LARGEST_WEIGHT:
         raise InputError("flow", most, f"must be within +-{checks.LARGEST_WEIGHT:g}")
     m = given.shape[0]
     if weight is None:
-        known = sparse.csr_array(np.ones((m, m))) if dense else abs(given)
+        known = scipy.sparse.csr_array(np.ones((m, m))) if dense else abs(given)
         known.data[:] = 1.0
     else:
         known = _weights(weight, m)
         _refuse_unweighted(given, known)
-    upper = sparse.coo_array(sparse.triu(known, 1))
+    upper = scipy.sparse.coo_array(scipy.sparse.triu(known, 1))
     first, second = (np.asarray(ids, np.int64) for ids in upper.coords)
     values = np.asarray(given[first, second], np.float64).reshape(-1) if len(first) else np.zeros(0)
     return m, first, second, values, np.asarray(upper.data, np.float64)
@@ -131,7 +130,7 @@ def _weights(weight: Any, m: int) -> Sparse:
         checks.sparse_nonnegative("weight", weight)
         accepted = checks.sparse_symmetric("weight", weight)
     else:
-        accepted = sparse.csr_array(checks.symmetric("weight", checks.nonnegative("weight", weight)))
+        accepted = scipy.sparse.csr_array(checks.symmetric("weight", checks.nonnegative("weight", weight)))
     if accepted.shape[0] != m:
         raise InputError("weight", accepted.shape, f"must have the shape of flow, {(m, m)}")
     if (most := float(accepted.max())) > checks.LARGEST_WEIGHT:
@@ -142,7 +141,7 @@ def _weights(weight: Any, m: int) -> Sparse:
 
 
 def _refuse_unweighted(flow: Sparse, weight: Sparse) -> None:
-    stray = sparse.coo_array(abs(flow) - abs(flow).multiply(weight > 0))
+    stray = scipy.sparse.coo_array(abs(flow) - abs(flow).multiply(weight > 0))
     stray.eliminate_zeros()
     if stray.nnz:
         a, b = (int(ids[0]) for ids in stray.coords)
@@ -160,15 +159,17 @@ def _potentials(m: int, first: Ids, second: Ids, y: Floats, w: Floats, component
     source = np.bincount(first, w * y, m) - np.bincount(second, w * y, m)
     degree = np.bincount(first, w, m) + np.bincount(second, w, m)
     root = np.sqrt(np.where(degree > 0, degree, 1.0))
-    links = sparse.coo_array((-w / (root[first] * root[second]), (first, second)), shape=(m, m))
-    laplacian = sparse.csr_array(links + links.T + sparse.diags_array((degree > 0).astype(np.float64)))
+    links = scipy.sparse.coo_array((-w / (root[first] * root[second]), (first, second)), shape=(m, m))
+    laplacian = scipy.sparse.csr_array(links + links.T + scipy.sparse.diags_array((degree > 0).astype(np.float64)))
     steps = 0
 
     def count(_: Floats) -> None:
         nonlocal steps
         steps += 1
 
-    scaled, short = cg(laplacian, source / root, rtol=1e-13, atol=0.0, maxiter=max(1000, 10 * min(m, 2000)), callback=count)
+    scaled, short = scipy.sparse.linalg.cg(
+        laplacian, source / root, rtol=1e-13, atol=0.0, maxiter=max(1000, 10 * min(m, 2000)), callback=count
+    )
     if short:
         scaled = _factored(laplacian, source / root, component)
     potentials = scaled / root * unit
@@ -181,7 +182,7 @@ def _factored(laplacian: Sparse, source: Floats, component: Ids) -> Floats:
     free = np.ones(len(source), np.bool_)
     free[np.unique(component, return_index=True)[1]] = False
     found = np.zeros(len(source))
-    found[free] = spsolve(sparse.csc_array(laplacian[free][:, free]), source[free])
+    found[free] = scipy.sparse.linalg.spsolve(scipy.sparse.csc_array(laplacian[free][:, free]), source[free])
     return found
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from ratings_core import checks
 from ratings_core.analysis.clones import NearClones, exact_clones, near_clones
@@ -60,7 +60,7 @@ def insight(
     if levels is not None and len(checks.instance("levels", levels, IteratedMaximalLotteries).ratings) != size:
         raise InputError("levels", len(levels.ratings), f"must be for the same {size} agents")
     wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
-    margins = sparse.csr_array(wins - wins.T)
+    margins = scipy.sparse.csr_array(wins - wins.T)
     parts = cyclicity(counts, size)
     return Insight(
         connectivity=connectivity(counts, size),

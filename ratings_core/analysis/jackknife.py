@@ -8,8 +8,8 @@ that change in steps (Copeland's scores, ranks), use `analysis.intervals`.
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from ratings_core import checks
 from ratings_core.analysis.intervals import Fit, Intervals, checked_key, outcome_keys
@@ -58,7 +58,7 @@ def jackknife_intervals(fit: Fit, whole: MetPairs, deletions: Iterable[MetPairs]
     if (groups := len(without)) < 2:
         raise InputError("deletions", groups, "must contain at least two deletions")
     error = np.sqrt((groups - 1) / groups * ((without - rating) ** 2).sum(axis=0))
-    reach = float(stdtrit(groups - 1, 1 - tail)) * error
+    reach = float(scipy.special.stdtrit(groups - 1, 1 - tail)) * error
     low, high = rating - reach, rating + reach
     return Intervals(
         low=low,

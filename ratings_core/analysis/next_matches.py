@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.special import ndtr
 
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
@@ -97,7 +96,7 @@ def top(k: int) -> Loss:
         inside[np.argsort(-theta, kind="stable")[:k]] = True
         across = inside[:, None] & ~inside
         spread = np.where(across, _of_differences(covariance), 1.0)
-        weight = np.where(across, ndtr(-(theta[:, None] - theta) / np.sqrt(spread)) / spread, 0.0)
+        weight = np.where(across, scipy.special.ndtr(-(theta[:, None] - theta) / np.sqrt(spread)) / spread, 0.0)
         weight = weight + weight.T
         return np.asarray(np.diag(weight.sum(axis=1)) - weight, np.float64)
 
@@ -206,7 +205,7 @@ def _descend(problem: _Problem, floor: float, before: float, tolerance: float) -
 
 
 def _inverse(matrix: Floats) -> Floats:
-    inverse = linalg.inv(matrix, check_finite=False)
+    inverse = scipy.linalg.inv(matrix, check_finite=False)
     return np.asarray((inverse + inverse.T) / 2, np.float64)
 
 

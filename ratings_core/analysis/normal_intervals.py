@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.special import expit, ndtri, stdtrit
 
 from ratings_core import checks
 from ratings_core.analysis.intervals import Intervals
@@ -75,7 +74,7 @@ def normal_intervals(
     covariance = _covariance(counts, np.where(np.isnan(theta), 0.0, theta), nu, prior, component, groups)
     error = np.where(np.isnan(theta), np.nan, np.sqrt(np.maximum(covariance.diagonal(), 0.0)))
     tail = 1 - (1 - level) / 2
-    reach = (float(stdtrit(len(groups) - 1, tail)) if groups else float(ndtri(tail))) * error
+    reach = (float(scipy.special.stdtrit(len(groups) - 1, tail)) if groups else float(scipy.special.ndtri(tail))) * error
     first, last = simultaneous_ranks(theta, covariance, component, level=level, freedom=len(groups) - 1 if groups else None)
     return Intervals(
         low=theta - reach, high=theta + reach, rank_low=first, rank_high=last, error=error,
@@ -157,8 +156,8 @@ def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], lev
         return math.inf
     share = 1 - (1 - level) / (2 * pairs)
     if len(covariance) > _DRAWN_AGENTS or freedom is not None:
-        return float(ndtri(share) if freedom is None else stdtrit(freedom, share))
-    values, vectors = linalg.eigh(covariance)
+        return float(scipy.special.ndtri(share) if freedom is None else scipy.special.stdtrit(freedom, share))
+    values, vectors = scipy.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     i, j = np.nonzero(np.triu(compare, 1))
     drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
@@ -183,8 +182,8 @@ def _covariance(counts: MetPairs, theta: Floats, nu: float | None, prior: float,
     else:
         meat = model.squares(within, theta)
     try:
-        inverse = linalg.cho_solve(linalg.cho_factor(bread), np.eye(len(bread)))
-    except linalg.LinAlgError as error:
+        inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(bread), np.eye(len(bread)))
+    except scipy.linalg.LinAlgError as error:
         raise SolverError("intervals cannot be computed: the information matrix is numerically singular; set a prior") from error
     inverse[held] = inverse[:, held] = 0.0
     covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
@@ -225,7 +224,7 @@ class _Scores:
         """Probabilities of a win, a tie and a loss; Bradley-Terry has no ties."""
         gap = theta[counts.first] - theta[counts.second]
         if self._nu is None:
-            return expit(gap), np.zeros_like(gap), expit(-gap)
+            return scipy.special.expit(gap), np.zeros_like(gap), scipy.special.expit(-gap)
         return shares(gap, self._nu)
 
     def _outer(self, counts: MetPairs, own: Any, border: Any, corner: Any) -> Floats:

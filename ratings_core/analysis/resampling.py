@@ -7,9 +7,9 @@ every machine and in any order. The docstring of each function states its assump
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -88,7 +88,7 @@ class PairGroups:
         k = len(self._keys)
         at = np.concatenate([np.concatenate([row, row + k, row + 2 * k]) for row in rows])
         column = np.repeat(np.arange(len(groups)), [3 * len(keys) for keys in own])
-        self._cells = sparse.csr_array(sparse.coo_array((values, (at, column)), shape=(3 * k, len(groups))))
+        self._cells = scipy.sparse.csr_array(scipy.sparse.coo_array((values, (at, column)), shape=(3 * k, len(groups))))
 
     def __len__(self) -> int:
         return int(self._cells.shape[1])

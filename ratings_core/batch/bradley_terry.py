@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
@@ -61,7 +61,7 @@ class BradleyTerry(Solution):
                 raise InputError(argument, agent, f"must be an agent's id, 0 to {len(self.ratings) - 1}")
         if self.component[first] != self.component[second]:
             return math.nan
-        return float(expit((self.ratings[first] - self.ratings[second]) / self.scale))
+        return float(scipy.special.expit((self.ratings[first] - self.ratings[second]) / self.scale))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import linalg
-from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import LogitOptions, check_connected, components_of
@@ -125,9 +124,9 @@ class _Model:
 
     def gradient(self, x: Floats) -> Floats:
         """Gradient of `value` (m + k,)."""
-        m, surplus = self.data.m, self.data.weights * (expit(self.logits(x)) - self.data.result)
+        m, surplus = self.data.m, self.data.weights * (scipy.special.expit(self.logits(x)) - self.data.result)
         games = np.bincount(self.data.first, surplus, m) - np.bincount(self.data.second, surplus, m)
-        theta = games + self.options.prior * (expit(x[:m]) - 0.5)
+        theta = games + self.options.prior * (scipy.special.expit(x[:m]) - 0.5)
         return np.concatenate([theta, self.features.T @ surplus + self.options.feature_prior * x[m:]])
 
     def curvature(self, weights: Floats, anchors: Floats | float) -> Floats:
@@ -155,7 +154,7 @@ class _Model:
         held = matrix.copy()
         if not self.options.prior:
             held[0], held[:, 0], held[0, 0] = 0.0, 0.0, 1.0
-        factor, lower = linalg.cho_factor(held, check_finite=False)
+        factor, lower = scipy.linalg.cho_factor(held, check_finite=False)
         return np.asarray(factor, np.float64), bool(lower)
 
     def solve(self, factor: tuple[Floats, bool], rhs: Floats) -> Floats:
@@ -163,7 +162,7 @@ class _Model:
         held = rhs.copy()
         if not self.options.prior:
             held[0] = 0.0
-        return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
+        return np.asarray(scipy.linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
     def check_identified(self) -> None:
         """Raises `InputError` if a feature is a linear combination of other features and the agents."""
@@ -174,7 +173,7 @@ class _Model:
         scaled = even / np.outer(unit, unit)
         try:
             self.factor(scaled - _SEPARABLE * 1e-3 * np.diag(scaled.diagonal()))
-        except linalg.LinAlgError as error:
+        except scipy.linalg.LinAlgError as error:
             rule = "must be linearly independent of each other and of the pairings; drop a feature, or set feature_prior"
             raise InputError("features", self.features.shape, rule) from error
 
@@ -185,7 +184,7 @@ class _Model:
         left = (self.at(x) - _SEPARABLE * even) / np.outer(unit, unit)
         try:
             self.factor(left)
-        except linalg.LinAlgError as error:
+        except scipy.linalg.LinAlgError as error:
             rule = "must not determine results with certainty, because coefficients are not finite then; set feature_prior or prior"
             raise InputError("features", self.features.shape, rule) from error
 
@@ -211,7 +210,7 @@ def _newton(model: _Model, tolerance: float, max_steps: int) -> tuple[Floats, in
         arrived = float(np.abs(gradient / most).max(initial=0.0)) <= tolerance
         try:
             way = _step(model, x, gradient)
-        except linalg.LinAlgError:
+        except scipy.linalg.LinAlgError:
             model.check_uncertain(x)
             raise
         share, ahead = 1.0, x - way
@@ -253,13 +252,13 @@ def _solution(model: _Model, x: Floats, steps: int, seconds: float) -> Contextua
 
 def _covariance(model: _Model, x: Floats) -> Floats:
     """Sandwich covariance from the scores of outcomes (m + k, m + k), in logits; without a prior, of the ratings minus their mean."""
-    m, residual = model.data.m, model.data.result - expit(model.logits(x))
+    m, residual = model.data.m, model.data.result - scipy.special.expit(model.logits(x))
     meat = outcome_scores(model.data, residual, model.features)[1]
     if not model.options.prior:
         meat[0], meat[:, 0] = 0.0, 0.0
     factor = model.factor(model.at(x))
-    half = linalg.cho_solve(factor, meat, check_finite=False)
-    covariance = np.asarray(linalg.cho_solve(factor, half.T, check_finite=False), np.float64)
+    half = scipy.linalg.cho_solve(factor, meat, check_finite=False)
+    covariance = np.asarray(scipy.linalg.cho_solve(factor, half.T, check_finite=False), np.float64)
     if model.options.prior:
         return covariance
     less = np.eye(len(x))

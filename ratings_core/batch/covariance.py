@@ -3,8 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.special import expit
+import scipy
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of
@@ -24,11 +23,11 @@ def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labe
     """
     grounds = grounds_of(likelihood, component)
     try:
-        factor = linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
+        factor = scipy.linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError as error:
         reason = "standard errors cannot be computed: the information matrix is numerically singular"
         raise SolverError(f"{reason}; set a prior, or standard_errors='none'") from error
-    inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
+    inverse = np.asarray(scipy.linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
     if likelihood.prior > 0:
         return inverse
     inverse[grounds] = inverse[:, grounds] = 0.0
@@ -45,7 +44,7 @@ def centred(covariance: Floats, component: Labels) -> Floats:
 
 def pair_meat(counts: MetPairs, theta: Floats) -> Floats:
     """Sum of the outer products of pair scores (m, m). Each pair counts as an independent outcome."""
-    expected = expit(theta[counts.first] - theta[counts.second])
+    expected = scipy.special.expit(theta[counts.first] - theta[counts.second])
     squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2
     return Curvature(counts, np.asarray(squares, np.float64), np.zeros(counts.m)).dense()
 
@@ -56,7 +55,7 @@ def outcome_meat(comparisons: Comparisons, component: Labels, theta: Floats) -> 
     Pairs of agents of different components are ignored.
     """
     inside = component[comparisons.first] == component[comparisons.second]
-    residual = comparisons.result - expit(theta[comparisons.first] - theta[comparisons.second])
+    residual = comparisons.result - scipy.special.expit(theta[comparisons.first] - theta[comparisons.second])
     return np.asarray(outcome_scores(comparisons, np.where(inside, residual, 0.0))[1], np.float64)
 
 
@@ -71,6 +70,6 @@ def outcome_scores(comparisons: Comparisons, residual: Floats, features: Floats 
     columns = np.concatenate([comparisons.first, comparisons.second, *(np.full(n, comparisons.m + f) for f in range(k))])
     values = np.concatenate([residual, -residual, *([] if features is None else [residual * one for one in features.T])])
     shape = (len(comparisons.weight), comparisons.m + k)
-    scores = sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
-    weighted = sparse.csr_array(scores.multiply(comparisons.weight[:, None]))
+    scores = scipy.sparse.csr_array(scipy.sparse.coo_array((values, (rows, columns)), shape=shape))
+    weighted = scipy.sparse.csr_array(scores.multiply(comparisons.weight[:, None]))
     return scores, np.asarray((scores.T @ weighted).todense(), np.float64)

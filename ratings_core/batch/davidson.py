@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg, sparse
-from scipy.sparse import csgraph
-from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry, inside
@@ -148,7 +146,7 @@ class _Model:
         won, tied, lost = _shares(self.gaps(point), point[-1])
         counts = self.counts
         surplus = (counts.games * (won - lost) - (counts.won - counts.lost)) / 2
-        theta = counts.per_agent(surplus, -surplus) + self.prior * (expit(point[:-1]) - 0.5)
+        theta = counts.per_agent(surplus, -surplus) + self.prior * (scipy.special.expit(point[:-1]) - 0.5)
         return np.append(theta, counts.games @ tied - counts.tied.sum())
 
     def curvature(self, point: Floats) -> tuple[Curvature, Floats, float]:
@@ -203,12 +201,12 @@ def _solver(model: _Model, laplacian: Curvature) -> Callable[[Floats], Floats]:
     """A function that solves laplacian x = rhs up to shifts of components."""
     grounds = model.grounds
     if len(laplacian.anchors) <= DENSE_UP_TO:
-        factor = linalg.cho_factor(laplacian.grounded(grounds), check_finite=False)
+        factor = scipy.linalg.cho_factor(laplacian.grounded(grounds), check_finite=False)
 
         def direct(rhs: Floats) -> Floats:
             held = rhs.copy()
             held[grounds] = 0.0
-            return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
+            return np.asarray(scipy.linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
         return direct
     counts, weights, diagonal = laplacian.counts, laplacian.weights, laplacian.diagonal
@@ -229,10 +227,10 @@ def _bounded(counts: MetPairs, component: Labels) -> bool:
     drawn = [counts.first[level & ~up], counts.second[level & ~down]], [counts.second[level & ~up], counts.first[level & ~down]]
     steps = np.concatenate([np.full(len(tails), -1.0), np.ones(sum(map(len, drawn[0])))])
     arcs = (np.concatenate([tails, *drawn[0]]), np.concatenate([heads, *drawn[1]]))
-    graph = sparse.csr_array(sparse.coo_array((steps, arcs), shape=(counts.m, counts.m)))
+    graph = scipy.sparse.csr_array(scipy.sparse.coo_array((steps, arcs), shape=(counts.m, counts.m)))
     try:
-        csgraph.bellman_ford(graph, indices=np.unique(component, return_index=True)[1])
-    except csgraph.NegativeCycleError:
+        scipy.sparse.csgraph.bellman_ford(graph, indices=np.unique(component, return_index=True)[1])
+    except scipy.sparse.csgraph.NegativeCycleError:
         return True
     return False
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg, sparse
-from scipy.special import expit
 
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.graphs.components import Labels
@@ -51,8 +50,8 @@ class PairLikelihood:
 
     def gradient(self, theta: Floats) -> Floats:
         """Expected minus actual points of each agent (m,)."""
-        surplus = self.counts.games * expit(self.gaps(theta)) - self.counts.points
-        return self.counts.per_agent(surplus, -surplus) + self.prior * (expit(theta) - 0.5)
+        surplus = self.counts.games * scipy.special.expit(self.gaps(theta)) - self.counts.points
+        return self.counts.per_agent(surplus, -surplus) + self.prior * (scipy.special.expit(theta) - 0.5)
 
     def curvature(self, theta: Floats, caution: float = 0.0) -> "Curvature":
         """Curvature at theta: the second derivative (caution 0) or that of a quadratic upper bound that touches at theta (caution 1).
@@ -195,7 +194,7 @@ def _attempt(likelihood: PairLikelihood, solve: Solver, games: Floats, here: _Po
     """The point after one step, or None if the step is rejected. A step of the bound itself (caution 1) cannot increase the function."""
     try:
         step = solve(likelihood.curvature(here.theta, caution), here.gradient)
-    except linalg.LinAlgError:
+    except scipy.linalg.LinAlgError:
         return None
     ahead = _point(likelihood, games, here.theta - step)
     return ahead if caution >= 1 or _better(here, ahead, float(here.gradient @ step) / 2) else None
@@ -218,8 +217,8 @@ def _factorising(grounds: NDArray[np.int64]) -> Solver:
     def solve(curvature: Curvature, rhs: Floats) -> Floats:
         held = rhs.copy()
         held[grounds] = 0.0
-        factor = linalg.cho_factor(curvature.grounded(grounds), overwrite_a=True, check_finite=False)
-        return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
+        factor = scipy.linalg.cho_factor(curvature.grounded(grounds), overwrite_a=True, check_finite=False)
+        return np.asarray(scipy.linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
     return solve
 
@@ -229,9 +228,9 @@ def _conjugate(likelihood: PairLikelihood) -> Solver:
     counts = likelihood.counts
     pairs = np.arange(len(counts.first))
     rows, columns = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
-    pattern = sparse.csr_array(sparse.coo_array((np.concatenate([pairs, pairs]), (rows, columns)), shape=(counts.m, counts.m)))
+    pattern = scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate([pairs, pairs]), (rows, columns)), shape=(counts.m, counts.m)))
     pair_of = pattern.data
-    adjacency = sparse.csr_array((np.zeros(len(pair_of)), pattern.indices, pattern.indptr), shape=pattern.shape)
+    adjacency = scipy.sparse.csr_array((np.zeros(len(pair_of)), pattern.indices, pattern.indptr), shape=pattern.shape)
     games = np.maximum(likelihood.games, np.finfo(float).tiny)
 
     def solve(curvature: Curvature, rhs: Floats) -> Floats:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -88,7 +88,7 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
     if checks.is_sparse(matrix):
         accepted = checks.sparse_nonnegative(argument, matrix)
     else:
-        accepted = sparse.csr_array(checks.nonnegative(argument, matrix))
+        accepted = scipy.sparse.csr_array(checks.nonnegative(argument, matrix))
     checks.zero_diagonal(argument, accepted)
     if (most := float(accepted.data.max(initial=0.0))) > checks.LARGEST_WEIGHT:
         raise InputError(argument, most, f"must hold weights of at most {checks.LARGEST_WEIGHT:g}")
@@ -108,7 +108,7 @@ def _upper(matrix: Any) -> tuple[Ids, Floats]:
     """Keys (first * m + second) and values of the entries above the diagonal."""
     if matrix is None:
         return np.empty(0, np.int64), np.empty(0)
-    entries = sparse.coo_array(matrix)
+    entries = scipy.sparse.coo_array(matrix)
     above = entries.row < entries.col
     keys = entries.row[above].astype(np.int64) * matrix.shape[0] + entries.col[above]
     return keys, entries.data[above]

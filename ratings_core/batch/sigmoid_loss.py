@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize
-from scipy.special import expit
 
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.kernels.compile import kernel
@@ -85,11 +84,11 @@ class SigmoidLoss:
 
     def value(self, theta: Floats, tau: float) -> float:
         """The loss over all votes and their pairs (eq. 6), without the prior."""
-        return self.agreed + float(self.margin @ expit((theta[self.loser] - theta[self.winner]) / tau))
+        return self.agreed + float(self.margin @ scipy.special.expit((theta[self.loser] - theta[self.winner]) / tau))
 
     def forces(self, theta: Floats, tau: float, middle: float) -> Floats:
         """Gradient of the loss, including the prior, times tau (m,)."""
-        wrong = expit((theta[self.loser] - theta[self.winner]) / tau)
+        wrong = scipy.special.expit((theta[self.loser] - theta[self.winner]) / tau)
         push = self.margin * wrong * (1 - wrong)
         return self._per_agent(-push, push) + self.prior * (theta - middle) / tau
 
@@ -140,10 +139,10 @@ def descend(
         if bool((np.abs(held) <= limit).all()):
             raise StopIteration
 
-    bounds = optimize.Bounds(-half / scale, half / scale)
+    bounds = scipy.optimize.Bounds(-half / scale, half / scale)
     options = {"maxiter": max_steps, "maxfun": 3 * max_steps + 20, "maxcor": _MEMORY, "ftol": progress, "gtol": 0.0}
     begin = np.clip((start - box.middle) / tau, -half, half) / scale
-    found: Any = optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options)  # type: ignore[call-overload]
+    found: Any = scipy.optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options)  # type: ignore[call-overload]
     return Descent(_in_box(found.x * scale, half, box, tau), int(found.nit), float(found.fun))
 
 

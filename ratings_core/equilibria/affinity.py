@@ -19,9 +19,8 @@ from functools import singledispatch
 from typing import Final, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
-from scipy.optimize import nnls
 
 from ratings_core import checks
 from ratings_core.deadline import NEVER, Deadline
@@ -317,14 +316,14 @@ def _least_square(U: Floats, deadline: Deadline) -> tuple[Floats, int]:
         free ^= wrong
         if not free.any():
             break
-    y = nnls(np.vstack([U, np.ones(n)]), np.append(np.zeros(len(U)), 1.0))[0]
+    y = scipy.optimize.nnls(np.vstack([U, np.ones(n)]), np.append(np.zeros(len(U)), 1.0))[0]
     return y / y.sum(), rounds
 
 
 def _normal_solution(U: Floats) -> Floats:
     """Solve U'U y = 1 by the triangle of U, which does not square the condition number."""
-    triangle = linalg.qr(U, mode="r", check_finite=False)[0][: U.shape[1]]
+    triangle = scipy.linalg.qr(U, mode="r", check_finite=False)[0][: U.shape[1]]
     if len(triangle) < U.shape[1] or np.abs(triangle.diagonal()).min() < 1e-13 * np.abs(triangle.diagonal()).max():
-        return np.asarray(linalg.lstsq(U.T @ U, np.ones(U.shape[1]))[0], np.float64)
-    inner = linalg.solve_triangular(triangle, np.ones(U.shape[1]), trans="T")
-    return np.asarray(linalg.solve_triangular(triangle, inner), np.float64)
+        return np.asarray(scipy.linalg.lstsq(U.T @ U, np.ones(U.shape[1]))[0], np.float64)
+    inner = scipy.linalg.solve_triangular(triangle, np.ones(U.shape[1]), trans="T")
+    return np.asarray(scipy.linalg.solve_triangular(triangle, inner), np.float64)

@@ -22,13 +22,12 @@ from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_tar
 from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
 from ratings_core.equilibria.options import CCEOptions
 from ratings_core.equilibria.record import GameRatings, facts
-from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.merging import Merged, merged, units_of
 from ratings_core.games.normal_form import accepted_mixes, uniform_mixes
 from ratings_core.games.tilted import Mixes, TiltedGame, TiltedJoint, contractions
-from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.solution import Certificate, Floats, Start, Status
 
 Target: TypeAlias = "Literal['even'] | AffinityTarget | Sequence[ArrayLike]"
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.optimize import minimize, nnls
 
 from ratings_core.games.tilted import Contractions, Mixes, Moments, Rows, covariance
 from ratings_core.solution import Floats
@@ -145,7 +144,7 @@ class _Counted:
 
         limits = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.3 * accuracy, "maxcor": CORRECTIONS}
         rest: dict[str, Any] = {"jac": True, "bounds": [(0.0, None)] * len(x), "callback": callback, "options": limits}
-        found = minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
+        found = scipy.optimize.minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
         return np.asarray(found.x, np.float64)
 
 
@@ -173,16 +172,16 @@ def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArr
     hessian = dual.hessian(x, free, at)
     hessian[np.diag_indices_from(hessian)] += _RIDGE * max(1.0, float(hessian.diagonal().max()))
     step, here, slope = np.zeros(len(x)), x[free], gradient[free]
-    part = linalg.lstsq(hessian, -slope)[0]
+    part = scipy.linalg.lstsq(hessian, -slope)[0]
     step[free] = part if (here + part >= 0).all() else _model_minimum(hessian, here, slope) - here
     return step
 
 
 def _model_minimum(hessian: Floats, here: Floats, slope: Floats) -> Floats:
     """The z >= 0 that minimises slope @ (z - here) + (z - here) @ hessian @ (z - here) / 2, by nonnegative least squares."""
-    values, vectors = linalg.eigh(hessian)
+    values, vectors = scipy.linalg.eigh(hessian)
     root = np.sqrt(np.maximum(values, _RIDGE * values[-1]))
-    found, _ = nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
+    found, _ = scipy.optimize.nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
     return np.asarray(found, np.float64)
 
 

@@ -29,7 +29,7 @@ from ratings_core.games.gain_matrix import GainMatrix
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, NormalForm, deviation_gains
 from ratings_core.games.symmetry import Reduction, reduced
-from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.solution import Certificate, Floats, Start, Status
 
 _NAME = "deviation"
 LARGEST_UNIT_RATIO: Final = 1e6
@@ -56,11 +56,11 @@ class Deviation(GameRatings):
 
     play: JointDistribution
     unit: float
-    start: starts.Start
+    start: Start
 
 
 def deviation(
-    game: NormalForm | AgentAgentTask | KingOfTheHill, *, options: DeviationOptions = _DEFAULTS, start: starts.Start | None = None
+    game: NormalForm | AgentAgentTask | KingOfTheHill, *, options: DeviationOptions = _DEFAULTS, start: Start | None = None
 ) -> Deviation:
     """Deviation ratings of all players' strategies.
 
@@ -91,7 +91,7 @@ def deviation(
         play=play,
         unit=small.unit,
         **facts_of_joint(game, play),
-        start=starts.Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
+        start=Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
     return found if options.accept_approximate else _accepted(found, least, tolerance)
 
@@ -115,7 +115,7 @@ def _certain(gains: GainMatrix, tolerance: float, max_solves: int, start: NDArra
     return replace(better, stats={**better.stats, **work, "searches": 2})
 
 
-def _joints(given: starts.Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction) -> NDArray[np.int64] | None:
+def _joints(given: Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction) -> NDArray[np.int64] | None:
     """Joints of a start as ids of joints of the reduced game, without joints of removed strategies. None without a start."""
     start = starts.accepted(given, _NAME, game)
     if start is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from ratings_core.equilibria.logit_path import PathPoint
 from ratings_core.equilibria.logit_system import Ids, LogitPoint, LogitSystem
@@ -173,8 +173,10 @@ def _at_beta(system: LogitSystem, start: LogitPoint, beta: float) -> LogitPoint 
     for _ in range(20):
         if float(np.abs(at.residual).max()) < 1e-10 * max(1.0, beta):
             return at
-        lu, pivots, _ = linalg.lapack.dgetrf(system.jacobian(at))  # singular where branches cross: the step is then not finite, or too long
-        y = at.y - linalg.lu_solve((lu, pivots), at.residual, check_finite=False)
+        lu, pivots, _ = scipy.linalg.lapack.dgetrf(
+            system.jacobian(at)
+        )  # singular where branches cross: the step is then not finite, or too long
+        y = at.y - scipy.linalg.lu_solve((lu, pivots), at.residual, check_finite=False)
         if not (np.isfinite(y).all() and y.max() < 1.0):
             return None
         at = system.at(y, beta)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from ratings_core.equilibria.logit_system import LogitPoint, LogitSystem
 from ratings_core.solution import Floats
@@ -130,7 +130,7 @@ def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: fl
         size = new_size
         try:
             z = z + system.linear(at, border).solve(at.residual, float(border @ (predicted - z)))
-        except linalg.LinAlgError:
+        except scipy.linalg.LinAlgError:
             return None, step
         if not _possible(z):
             return None, step

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ratings_core.games.equitable import Labels
 from ratings_core.games.merging import units_of
@@ -63,7 +63,7 @@ class _Linear:
         """The Newton step (of y, then beta) for a residual, of length `along` in the border's direction."""
         first = -residual[self.out]
         rest = np.append(-residual[self.kept] + self.back @ first, along - self.border_out @ first)
-        inner = linalg.lu_solve(self.factors, rest, check_finite=False)
+        inner = scipy.linalg.lu_solve(self.factors, rest, check_finite=False)
         step = np.empty(len(residual) + 1)
         step[self.kept], step[-1] = inner[:-1], inner[-1]
         step[self.out] = first + self.into @ inner[:-1] + self.slope_out * inner[-1]
@@ -149,7 +149,7 @@ class LogitSystem:
         inner[:size, size] = -(back @ slope[out]) - slope[kept]
         inner[size, :size] = border[kept] + border[out] @ into
         inner[size, size] = border[-1] + border[out] @ slope[out]
-        lu, pivots, _ = linalg.lapack.dgetrf(inner)  # no warning for a singular matrix: its solutions are not finite
+        lu, pivots, _ = scipy.linalg.lapack.dgetrf(inner)  # no warning for a singular matrix: its solutions are not finite
         return _Linear(out, kept, into, slope[out], back, (lu, pivots), border[out])
 
     def jacobian(self, point: LogitPoint) -> Floats:

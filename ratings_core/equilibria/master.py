@@ -14,8 +14,8 @@ from typing import Final
 
 import highspy
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgetrf, dgetrs
 
 from ratings_core.errors import SolverError
 from ratings_core.games.linear_program import new_model
@@ -155,7 +155,7 @@ class Master:
     def _recomputed(self) -> tuple[Floats, Floats] | None:
         """Probabilities and multipliers computed from the basis; None if it is too ill-conditioned."""
         basic = np.asarray(self._model.getBasicVariables()[1], np.int64)
-        factors, pivots, singular = dgetrf(matrix := self._basis_matrix(basic))
+        factors, pivots, singular = scipy.linalg.lapack.dgetrf(matrix := self._basis_matrix(basic))
         if singular:
             return None
         values = _refined(matrix, factors, pivots, np.append(np.where(self.open, 0.0, self.bounds + self.slack), 1.0), transposed=False)
@@ -176,8 +176,8 @@ class Master:
 
 def _refined(matrix: Floats, factors: Floats, pivots: NDArray[np.int32], wanted: Floats, *, transposed: bool) -> Floats:
     system = matrix.T if transposed else matrix
-    found = dgetrs(factors, pivots, wanted, trans=int(transposed))[0]
-    return np.asarray(found + dgetrs(factors, pivots, wanted - system @ found, trans=int(transposed))[0], np.float64)
+    found = scipy.linalg.lapack.dgetrs(factors, pivots, wanted, trans=int(transposed))[0]
+    return np.asarray(found + scipy.linalg.lapack.dgetrs(factors, pivots, wanted - system @ found, trans=int(transposed))[0], np.float64)
 
 
 def _empty_program(rows: int) -> highspy.Highs:

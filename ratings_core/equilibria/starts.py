@@ -4,29 +4,16 @@ A start saves work and does not change the answer: every answer is certified on 
 if it does not converge from it. A start has only names and arrays, so it can be stored directly.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.games.normal_form import Game, Names
-from ratings_core.solution import Floats
+from ratings_core.games.normal_form import Game
+from ratings_core.solution import Floats, Start
 
 UNKNOWN: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A starting point of a solve. method: method of the earlier answer; strategies: names, by player, of the arrays' entries and axes;
-    arrays: by name, defined by each method.
-    """
-
-    method: str
-    strategies: tuple[Names, ...]
-    arrays: Mapping[str, NDArray[Any]]
 
 
 def accepted(start: Start | None, method: str, game: Game) -> Start | None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.formats.checked import name
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.json_items import content, json_values
-from ratings_core.formats.table import name
 from ratings_core.voting.profile import Profile
 
 MAX_PLACES: Final = 2**31 - 1
@@ -35,12 +35,17 @@ class Contest:
     content: str
 
 
-def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped]:
+def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped | FormatError]:
     """Read the contests of a file in file order, one at a time. stream: as `unpacked` returns it.
 
-    Yields a `Skipped` for a contest of fewer than two participants. Raises `FormatError` with the contest's number and the field.
+    Yields a `Skipped` for a contest of fewer than two participants, and the error of an invalid contest, with its number and the field.
+    Raises `FormatError` for a text that is not JSON.
     """
-    return (_contest(row, item) for row, item in json_values(stream))
+    for row, item in json_values(stream):
+        try:
+            yield _contest(row, item)
+        except FormatError as error:
+            yield error
 
 
 def contests_profile(contests: Iterable[Contest]) -> Profile:

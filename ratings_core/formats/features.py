@@ -1,13 +1,10 @@
 """Covariates of a game from the columns of its row, such as the difference in length of two answers."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ratings_core.errors import InputError
-from ratings_core.formats.errors import FormatError
-from ratings_core.formats.table import number
 from ratings_core.records.names import FIRST_SIDE
 
 Form: TypeAlias = Literal["column", "difference", "relative", "first"]
@@ -46,27 +43,3 @@ class Feature:
         if not all(columns):
             raise InputError("feature", text, f"must be COLUMN, A:B (a less b), A~B ((a - b) / (a + b)) or {FIRST_SIDE}")
         return cls(text, form, columns)
-
-    def of(self, cells: Mapping[str, Any], row: int) -> float:
-        """Value of the feature in a row.
-
-        Raises `FormatError` for a cell that is not a finite number, two cells whose difference or sum overflows, and a negative cell of a
-        relative difference.
-        """
-        if self.form == "first":
-            return 1.0
-        values = [number(_text(cells.get(column)), row, column) for column in self.columns]
-        if self.form == "column":
-            return values[0]
-        if not math.isfinite(abs(values[0]) + abs(values[1])):
-            raise FormatError(row, self.columns[0], values[0], f"must be small enough for the feature {self.text}")
-        if self.form == "difference":
-            return values[0] - values[1]
-        if (low := next((i for i, value in enumerate(values) if value < 0), None)) is not None:
-            raise FormatError(row, self.columns[low], values[low], f"must be at least 0 for the feature {self.text}")
-        total = values[0] + values[1]
-        return (values[0] - values[1]) / total if total else 0.0
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -7,8 +7,11 @@ import numpy as np
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.formats.checked import name, number
 from ratings_core.formats.errors import FormatError
-from ratings_core.formats.table import Source, distinct, number, rows_of
+from ratings_core.formats.stream import Source
+from ratings_core.formats.tables.block import Table, each_row
+from ratings_core.formats.tables.csv_table import opened_csv
 from ratings_core.solution import Floats
 
 _TOLERANCE: Final = 1e-9
@@ -23,20 +26,25 @@ class MarginTable:
 
 
 def read_margins(source: Source, delimiter: str = ",") -> MarginTable:
-    """Read a matrix from the text of a CSV file or from a stream. The first cell is ignored; rows may be in any order.
+    """Read a matrix from the text of a CSV file or from a stream. See `margins_of`."""
+    return margins_of(opened_csv(source, delimiter))
+
+
+def margins_of(table: Table) -> MarginTable:
+    """Read a matrix from a table. The first cell of the header is ignored; rows may be in any order.
 
     Printed numbers are rounded. The two entries of a pair may therefore add up to at most 1e-9 of the largest entry instead of 0; half
     their difference is used. Raises `FormatError` with row and column.
     """
-    rows = rows_of(source, delimiter)
-    names = distinct(rows.header[1:], 1, "agent")
+    header = table.header
+    names = tuple(name(agent, 1, agent) for agent in header[1:])
     position = {agent: i for i, agent in enumerate(names)}
     lines = [0] * len(names)
     read: dict[int, Floats] = {}  # allocate the matrix only after all rows: a long header alone must not use n*n memory
-    for line, row in rows:
+    for line, row in each_row(table):
         i = _row_of(row[0], line, position)
         if lines[i]:
-            raise FormatError(line, rows.header[0], row[0], "must have one row per agent")
+            raise FormatError(line, header[0], row[0], "must have one row per agent")
         read[i], lines[i] = np.array([_margin(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)]), line
     _check_complete(names, lines)
     return MarginTable(names, _antisymmetric(np.array([read.pop(i) for i in range(len(names))]), names, lines))

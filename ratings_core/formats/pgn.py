@@ -8,14 +8,16 @@ from datetime import UTC, date, datetime
 from typing import Final, TextIO, cast
 
 from ratings_core import extras
+from ratings_core.formats.checked import name
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.results import NO_RESULT, Unplayed, checked_unplayed
+from ratings_core.formats.options import NO_RESULT, Unplayed
 from ratings_core.formats.stream import MAX_LINE_BYTES, text_lines
-from ratings_core.formats.table import name
 from ratings_core.records.times import midnight
 
 _RESULTS: Final = {"1-0": (1, 2), "0-1": (2, 1), "1/2-1/2": (1, 1)}
 _UNKNOWN: Final = frozenset({"", "?"})
+_UNPLAYED: Final = frozenset({"", "*", "?", "0-0"})
+"""Results of games without a result; 0-0 means that both players lost it outside the board."""
 _ESCAPED: Final = re.compile(r'\\(["\\])')
 _DATE: Final = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d)", re.ASCII)
@@ -37,28 +39,30 @@ class ChessGame:
     content: str
 
 
-def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterator[ChessGame | Skipped]:
+def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterator[ChessGame | Skipped | FormatError]:
     """Read the games of a PGN file in file order, one at a time.
 
     Args:
         stream: The file, as `unpacked` returns it.
-        unplayed: What to do with games whose result is `*`.
+        unplayed: What to do with games without a result (`*`, `?`, `0-0` or no result at all).
 
     Yields:
-        A `ChessGame`, or a `Skipped` with the reason: a player is unknown (`?`), or the game has no result.
+        A `ChessGame`; a `Skipped` with the reason: a player is unknown (`?`), or the game has no result; or the error of a game that lacks
+        a player or has another result, with the game's number and line.
 
     Raises:
-        InputError: `unplayed` is another word.
-        FormatError: A game lacks a player or a result, or has another result; names the game's number and line.
+        FormatError: The text is not UTF-8, or a game is too long.
         MissingExtraError: The package chess is not installed.
     """
-    checked_unplayed(unplayed)
     pgn = extras.load("chess.pgn", "chess", "reading PGN")
     handle = _Handle(stream)
     number = 0
     while (headers := pgn.read_headers(cast("TextIO", handle))) is not None:
         number += 1
-        yield _game(_Tags(headers, number, handle.begun), handle.taken(), unplayed)
+        try:
+            yield _game(_Tags(headers, number, handle.begun), handle.taken(), unplayed)
+        except FormatError as error:
+            yield error
 
 
 class _Handle:
@@ -104,6 +108,10 @@ class _Tags:
             raise self.error(tag, None, "must be a tag of the game")
         return _ESCAPED.sub(r"\1", self._headers[tag])
 
+    def text(self, tag: str) -> str:
+        """Value of the tag, or an empty text if the tag is missing."""
+        return self._headers.get(tag, "").strip()
+
     def get(self, tag: str) -> str:
         """Value of the tag, or an empty text if the tag is missing or contains `?` (unknown)."""
         text = self._headers.get(tag, "")
@@ -120,12 +128,13 @@ class _Tags:
 
 
 def _game(tags: _Tags, content: str, unplayed: Unplayed) -> ChessGame | Skipped:
-    result = tags["Result"]
-    if result == "*" and unplayed == "skip":
+    players = tags["White"], tags["Black"]
+    result = tags.text("Result")
+    if result in _UNPLAYED and unplayed != "refuse":
         return Skipped(tags.line, NO_RESULT)
     if result not in _RESULTS:
         raise tags.error("Result", result, "must be 1-0, 0-1 or 1/2-1/2 (* is left out by unplayed=skip)")
-    if not _UNKNOWN.isdisjoint((tags["White"], tags["Black"])):
+    if not _UNKNOWN.isdisjoint(players):
         return Skipped(tags.line, "a player is unknown")
     white, black = tags.player("White"), tags.player("Black")
     if white == black:

@@ -11,8 +11,7 @@ import numpy as np
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
-from ratings_core.formats.stream import text_lines
-from ratings_core.formats.table import Source
+from ratings_core.formats.stream import Source, text_lines
 from ratings_core.voting.profile import Ballot, Profile
 
 TYPES: Final = ("soc", "soi", "toc", "toi")

@@ -1,24 +1,24 @@
 """Files as streams: decompressed bytes (gzip, Zstandard) and lines of text.
 
 Readers take a binary stream and keep one row of it in memory (a line of at most `MAX_LINE_BYTES`), so files larger than memory can be read.
-Compressed files need the extra `arrow`.
 """
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final, TypeAlias, cast
 
-from ratings_core import extras
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 
 MAX_LINE_BYTES: Final = 1 << 26
 """Longest accepted line of text. It limits the memory that an invalid file can use."""
+Source: TypeAlias = str | io.BufferedReader
+"""A text, or a stream as `unpacked` returns it."""
 HEAD_BYTES: Final = 1 << 16
 """Largest number of bytes that `head` returns."""
 _PACKED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_NAMES: Final = {"gzip": "gzip", "zstd": "Zstandard"}
 _NOT_READ: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+NOT_UTF8: Final = "must be UTF-8 text (iconv -f latin1 -t utf-8 FILE > NEW turns Latin-1 into it)"
 _MARK: Final = b"\xef\xbb\xbf"
 _SHOWN: Final = 40
 
@@ -43,7 +43,6 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
 
     Raises:
         InputError: `stream` gives no bytes, or the file has another compression.
-        MissingExtraError: The file is compressed and the package pyarrow is not installed.
     """
     plain: io.BufferedReader = io.BufferedReader(_Filled(byte_stream(stream)), HEAD_BYTES)
     first = plain.peek()[:6]
@@ -52,8 +51,9 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
     method = next((name for magic, name in _PACKED.items() if first.startswith(magic)), None)
     if method is None:
         return plain
-    arrow = extras.load("pyarrow", "arrow", f"reading {_NAMES[method]} files")
-    return io.BufferedReader(_Filled(arrow.CompressedInputStream(arrow.PythonFile(plain, mode="r"), method)), HEAD_BYTES)
+    import pyarrow as pa  # noqa: PLC0415 - takes time to load
+
+    return io.BufferedReader(_Filled(pa.CompressedInputStream(pa.PythonFile(plain, mode="r"), method)), HEAD_BYTES)
 
 
 def head(stream: io.BufferedReader) -> bytes:
@@ -70,17 +70,7 @@ def text_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     removed. Raises `FormatError` for a line that is not UTF-8 or too long.
     """
     for number, line in enumerate(_raw_lines(stream), 1):
-        yield number, _decoded(line, number).removesuffix("\n").removesuffix("\r")
-
-
-def csv_lines(stream: BinaryIO) -> Iterator[str]:
-    """Yield lines with their line ends, as `csv.reader` needs them. A single CR ends a line, too. Errors as in `text_lines`."""
-    for number, line in enumerate(_raw_lines(stream), 1):
-        text = _decoded(line, number)
-        if "\r" in text[:-2]:
-            yield from io.StringIO(text, newline="")
-        else:
-            yield text
+        yield number, decoded(line, number).removesuffix("\n").removesuffix("\r")
 
 
 class _Filled(io.RawIOBase):
@@ -119,7 +109,8 @@ def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
         yield line.removeprefix(_MARK) if number == 1 else line
 
 
-def _decoded(line: bytes, number: int) -> str:
+def decoded(line: bytes, number: int) -> str:
+    """The text of a line. Raises `FormatError` for a line that is not UTF-8. number: its number, from 1."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:

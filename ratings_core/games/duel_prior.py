@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
+import scipy
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
@@ -41,15 +40,17 @@ def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, off
         strength = level + own
         odds = strength[:, :, None] - strength[:, None, :]
         value = (won * np.logaddexp(0.0, -odds)).sum() + ((level / scale[0]) ** 2).sum() / 2 + ((own / scale[1]) ** 2).sum() / 2
-        slope = (games * expit(odds) - won).sum(axis=2)
+        slope = (games * scipy.special.expit(odds) - won).sum(axis=2)
         return float(value), np.append(slope.sum(axis=0) + level / scale[0] ** 2, (slope + own / scale[1] ** 2).ravel())
 
     start, slope_at_end = np.zeros(n * (tasks + 1)), _FLAT / 10
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "gtol": slope_at_end, "ftol": 0.0})
+    found = scipy.optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "gtol": slope_at_end, "ftol": 0.0}
+    )
     if (steepest := float(np.abs(found.jac).max())) > _FLAT * most:
         raise SolverError(f"the fit of the prior of duels did not converge (slope {steepest:.3g}); pool tasks, or use another policy")
     strength = found.x[:n] + found.x[n:].reshape(tasks, n)
-    return np.asarray(expit(strength[:, :, None] - strength[:, None, :]), np.float64)
+    return np.asarray(scipy.special.expit(strength[:, :, None] - strength[:, None, :]), np.float64)
 
 
 def kappa_by_held_out(ahead: Floats, games: Floats) -> float:

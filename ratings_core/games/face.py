@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
-from scipy.special import logsumexp
+import scipy
 
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
@@ -72,7 +71,7 @@ def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
     """Bases of the range and of the null space of the transpose. The range basis has its triangle and the
     right-hand side (1, 0, 0, ...).
     """
-    orthogonal, triangle, order = qr(matrix, pivoting=True, check_finite=False)
+    orthogonal, triangle, order = scipy.linalg.qr(matrix, pivoting=True, check_finite=False)
     sizes = np.abs(np.diagonal(triangle))
     rank = int(np.count_nonzero(sizes > max(RANK_TOLERANCE * sizes[0], NOISE)))
     wanted = np.where(order[:rank] == 0, 1.0, 0.0)
@@ -82,7 +81,7 @@ def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
 
 def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted: Floats) -> Floats:
     """The nearest point that satisfies the equalities up to rounding."""
-    coordinates = solve_triangular(triangle, wanted, trans=1, check_finite=False)
+    coordinates = scipy.linalg.solve_triangular(triangle, wanted, trans=1, check_finite=False)
     return np.asarray(point + range_basis @ (coordinates - range_basis.T @ point), np.float64)
 
 
@@ -110,8 +109,8 @@ def _step(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multip
     uphill = slopes.T @ (target / slack) - along.T @ np.log(strategy)
     scale = 1 / np.sqrt(np.diagonal(curvature))
     try:
-        coordinates = scale * cho_solve(cho_factor(curvature * np.outer(scale, scale)), scale * uphill)
-    except LinAlgError:  # binding inequalities exceed the other terms beyond double precision
+        coordinates = scale * scipy.linalg.cho_solve(scipy.linalg.cho_factor(curvature * np.outer(scale, scale)), scale * uphill)
+    except scipy.linalg.LinAlgError:  # binding inequalities exceed the other terms beyond double precision
         coordinates = scale * np.linalg.lstsq(curvature * np.outer(scale, scale), scale * uphill)[0]
     return along @ coordinates, coordinates
 
@@ -125,4 +124,4 @@ def _within(values: Floats, step: Floats) -> float:
 def _entropy_gap(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats) -> float:
     """Dual minus primal value, with w such that C w + D z is log p minus `rest`, the component of log p - D z along the face."""
     rest = along @ (along.T @ np.log(strategy) - slopes.T @ multiplier)
-    return abs(float(logsumexp(np.log(strategy) - rest) + strategy @ rest + slack @ multiplier))
+    return abs(float(scipy.special.logsumexp(np.log(strategy) - rest) + strategy @ rest + slack @ multiplier))

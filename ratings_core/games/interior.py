@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 import numpy as np
-from scipy.linalg import LinAlgError, lu_factor, lu_solve
+import scipy
 
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
@@ -59,11 +59,11 @@ class SymmetricPath:
         """As `PathGame.newton`; one border column keeps the sum of the strategy at 1."""
         system = self._transposed.copy(order="F")
         system[np.diag_indices_from(system)] += slack / strategy
-        factors = lu_factor(system, overwrite_a=True, check_finite=False)
-        border = lu_solve(factors, np.ones(len(slack)), check_finite=False)
+        factors = scipy.linalg.lu_factor(system, overwrite_a=True, check_finite=False)
+        border = scipy.linalg.lu_solve(factors, np.ones(len(slack)), check_finite=False)
 
         def direction(change: Floats) -> tuple[Floats, Floats]:
-            free = lu_solve(factors, change / strategy, check_finite=False)
+            free = scipy.linalg.lu_solve(factors, change / strategy, check_finite=False)
             step = free - (free.sum() / border.sum()) * border
             return step, (change - slack * step) / strategy
 
@@ -95,12 +95,12 @@ class MatrixPath:
         """As `PathGame.newton`; two border columns keep the sums of both strategies at 1."""
         system = self._system.copy(order="F")
         system[np.diag_indices_from(system)] = slack / strategy
-        factors = lu_factor(system, overwrite_a=True, check_finite=False)
-        borders = lu_solve(factors, self._borders, check_finite=False)
+        factors = scipy.linalg.lu_factor(system, overwrite_a=True, check_finite=False)
+        borders = scipy.linalg.lu_solve(factors, self._borders, check_finite=False)
         sums = self._borders.T @ borders
 
         def direction(change: Floats) -> tuple[Floats, Floats]:
-            free = lu_solve(factors, change / strategy, check_finite=False)
+            free = scipy.linalg.lu_solve(factors, change / strategy, check_finite=False)
             step = free - borders @ np.linalg.solve(sums, self._borders.T @ free)
             return step, (change - slack * step) / strategy
 
@@ -125,7 +125,7 @@ def _advanced(game: PathGame, strategy: Floats, slack: Floats) -> tuple[Floats, 
     try:
         direction = game.newton(strategy, slack)
         step, slack_step = _corrected(direction, strategy, slack)
-    except LinAlgError:
+    except scipy.linalg.LinAlgError:
         return None
     length = _reach(strategy, slack, step, slack_step)
     length = min(1.0, length * max(0.9, 1 - float(strategy @ slack)))

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import lsmr
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -130,10 +128,15 @@ def _additive(scores: Floats, absent: Mask) -> Floats:
     """Skill of the row minus difficulty of the column, fitted by least squares, (agents, tasks)."""
     n, t = scores.shape
     row, column = np.nonzero(~absent)
-    if connected_components(sparse.coo_array((np.ones(len(row)), (row, n + column)), (n + t, n + t)), directed=False)[0] > 1:
+    if (
+        scipy.sparse.csgraph.connected_components(
+            scipy.sparse.coo_array((np.ones(len(row)), (row, n + column)), (n + t, n + t)), directed=False
+        )[0]
+        > 1
+    ):
         raise InputError("missing", "prior", "needs measured cells that connect all agents and tasks")
     cells = np.arange(len(row))
-    design = sparse.csr_array((np.ones(2 * len(row)), (np.tile(cells, 2), np.append(row, n + column))), (len(row), n + t))
+    design = scipy.sparse.csr_array((np.ones(2 * len(row)), (np.tile(cells, 2), np.append(row, n + column))), (len(row), n + t))
     level = float(scores[row, column].mean())
-    effect = lsmr(design, scores[row, column] - level, atol=_FIT, btol=_FIT, conlim=0.0, maxiter=10 * (n + t))[0]
+    effect = scipy.sparse.linalg.lsmr(design, scores[row, column] - level, atol=_FIT, btol=_FIT, conlim=0.0, maxiter=10 * (n + t))[0]
     return np.asarray(level + effect[:n, None] + effect[n:], np.float64)

@@ -10,7 +10,7 @@ from typing import Final
 
 import highspy
 import numpy as np
-from scipy import sparse
+import scipy
 
 from ratings_core.checks import Sparse
 from ratings_core.errors import SolverError
@@ -61,7 +61,7 @@ def some_optimal_strategy(margins: Sparse, *, tolerance: float, max_iterations: 
 
 
 def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> SparseSolution:
-    scaled = sparse.csr_array(margins / float(np.abs(margins.data).max()))
+    scaled = scipy.sparse.csr_array(margins / float(np.abs(margins.data).max()))
     limits = {
         "first_order": ("pdlp", "pdlp_iteration_limit", FIRST_ORDER_STEPS, 1.0),
         "interior": ("ipm", "ipm_iteration_limit", max_iterations, float(margins.shape[0])),

@@ -3,8 +3,8 @@
 from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -100,8 +100,8 @@ def _bordered(block: Floats) -> tuple[Floats, Floats, float] | None:
     n = len(block)
     system = np.zeros((n + 1, n + 1), order="F")
     system[:n, :n], system[:n, n], system[n, :n] = block.T, -1.0, 1.0
-    factors, pivots, singular = dgetrf(system)
-    if singular or dgecon(factors, float(np.abs(system).sum(axis=0).max()))[0] < WELL_POSED:
+    factors, pivots, singular = scipy.linalg.lapack.dgetrf(system)
+    if singular or scipy.linalg.lapack.dgecon(factors, float(np.abs(system).sum(axis=0).max()))[0] < WELL_POSED:
         return None
     x, x_noise = _refined(system, factors, pivots, 1.0)
     y, y_noise = _refined(system.T, factors, pivots, -1.0)
@@ -113,8 +113,8 @@ def _refined(system: Floats, factors: Floats, pivots: NDArray[np.int32], total: 
     transposed = 1 if total < 0 else 0
     wanted = np.zeros(len(system))
     wanted[-1] = total
-    solution = dgetrs(factors, pivots, wanted, trans=transposed)[0]
-    correction = dgetrs(factors, pivots, wanted - system @ solution, trans=transposed)[0]
+    solution = scipy.linalg.lapack.dgetrs(factors, pivots, wanted, trans=transposed)[0]
+    correction = scipy.linalg.lapack.dgetrs(factors, pivots, wanted - system @ solution, trans=transposed)[0]
     return (solution + correction)[:-1], float(np.abs(correction[:-1]).max())
 
 

@@ -6,8 +6,8 @@ subtracts the removed agents' victories and splits only the remaining agents of 
 """
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core.checks import Sparse
 from ratings_core.graphs.components import members, strong_components
@@ -22,7 +22,7 @@ class UnbeatenComponents:
 
     def __init__(self, margins: Sparse) -> None:
         m = margins.shape[0]
-        self._victories = sparse.csr_array(margins > 0)
+        self._victories = scipy.sparse.csr_array(margins > 0)
         winner, loser = (np.asarray(ids, np.int64) for ids in self._victories.nonzero())
         self._component = strong_components(winner, loser, m)
         self._members = [np.asarray(ids, np.int64) for ids in members(self._component)]

@@ -3,9 +3,8 @@
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -41,8 +40,8 @@ def _labels(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], si
     tails, heads = _nodes("tails", tails, size), _nodes("heads", heads, size)
     if len(tails) != len(heads):
         raise InputError("heads", len(heads), f"must have the length of tails, {len(tails)}")
-    arcs = sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
-    _, found = csgraph.connected_components(arcs, directed=True, connection=connection)
+    arcs = scipy.sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
+    _, found = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection=connection)
     _, first = np.unique(found, return_index=True)
     renamed = np.empty(len(first), np.int64)
     renamed[np.argsort(first)] = np.arange(len(first))

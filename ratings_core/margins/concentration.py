@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import digamma, erfc, gammaln
 
 from ratings_core.solution import Floats
 
@@ -86,7 +85,7 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     values = np.array([likelihood(x) for x in grid])
     best = int(np.argmax(values))
     ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
-    refined = minimize_scalar(lambda x: -likelihood(x), bounds=ends, method="bounded", options={"xatol": 1e-6})
+    refined = scipy.optimize.minimize_scalar(lambda x: -likelihood(x), bounds=ends, method="bounded", options={"xatol": 1e-6})
     peak, at = (float(-refined.fun), float(refined.x)) if -refined.fun > values[best] else (float(values[best]), float(grid[best]))
     inside = peak > 0 and math.exp(at) < LARGEST * 0.99
     evidence = peak if inside else 0.0
@@ -95,7 +94,7 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
         dependence = _dependence(likelihood.scores(at), agents[0][informative], agents[1][informative])
     drop = _DROP * dependence
     low, high = _interval(likelihood, grid, values, evidence - drop, at if inside else math.inf)
-    p_value = float(erfc(math.sqrt(evidence / dependence)) / 2) if inside else 1.0
+    p_value = float(scipy.special.erfc(math.sqrt(evidence / dependence)) / 2) if inside else 1.0
     return Concentration(math.exp(at) if evidence > drop else math.inf, low, high, evidence, p_value, pairs, dependence)
 
 
@@ -110,18 +109,20 @@ class _Likelihood:
     def __call__(self, log_kappa: float) -> float:
         kappa, possible = math.exp(log_kappa), self.predicted > 0
         shape, weight = kappa * self.predicted[possible], self.counts[possible]
-        cells = gammaln(shape + weight) - gammaln(shape) - weight * np.log(self.predicted[possible])
+        cells = scipy.special.gammaln(shape + weight) - scipy.special.gammaln(shape) - weight * np.log(self.predicted[possible])
         games = self.counts.sum(axis=0)
         strengths = self.leverage @ np.log((kappa + games) / (kappa + 1)) / 2
-        return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum() + strengths)
+        return float(cells.sum() + (scipy.special.gammaln(kappa) - scipy.special.gammaln(kappa + games)).sum() + strengths)
 
     def scores(self, log_kappa: float) -> Floats:
         """Derivative of each pair's log likelihood with respect to log kappa (pairs,)."""
         kappa, games = math.exp(log_kappa), self.counts.sum(axis=0)
         shape = np.where(self.predicted > 0, kappa * self.predicted, 1.0)
-        cells = self.predicted * (digamma(shape + self.counts) - digamma(shape))
+        cells = self.predicted * (scipy.special.digamma(shape + self.counts) - scipy.special.digamma(shape))
         strengths = self.leverage / 2 * (1 / (kappa + games) - 1 / (kappa + 1))
-        return np.asarray(kappa * (cells.sum(axis=0) + digamma(kappa) - digamma(kappa + games) + strengths), np.float64)
+        return np.asarray(
+            kappa * (cells.sum(axis=0) + scipy.special.digamma(kappa) - scipy.special.digamma(kappa + games) + strengths), np.float64
+        )
 
 
 def _dependence(scores: Floats, first: Ids, second: Ids) -> float:
@@ -142,8 +143,8 @@ def _interval(likelihood: _Likelihood, grid: Floats, values: Floats, level: floa
 
     if below.size:
         last = int(below[-1])
-        low = math.exp(brentq(excess, grid[last], min(grid[min(last + 1, len(grid) - 1)], at)))
+        low = math.exp(scipy.optimize.brentq(excess, grid[last], min(grid[min(last + 1, len(grid) - 1)], at)))
     if above.size:
         first = int(above[0])
-        high = math.exp(brentq(excess, max(at, grid[first - 1]), grid[first]))
+        high = math.exp(scipy.optimize.brentq(excess, max(at, grid[first - 1]), grid[first]))
     return low, high

@@ -3,8 +3,8 @@
 import time
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ratings_core import checks
 from ratings_core.errors import SolverError
@@ -85,4 +85,4 @@ def _lead(margins: PosteriorMargins, tolerance: float) -> float:
         return 0.0
     if float(margins.predicted(np.array(_WIDEST))) <= tolerance:
         return float("inf")
-    return float(brentq(lambda gap: float(margins.predicted(np.array(gap))) - tolerance, 0.0, _WIDEST, xtol=1e-15))
+    return float(scipy.optimize.brentq(lambda gap: float(margins.predicted(np.array(gap))) - tolerance, 0.0, _WIDEST, xtol=1e-15))

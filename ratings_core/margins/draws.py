@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
+import scipy
 from numpy.random import Generator
-from scipy import linalg
 
 from ratings_core import checks
 from ratings_core.batch.logistic import variance
@@ -60,8 +60,8 @@ class MarginDraws:
         curvature[counts.first, counts.second] = curvature[counts.second, counts.first] = -weights
         own = counts.per_agent(weights, weights) + prior * variance(margins.theta)
         curvature[np.arange(counts.m), np.arange(counts.m)] = own
-        factor = linalg.cholesky(curvature, lower=True)
-        return cls(margins, counts, np.asarray(linalg.solve_triangular(factor, np.eye(counts.m), lower=True, trans="T"), np.float64))
+        factor = scipy.linalg.cholesky(curvature, lower=True)
+        return cls(margins, counts, np.asarray(scipy.linalg.solve_triangular(factor, np.eye(counts.m), lower=True, trans="T"), np.float64))
 
     def draw(self, rng: Generator) -> Floats:
         """One draw of the true margins of all pairs: antisymmetric (m, m). Raises `InputError` if `rng` is not a generator of numpy."""

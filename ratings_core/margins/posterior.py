@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.batch.bradley_terry import BradleyTerryOptions
@@ -196,4 +196,4 @@ def _correction(counts: MetPairs, strength: Floats, nu: float, kappa: float) -> 
     value = (counts.won - counts.lost - counts.games * win_less_loss(gap, nu)) / (counts.games + kappa)
     rows, columns = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
     entries = np.concatenate([value, -value])
-    return sparse.csr_array(sparse.coo_array((entries, (rows, columns)), shape=(counts.m, counts.m)))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((entries, (rows, columns)), shape=(counts.m, counts.m)))

@@ -58,7 +58,7 @@ class Elo(PlainRater):
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
-        self._grow(state, n)
+        self.grow(state, n)
         provisional_k = self.k if self.provisional_k is None else self.provisional_k
         rates = (self.k, provisional_k, self.provisional_outcomes)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, into)

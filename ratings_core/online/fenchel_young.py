@@ -64,7 +64,7 @@ class FenchelYoung(PlainRater):
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` if an outcome has no key."""
         (games, n), into = games_of(batch), scoring(score)
         key = keys_of(batch)
-        self._grow(state, n)
+        self.grow(state, n)
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
         _fold(state.rating, state.outcomes, games, key, self._slope, settings, into)
 

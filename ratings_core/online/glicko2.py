@@ -127,7 +127,7 @@ class Glicko2(CheckedSettings):
     def init(self, n: int) -> GlickoState:
         """A state of `n` newcomers."""
         state = GlickoState()
-        self._grow(state, count("n", n))
+        self.grow(state, count("n", n))
         return state
 
     def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
@@ -136,7 +136,7 @@ class Glicko2(CheckedSettings):
         time = times_of(batch)
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
-        self._grow(state, n)
+        self.grow(state, n)
         _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into)
 
     def predict(self, state: GlickoState, a: int, b: int) -> float:
@@ -175,7 +175,8 @@ class Glicko2(CheckedSettings):
         widest = self.deviation / self.scale
         return self.scale, self.tau, widest * widest
 
-    def _grow(self, state: GlickoState, n: int) -> None:
+    def grow(self, state: GlickoState, n: int) -> None:
+        """Make room for n agents, as `Rater.grow` does."""
         newcomer = {"rating": self.start, "deviation": self.deviation, "volatility": self.volatility}
         GlickoState.checked(state).grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
 

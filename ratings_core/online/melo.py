@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, cast
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike, NDArray
-from scipy import linalg
 
 from ratings_core.checks import count, number, whole
 from ratings_core.errors import InputError
@@ -115,14 +115,14 @@ class Melo(CheckedSettings):
     def init(self, n: int) -> MeloState:
         """A state of `n` agents with rating `start` and their first vectors."""
         state = MeloState(self.dimensions)
-        self._grow(state, count("n", n))
+        self.grow(state, count("n", n))
         return state
 
     def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for a state of other dimensions."""
         (games, n), into = games_of(batch), scoring(score)
         self._check(state)
-        self._grow(state, n)
+        self.grow(state, n)
         steps = (self.k, self.rate, self._slope)
         _fold(state.rating, state.vector, state.outcomes, *games, steps, *into)
 
@@ -159,7 +159,8 @@ class Melo(CheckedSettings):
         """Log odds per rating point. The fold uses it, so it is computed by the portable log."""
         return log(self.base) / self.scale
 
-    def _grow(self, state: MeloState, n: int) -> None:
+    def grow(self, state: MeloState, n: int) -> None:
+        """Make room for n agents, as `Rater.grow` does."""
         before = len(state)
         state.grow(n, {"rating": self.start, "vector": 0.0, "outcomes": 0})
         _draw(state.vector, before, np.uint64(self.seed), self.spread)
@@ -181,7 +182,7 @@ def _planes(vector: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     `least`.
     """
     q, r = np.linalg.qr(vector)
-    form, turn = linalg.schur(_twisted(r) @ r.T, output="real")
+    form, turn = scipy.linalg.schur(_twisted(r) @ r.T, output="real")
     sizes = np.append(np.diag(form, 1), 0.0)
     found, at = [], 0
     while at < len(sizes):

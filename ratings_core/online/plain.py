@@ -33,7 +33,7 @@ class PlainRater(CheckedSettings, ABC):
     def init(self, n: int) -> OnlineState:
         """A state of `n` agents with rating `start`."""
         state = OnlineState()
-        self._grow(state, count("n", n))
+        self.grow(state, count("n", n))
         return state
 
     def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
@@ -50,5 +50,6 @@ class PlainRater(CheckedSettings, ABC):
     def _slope(self) -> float:
         """Log odds per rating point."""
 
-    def _grow(self, state: OnlineState, n: int) -> None:
+    def grow(self, state: OnlineState, n: int) -> None:
+        """Make room for n agents, as `Rater.grow` does."""
         OnlineState.checked(state).grow(n, {"rating": self.start, "outcomes": 0})

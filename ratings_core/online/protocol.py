@@ -48,6 +48,9 @@ class Rater(Protocol[StateT]):
     def init(self, n: int) -> StateT:
         """A state of `n` agents that have not played."""
 
+    def grow(self, state: StateT, n: int) -> None:
+        """Make room for n agents. Further agents are new ones; nothing changes if the state has n agents already."""
+
     def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply the outcomes of `batch` to `state`, in place and in order. The state grows to the greatest id in the batch.
 

@@ -53,7 +53,7 @@ class Sco(PlainRater):
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
-        self._grow(state, n)
+        self.grow(state, n)
         step = (self.alpha * self._slope, self.low, self.high)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into)
 

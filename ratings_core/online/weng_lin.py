@@ -84,13 +84,13 @@ class WengLin(CheckedSettings):
     def init(self, n: int) -> BeliefState:
         """A state of `n` agents with beliefs mu and sigma."""
         state = BeliefState()
-        self._grow(state, count("n", n))
+        self.grow(state, count("n", n))
         return state
 
     def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
-        self._grow(state, n)
+        self.grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
         _fold(state.rating, state.deviation, state.outcomes, *games, model, *into)
 
@@ -115,7 +115,8 @@ class WengLin(CheckedSettings):
         """As `Rater.beliefs`: deviations do not grow, the rating is z deviations below the mean, and `STRETCH` calibrates intervals."""
         return BeliefModel(self.sigma, below=self.z, start=self.mu, logit=math.sqrt(2.0) * self.beta, stretch=STRETCH)
 
-    def _grow(self, state: BeliefState, n: int) -> None:
+    def grow(self, state: BeliefState, n: int) -> None:
+        """Make room for n agents, as `Rater.grow` does."""
         BeliefState.checked(state).grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})
 
 

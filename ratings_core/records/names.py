@@ -59,6 +59,11 @@ def is_name(name: str) -> bool:
     return _broken_rule(name) is None
 
 
+def name_rule(name: str) -> str | None:
+    """The rule that a name breaks, as a sentence fragment; None for a valid name."""
+    return _broken_rule(name)
+
+
 def check_visible_name(name: str, argument: str = "name") -> str:
     """Return `name` if it is valid in new entries. Raises `InputError` with the violated rule.
 

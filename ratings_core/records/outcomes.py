@@ -24,6 +24,8 @@ MAX_WEIGHT: Final = 1000.0
 MAX_SIDES: Final = 64
 MAX_AGENTS: Final = 4096
 MAX_SCORE: Final = 1e15
+MAX_TIME: Final = 1e11
+"""Seconds before or after 1970, about 3,000 years. The limit refuses present times in milliseconds."""
 MAX_PLACE: Final = 2**31 - 1
 NO_TASK: Final = -1
 _MOST_NUMBER: Final = 2**63

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
+import scipy
 
 from ratings_core.reference.programs import cvxpy, solve
 from ratings_core.solution import Floats
@@ -59,11 +58,11 @@ def least_sigmoid_loss(wins: Floats, *, tau: float = 1.0, low: float = 0.0, high
     lower = solve(cp.Minimize(value), [*bounds, *(one for part in parts for one in part[1])], linear=True)
 
     def loss(x: Floats) -> tuple[float, Floats]:
-        s = expit(x[loser] - x[winner])
+        s = scipy.special.expit(x[loser] - x[winner])
         slope = margin * s * (1 - s)
         return float(margin @ s), np.asarray(np.bincount(loser, slope, m) - np.bincount(winner, slope, m), np.float64)
 
-    best: Any = minimize(loss, theta.value, jac=True, method="L-BFGS-B", bounds=[(0.0, (high - low) / tau)] * m)
+    best: Any = scipy.optimize.minimize(loss, theta.value, jac=True, method="L-BFGS-B", bounds=[(0.0, (high - low) / tau)] * m)
     return LeastLoss(agreed + lower, agreed + float(best.fun), low + tau * best.x)
 
 
@@ -71,12 +70,12 @@ def _below_sigmoid(x: Any, reach: float) -> tuple[Any, list[Any]]:
     """An expression that is at least the tangents or chords of the sigmoid of x, and its constraints. reach: the largest |x|."""
     cp = cvxpy()
     ends = np.append(_CONCAVE[reach > _CONCAVE], reach)
-    rises = np.diff(expit(ends))
+    rises = np.diff(scipy.special.expit(ends))
     y, below = cp.Variable(nonneg=True), cp.Variable()
     parts, full = cp.Variable(len(rises), nonneg=True), cp.Variable(len(rises), boolean=True)
     lengths = np.diff(ends)
     constraints = [x == below + cp.sum(parts), below <= 0, below >= -reach * (1 - full[0]), parts <= cp.multiply(lengths, full)]
     constraints += [parts[:-1] >= cp.multiply(lengths[:-1], full[1:])] if len(rises) > 1 else []
-    s = expit(_CONVEX)
+    s = scipy.special.expit(_CONVEX)
     constraints.append(y >= s + cp.multiply(s * (1 - s), below - _CONVEX))
     return y + (rises / lengths) @ parts, constraints

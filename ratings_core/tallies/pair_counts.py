@@ -4,13 +4,13 @@ from dataclasses import dataclass, fields
 from typing import Final, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
 
-Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+Matrix: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 
 MOST_DENSE: Final = 1 << 20
 """Largest number of agents for a dense matrix of all pairs, which takes 8 TB at this size."""
@@ -96,7 +96,7 @@ class PairCounts:
 
 def _csr(rows: NDArray[np.int32], columns: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> Matrix:
     kept = weight != 0
-    matrix: Matrix = sparse.csr_array((weight[kept], (rows[kept], columns[kept])), shape=(n, n))
+    matrix: Matrix = scipy.sparse.csr_array((weight[kept], (rows[kept], columns[kept])), shape=(n, n))
     matrix.sort_indices()
     return matrix
 

@@ -4,8 +4,12 @@ May import: `ratings_core.games`, `ratings_core.tallies` and everything below th
 Read first: `copeland.py` (the simplest method), `lotteries.py`, `profile.py` (ballots).
 """
 
-from ratings_core.voting.lotteries import LotteryOptions, iterated_maximal_lotteries, maximal_lottery
-from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ratings_core.voting.lotteries import LotteryOptions, iterated_maximal_lotteries, maximal_lottery
+    from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
 
 __all__ = [
     "IteratedMaximalLotteries",
@@ -16,3 +20,10 @@ __all__ = [
     "iterated_maximal_lotteries",
     "maximal_lottery",
 ]
+_OF_LOTTERIES: Final = ("LotteryOptions", "iterated_maximal_lotteries", "maximal_lottery")
+
+
+def __getattr__(name: str) -> Any:  # imported when first used: ballots need none of the solvers
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{'lotteries' if name in _OF_LOTTERIES else 'lottery_records'}"), name)

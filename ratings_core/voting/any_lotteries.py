@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core.checks import Sparse
 from ratings_core.games.face import entropy
@@ -50,7 +50,7 @@ def any_levels(margins: Sparse, *, tolerance: float, max_iterations: int) -> Ite
 def _part(margins: Sparse, agents: NDArray[np.int64], tolerance: float, max_iterations: int) -> _Part:
     if len(agents) == 1:
         return _Part(agents, _ALONE, 0.0)
-    inside = sparse.csr_array(margins[agents][:, agents])
+    inside = scipy.sparse.csr_array(margins[agents][:, agents])
     inside.sort_indices()
     solution = some_optimal_strategy(inside, tolerance=tolerance, max_iterations=max_iterations)
     return _Part(agents, solution, float(np.abs(inside.data).max()))

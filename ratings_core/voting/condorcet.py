@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.games.dominance import top_component, weak_wins
@@ -58,8 +58,8 @@ def _accepted(margins: Any) -> Any:
 
 def _sparse_top(margins: Any) -> NDArray[np.int64]:
     """The Smith set. It grows from an agent with the fewest defeats: an agent that some member does not beat joins."""
-    victories = sparse.csr_array(margins > 0)
-    defeats = np.asarray(sparse.csr_array(margins < 0).sum(axis=1)).ravel()
+    victories = scipy.sparse.csr_array(margins > 0)
+    defeats = np.asarray(scipy.sparse.csr_array(margins < 0).sum(axis=1)).ravel()
     inside = np.zeros(margins.shape[0], np.bool_)
     joined = np.array([int(np.argmin(defeats))])
     beaten_by = np.zeros(margins.shape[0], np.int64)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -111,7 +111,7 @@ def _accept(margins: Any, mode: Mode) -> checks.Matrix:
     """Checked margins: a dense array for mode `maxent`, a sparse array for `any`. Raises `InputError`."""
     if not checks.is_sparse(margins):
         dense = checks.antisymmetric("margins", margins)
-        return dense if mode == "maxent" else sparse.csr_array(dense)
+        return dense if mode == "maxent" else scipy.sparse.csr_array(dense)
     given = checks.sparse_antisymmetric("margins", margins)
     if mode == "any":
         return given

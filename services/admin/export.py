@@ -9,7 +9,7 @@ import numpy as np
 from ratings_core import extras
 from ratings_core.errors import InputError
 from services.admin.pool_range import PoolRange
-from services.archive.history import History, next_archived
+from services.archive.history import next_archived
 from services.control.erasures import NameMatcher
 from services.control.records import ControlState
 from services.log.partition import partition_of
@@ -71,7 +71,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     if begin < (held := log.history.begin(number)):
         raise InputError("from", begin, f"must be at least {held}: neither the log nor an archive (EQUIRANK_ARCHIVE) has older records")
     end = log.outcomes.end(number) if wanted.range.end is None else min(wanted.range.end, log.outcomes.end(number))
-    archive = log.archived.archive(number, begin) if isinstance(log.archived, History) else None
+    archive = log.archived.archive(number, begin) if log.archived is not None else None
     if archive is not None:
         read = archive.read(begin, end, pool=pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
         while (table := next_archived(number, read)) is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ratings_core.errors import InputError
-from services.archive.history import ArchiveFails, History
+from services.archive.history import ArchiveFails
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
@@ -142,7 +142,7 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
 
 def archived_to(number: int, log: Log) -> int | None:
     """First offset of a partition that is not archived; None without an archive or before its first row. Raises `LogError`."""
-    return log.archived.archived_to(number) if isinstance(log.archived, History) else None
+    return log.archived.archived_to(number) if log.archived is not None else None
 
 
 def _unarchived(number: int, log: Log, control: ControlState) -> int | None:

@@ -15,12 +15,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
-from ratings_core.formats.rows import NOT_CHOSEN, cell_text
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import NOT_CHOSEN
+from ratings_core.front.counted import Counted
+from ratings_core.front.load import Loaded
+from ratings_core.front.slices import Slices
 from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
 from services.admin.export import Wanted, tables
+from services.admin.pool_columns import COLUMNS
 from services.admin.pool_range import PoolRange
 from services.control.generations import erasing, make_raters
 from services.control.records import ControlState, Generation, PoolCreated
@@ -28,21 +33,15 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
-from services.solve.problems.load import Counted, Loaded
-from services.solve.problems.slices import Slices
 from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
 from services.state.edits import LEFT_OUT, Edits, Retracted
 from services.state.pool import PoolState
-from services.wire.columns import GameColumns, ScoreColumns
-from services.wire.events import RetractEvent
 from services.wire.pools import Kind
 
-COLUMNS: Final = ("id", "time", "weight", "task", "offset")
-"""Columns for `--where` and `--slice-by`, besides `meta.FIELD`."""
 _META: Final = "meta."
 _NOT_IN_RANGE: Final = "not in the range of positions and times"
 
-Columns: TypeAlias = GameColumns | ScoreColumns
+Columns: TypeAlias = Games | TaskScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +109,9 @@ def _solved(
     asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, bucket_seconds: float | None
 ) -> Iterator[Answer]:
     counting = counting_of(asked, bucket_seconds)
-    slices, left_out = Slices(lambda: Counted([], counting)), Counter[str]()
+    slices, left_out = Slices(lambda: Counted(counting)), Counter[str]()
     for value, part in _outcomes(log, control, wanted, pool, left_out):
-        slices.part(value).add_columns(part)
+        slices.part(value).add(part)
     loaded = {value: Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out)) for value, counted in slices.sorted()}
     yield from answers_of(asked, loaded, wanted.slice_by)
 
@@ -130,7 +129,7 @@ def _folded(
     made = Generation(pool=wanted.range.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
     slices = Slices(lambda: PoolState(pool.created, made))
     for value, part in _outcomes(log, control, wanted, pool, left_out):
-        if isinstance(part, GameColumns):
+        if isinstance(part, Games):
             slices.part(value).fold(part)
     for value, state in slices.sorted():
         result = folded_result(state, asked.method, rater, time.perf_counter() - begun)
@@ -144,8 +143,7 @@ def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, l
 
     made = pool.made
     retractions = tables(log, control, Wanted(PoolRange(pool.created.pool, made.start), kind=RETRACTION))
-    found = [event for table, _ in retractions for event in decode.events(table) if isinstance(event, RetractEvent)]
-    edits = Edits(made, Retracted.of(found))
+    edits = Edits(made, Retracted.of([decode.retractions(table).id_hash for table, _ in retractions]))
     seen, known = DedupeWindow(made.fold.dedupe_window), Roster()
     kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
     for table, _ in tables(log, control, Wanted(PoolRange(pool.created.pool, made.start, wanted.range.end), kind=kind)):
@@ -182,9 +180,16 @@ def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
     if column is None:
         return values
     if column in COLUMNS:
-        values[:] = [cell_text(value) for value in rows[column].to_pylist()]
+        values[:] = [_cell_text(value) for value in rows[column].to_pylist()]
         return values
     field = column.removeprefix(_META)
     metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
-    values[:] = [cell_text(meta.get(field)) if isinstance(meta, dict) else "" for meta in metas]
+    values[:] = [_cell_text(meta.get(field)) if isinstance(meta, dict) else "" for meta in metas]
     return values
+
+
+def _cell_text(value: Any) -> str:
+    """Text of a value for comparison: empty for None, `true` or `false` for bools."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

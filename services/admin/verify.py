@@ -23,13 +23,13 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.directory import FixedDirectory
 from services.control.log import control_state
 from services.control.records import ControlState, Generation
-from services.log.protocol import Log, Record, forgotten
+from services.log.protocol import Log, Records, forgotten
 from services.log.reading import silent
+from services.log.records import NO_RECORDS, count_below
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted
-from services.shard.share import count_below
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -169,7 +169,7 @@ def _start(
 
 def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
     """State of a pool before the first record of a generation. Raises `LogError`."""
-    return PoolState(control.pools[made.pool], made, retracted(made, log.history, number, control))
+    return PoolState(control.pools[made.pool], made, retracted(made, log, number, control))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -195,13 +195,13 @@ class _Refolded:
     def __init__(self, start: Partition, log: Log, control: ControlState, directory: FixedDirectory) -> None:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
-        self._ahead: Sequence[Record] = []
+        self._ahead: Records = NO_RECORDS
         self._reader = open_reader(log.history, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
         """Fold every record below `position`. Raises `LogError`; it is retriable if the log gives no records."""
         while self.partition.position < position:
-            if not self._ahead and not self._read_on(position):
+            if not len(self._ahead) and not self._read_on(position):
                 return  # no record follows below `position`, so the state is the same there
             cut = count_below(self._ahead, position)
             if not cut:
@@ -217,10 +217,10 @@ class _Refolded:
         tries = 0
         while tries < _SILENT_POLLS:
             begin = self._reader.position(self._number)
-            self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, [])
+            self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, NO_RECORDS)
             at = self._reader.position(self._number)
-            if self._ahead or at >= min(position, self.log.outcomes.end(self._number)):
-                return bool(self._ahead)
+            if len(self._ahead) or at >= min(position, self.log.outcomes.end(self._number)):
+                return len(self._ahead) > 0
             tries = tries + 1 if at == begin else 0
         raise silent(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
 

@@ -8,15 +8,17 @@ from msgspec import UNSET, Raw
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.arrow import arena, coded, tasks
+from ratings_core.arrays.hashing import hash128
+from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from services.archive.schema import GAME, RETRACTION, SCORES
-from services.wire.bulk.arrays import arena, coded, tasks
-from services.wire.columns import GameColumns, ScoreColumns
+from services.wire.columns import Retractions
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
 
 
-def games(table: pa.Table) -> GameColumns:
+def games(table: pa.Table) -> Games:
     """Decode games as columns for a fold. Hashes equal those of the original records.
 
     Args:
@@ -31,7 +33,7 @@ def games(table: pa.Table) -> GameColumns:
     side_start, first = np.zeros(len(offsets), np.int64), np.empty(len(side) + 1, np.int64)
     first = first[: _cut_sides(offsets, side, side_start, first) + 1]
     named, task_of = tasks(_combined(table["task"]))
-    return GameColumns.hashed(
+    return Games.hashed(
         ids=arena(_combined(table["id"])),
         names=coded(agents),
         side_start=side_start,
@@ -45,10 +47,10 @@ def games(table: pa.Table) -> GameColumns:
     )
 
 
-def scores(table: pa.Table) -> ScoreColumns:
+def scores(table: pa.Table) -> TaskScores:
     """Decode rows of kind `SCORES` as columns for a fold. Raises `InputError` as `games` does."""
     offsets, agents = _lists(table, "agents")
-    return ScoreColumns.hashed(
+    return TaskScores.hashed(
         ids=arena(_combined(table["id"])),
         names=coded(agents),
         start=offsets,
@@ -57,6 +59,12 @@ def scores(table: pa.Table) -> ScoreColumns:
         weight=table["weight"].to_numpy(),
         time=table["time"].to_numpy(),
     )
+
+
+def retractions(table: pa.Table) -> Retractions:
+    """Decode rows of kind `RETRACTION` as columns for a fold."""
+    ids = arena(_combined(table["retracts"]))
+    return Retractions(hash128(ids.bytes, ids.start), table["time"].to_numpy())
 
 
 def events(table: pa.Table) -> list[Event]:

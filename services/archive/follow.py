@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from services.archive.encode import rows
 from services.archive.writer import ArchiveWriter, open_writer
 from services.control.erasures import ErasureRequest, parted
-from services.log.protocol import CUT, LogError, Reader, Record, Topic
-from services.log.skipping import Ranges, beyond, open_reader
+from services.log.protocol import CUT, LogError, Ranges, Reader, Record, Topic
+from services.log.skipping import beyond, open_reader
 
 COMMIT_BYTES: Final = 64 << 20
 """Approximate bytes of records in one commit; the last poll may exceed it."""

@@ -7,11 +7,11 @@ The kernels and the packages of the extra `archive` are imported only if the top
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ratings_core import extras
-from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
-from services.log.skipping import Ranges
+from services.log.protocol import LogError, OffsetLost, PoolRecords, Ranges, Reader, Records, Topic
+from services.log.records import NO_RECORDS
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
@@ -34,15 +34,8 @@ class ArchiveFails(LogError):  # noqa: N818 - names the fact
 PartT = TypeVar("PartT")
 
 
-class Part(NamedTuple):
-    """The records of a pool from the end of the previous part to before offset `end`. The last part has no records."""
-
-    records: Sequence[Record]
-    end: int
-
-
-class History:
-    """A topic together with its archive, as a `Topic`. Appends write to the topic.
+class ArchivedTopic:
+    """A topic together with its archive, see `History`. Appends write to the topic.
 
     Args:
         topic: The outcome log.
@@ -81,19 +74,8 @@ class History:
         found = self._archive(partition)
         return found if found is not None and found.begin <= position < found.position else None
 
-    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[Part]:
-        """Yield the archived records of a pool from offset `begin` on. Yields nothing if the archive does not include the offset `begin`.
-
-        Args:
-            pool: Name of the pool.
-            partition: Number of its partition.
-            begin: First offset to read.
-            retractions: Read only retractions.
-            skipped: Ranges of offsets of the partition to omit, because an operator skipped them.
-
-        Raises:
-            ArchiveFails: The archive cannot be read.
-        """
+    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
+        """See `History.parts_of`. Raises `ArchiveFails`."""
         if (archive := self.archive(partition, begin)) is None:
             return
         from services.archive.records import parts  # noqa: PLC0415 - imports the kernels
@@ -102,8 +84,8 @@ class History:
         following = parts(archive, begin, pool=pool, kind=RETRACTION if retractions else None)
         while (records := next_archived(partition, following)) is not None:
             if len(left := records.without(skipped)):
-                yield Part(left, int(records.offset[-1]) + 1)
-        yield Part((), archive.position)
+                yield PoolRecords(left, int(records.offset[-1]) + 1)
+        yield PoolRecords(NO_RECORDS, archive.position)
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
         """Open the archive of a partition; None if the partition has no archive yet. Raises `ArchiveFails`."""
@@ -126,7 +108,7 @@ class History:
 class _HistoryReader:
     """Reads the topic. If the topic forgot the next records of a partition, reads its archive to the end, then the topic again."""
 
-    def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
+    def __init__(self, history: ArchivedTopic, topic: Topic, positions: Mapping[int, int]) -> None:
         self._history, self._topic, self._reached = history, topic, dict(positions)
         self._past: dict[int, tuple[Iterator[ArchivedRecords], int]] = {}
         """By partition, the archived parts still to read, and the offset after the last of them."""
@@ -142,7 +124,7 @@ class _HistoryReader:
         self._past[partition] = parts(archive, self._reached[partition]), archive.position
         return True
 
-    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         """See `Reader.poll`. Raises `ArchiveFails`."""
         while self._past:
             partition, (following, end) = next(iter(self._past.items()))

@@ -1,26 +1,27 @@
 """Rows of the archive as records of the log, in parts that a fold handles within some 20 milliseconds.
 
-A part is a sequence of records, so every reader of a log can use it. A fold uses the columns of a part directly. A record's bytes are
-encoded only when the record is accessed, and can differ from the bytes in the log.
+A part is used like records of the topic (`Records`). A fold uses its columns directly. A record's bytes are encoded only when the record is
+accessed, and can differ from the bytes in the log.
 
-The packages of the extra `archive` are imported only when rows are read.
+pyarrow and the kernels are imported only when rows are read.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from services.log.protocol import Record
-from services.log.skipping import Ranges
+from services.log.protocol import Ranges, Record
 from services.runtime.deadlines import ahead
 from services.wire.events import Kept
 from services.wire.rules import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
+    from services.wire.reading import Reading
 
 _COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
@@ -41,7 +42,10 @@ class ArchivedRecords(Sequence[Record]):
         rows: Arrow table with all rows of each record.
         start: int64 (n+1,); record i has the rows from start[i] up to start[i+1].
         offset: int64 (n,), offset of each record.
+        archived: See `Records`.
     """
+
+    archived = True
 
     def __init__(self, rows: Any) -> None:
         offset = rows["offset"].to_numpy()
@@ -65,15 +69,26 @@ class ArchivedRecords(Sequence[Record]):
             return self
         return ArchivedRecords(self._of(first, max(first, last)))
 
-    @property
+    @cached_property
     def time(self) -> NDArray[np.float64]:
         """Time at which the log took each record, in seconds since 1970: float64 (n,)."""
         taken: NDArray[np.float64] = self.rows["logged"].to_numpy()[self.start[:-1]].astype(np.int64) / 1e6
         return taken
 
-    def of(self, pool: str) -> "ArchivedRecords":
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return int(self.rows.nbytes)
+
+    def outcomes(self) -> "Reading":
+        """See `Records`."""
+        from services.archive.outcomes import read  # noqa: PLC0415 - loads the kernels and pyarrow
+
+        return read(self)
+
+    def that_may_hold(self, pool: str, field: bytes = b"") -> "ArchivedRecords":  # noqa: ARG002 - the rows of a pool are few enough
         """The records with only the rows of one pool."""
-        import pyarrow.compute as pc  # noqa: PLC0415 - needs the extra `archive`
+        import pyarrow.compute as pc  # noqa: PLC0415 - takes time to load
 
         return ArchivedRecords(self.rows.filter(pc.equal(self.rows["pool"], pool)))
 
@@ -103,7 +118,7 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
     Raises:
         ArchiveDamagedError: Rows are missing or duplicated.
     """
-    import pyarrow as pa  # noqa: PLC0415 - needs the extra `archive`
+    import pyarrow as pa  # noqa: PLC0415 - takes time to load
 
     rest: Any = None
     for piece in ahead(archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True), "archive"):
@@ -134,7 +149,7 @@ def _cut(table: Any) -> Iterator[ArchivedRecords]:
 
 def _record(rows: list[dict[str, Any]]) -> Record:
     """Make a record of its rows. rows: value by column."""
-    from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
+    from services.archive import decode  # noqa: PLC0415 - loads the kernels
     from services.archive.schema import UNREAD  # noqa: PLC0415 - as above
 
     texts = [row["raw"] if row["kind"] == UNREAD else msgspec.json.encode(decode.event(row)) for row in rows]

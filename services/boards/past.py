@@ -19,9 +19,9 @@ from ratings_core.ranking import Ranking
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.roster import Roster
 from services.boards.history import Past
-from services.boards.reading import TRIES, Board, belief_intervals, keeps_changing, past_solve
+from services.boards.reading import TRIES, Board, keeps_changing, past_solve
 from services.boards.result import AgentRow
-from services.boards.store.beliefs import believed
+from services.boards.store.beliefs import belief_intervals, believed
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry

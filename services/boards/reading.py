@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.beliefs import LEVEL, BeliefModel
 from services.boards.history import Difference, Kept, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
+from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
@@ -196,14 +196,6 @@ def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
         rows=_live_rows(page, provisional),
         intervals=belief_intervals(head.beliefs.get(page.method)),
     )
-
-
-def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType:
-    """Description of the intervals on an online method's board; unset if the method holds no beliefs."""
-    if model is None:
-        return msgspec.UNSET
-    of = f"the mean, which the rating is {model.below:g} deviations below" if model.below else ""
-    return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)
 
 
 def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Final
 
+from ratings_core.formats.checked import name, number
 from ratings_core.formats.errors import FormatError
-from ratings_core.formats.table import Rows, name, number, rows_of
+from ratings_core.formats.source import FileSource
+from ratings_core.formats.tables.block import each_row
+from ratings_core.formats.tables.csv_table import CsvTable
 from ratings_core.online import RATERS
-from services.imports.sources import Source
 
 _AGENT: Final = "agent"
 
@@ -14,10 +16,10 @@ _AGENT: Final = "agent"
 def read_aliases(path: Path) -> dict[str, str]:
     """Read a CSV file with the columns `alias` (name in outcomes) and `agent` (the agent that it counts for). Raises `InputError`."""
     found: dict[str, str] = {}
-    with Source(path) as source:
+    with FileSource(path) as source:
         table = _table(source, "alias", _AGENT)
-        alias_at, agent_at = table.column("alias"), table.column(_AGENT)
-        for line, row in table:
+        alias_at, agent_at = table.header.index("alias"), table.header.index(_AGENT)
+        for line, row in each_row(table):
             alias = name(row[alias_at], line, "alias")
             if alias in found:
                 raise FormatError(line, "alias", alias, "must be told once")
@@ -27,8 +29,8 @@ def read_aliases(path: Path) -> dict[str, str]:
 
 def read_bans(path: Path) -> list[str]:
     """Read a CSV file with the column `agent`: agents whose games do not count. Raises `InputError`."""
-    with Source(path) as source:
-        return [name(row[0], line, _AGENT) for line, row in _table(source, _AGENT)]
+    with FileSource(path) as source:
+        return [name(row[0], line, _AGENT) for line, row in each_row(_table(source, _AGENT))]
 
 
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
@@ -36,15 +38,17 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
 
     Returns method -> agent -> rating. Raises `InputError`.
     """
-    with Source(path) as source:
-        table = rows_of(source.reader())
-        agent = table.column(_AGENT)
+    with FileSource(path) as source:
+        table = CsvTable(source.reader(), ",")
+        if _AGENT not in table.header:
+            raise FormatError(1, _AGENT, table.header, "must be a column of the header")
+        agent = table.header.index(_AGENT)
         found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
         if not found or not found.keys() <= RATERS.keys():
             rule = f"must name agent and at least one online method ({', '.join(RATERS)}), and nothing else"
             raise FormatError(1, None, ",".join(table.header), rule)
         seen: set[str] = set()
-        for line, row in table:
+        for line, row in each_row(table):
             who = name(row[agent], line, _AGENT)
             if who in seen:
                 raise FormatError(line, _AGENT, who, "must be told once")
@@ -55,8 +59,8 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def _table(source: Source, *columns: str) -> Rows:
-    table = rows_of(source.reader())
+def _table(source: FileSource, *columns: str) -> CsvTable:
+    table = CsvTable(source.reader(), ",")
     if sorted(table.header) != sorted(columns):
         raise FormatError(1, None, ",".join(table.header), f"must have the header {','.join(columns)}")
     return table

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "engine": "Run shards and solves until TERM or Ctrl-C. A second signal ends the engine at once.",
     "api": "Serve the API and the web pages until TERM or Ctrl-C. Running requests are finished first.",
     "replay": "Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.",
+    "inspect": "Show what a file is taken for: its kind, the roles of its columns, agents, groups that never met, and bad rows.",
     "solve": "Rate the agents of a file or of a pool with one method. A certificate proves the quality of the result.",
     "top": "Print the best agents of a board.",
     "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",

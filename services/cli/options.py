@@ -1,65 +1,107 @@
 """Options of the commands that read files."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, ResultColumns, RowRules
 from ratings_core.formats.features import Feature
-from ratings_core.formats.results import Unplayed
-from ratings_core.formats.rows import PLAIN
-from ratings_core.formats.table import checked_delimiter
-from services.imports.files import FileOptions
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import MEANINGS, Decimal, ReadOptions, Unplayed
+from ratings_core.formats.roles import Roles
+from ratings_core.records.names import FIRST_SIDE
 
-_COLUMNS: Final = tuple(one.name for one in fields(ResultColumns))
-
+_ROLES: Final = tuple(one.name for one in fields(Roles))
+Format: TypeAlias = Literal["json", "table"]
 BadRows: TypeAlias = Literal["refuse", "skip"]
+BadRowsOption: TypeAlias = Annotated[
+    BadRows, typer.Option("--bad-rows", help="Invalid rows: refuse the file and show the first 20 of them, or skip and count them.")
+]
 Columns: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Column of a results table, as name=header. Names: {', '.join(_COLUMNS)} (time= for no time). Repeatable. "
-        "task=header is the column with the tasks of results or battles."
+        "--column", help=f"Column of a table of games, as role=header. Roles: {', '.join(_ROLES)} (time= for no time). Repeatable."
     ),
 ]
-Delimiter: TypeAlias = Annotated[str, typer.Option(help="Separator of a table's cells.")]
+Values: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--value", help=f"Word of a column of results, as meaning=word. Meanings: {', '.join(MEANINGS)}. Repeatable."),
+]
+Delimiter: TypeAlias = Annotated[
+    str | None, typer.Option("--delimiter", help="Separator of a table's cells, such as ; or \\t. By default it is recognized.")
+]
+UnplayedOption: TypeAlias = Annotated[
+    Unplayed,
+    typer.Option(
+        "--unplayed", help="Games without a result: skip and count them, or refuse the file. last: in tables of places, agents without a "
+        "place share the last one."
+    ),
+]  # fmt: skip
+Trim: TypeAlias = Annotated[bool, typer.Option("--trim", help="Strip white space from the cells.")]
+Where: TypeAlias = Annotated[list[str] | None, typer.Option("--where", help="Only rows of games with column=value. Repeatable.")]
+Features: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature", help="Covariate of a game, first side minus second: COLUMN, A:B (a - b), A~B ((a - b) / (a + b)) or "
+        f"{FIRST_SIDE}. Repeatable."
+    ),
+]  # fmt: skip
+TimeFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--time-format", help="Format of times, such as %d/%m/%Y. By default it is recognized.")
+]
+DecimalOption: TypeAlias = Annotated[
+    Decimal | None,
+    typer.Option("--decimal", help="Decimal mark of numbers: a comma or a point. The other one can divide thousands. Default: recognized."),
+]
+Sort: TypeAlias = Annotated[bool, typer.Option("--sort", help="Take games in the order of their times, instead of that of the rows.")]
 
 
-def file_options(
+def read_options(
     kind: FileKind | None,
-    unplayed: Unplayed,
-    columns: Sequence[str] | None,
-    delimiter: str,
-    time: float | None = None,
-    rules: RowRules = PLAIN,
-) -> FileOptions:
-    """The options for reading a file. Named columns other than `task` mean a file of results. Raises `InputError`.
+    *,
+    unplayed: Unplayed = "skip",
+    columns: Sequence[str] | None = None,
+    values: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    trim: bool = False,
+    where: Sequence[str] | None = None,
+    slice_by: str | None = None,
+    features: Sequence[str] | None = None,
+    time_format: str | None = None,
+    decimal: Decimal | None = None,
+) -> ReadOptions:
+    """The options for reading a file.
 
     Args:
         kind: Kind of the file; None to guess it.
-        unplayed: Whether games without a result are left out, or refuse the file.
-        columns: Texts `name=header`.
-        delimiter: Separator of a table's cells.
-        time: Time of all outcomes in seconds since 1970; None for the times of the rows.
-        rules: How rows are read.
+        unplayed: As in `ReadOptions`.
+        columns: Texts role=header.
+        values: Texts meaning=word.
+        delimiter: One character, or a name of a tab; None to recognize it.
+        trim: As in `ReadOptions`.
+        where: Texts column=value.
+        slice_by: As in `ReadOptions`.
+        features: Texts of features.
+        time_format: As in `ReadOptions`.
+        decimal: As in `ReadOptions`.
+
+    Raises:
+        InputError: A text has another form, or names a role or a meaning that does not exist.
     """
-    task, given = _task(columns or ())
-    if given and kind not in (None, FileKind.RESULTS):
-        raise InputError("column", given[0], f"must be left out for {kind}: only task=header is allowed; other columns are for results")
-    named = _columns(given) if given else None
-    return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time, replace(rules, task=task))
-
-
-def row_rules(*, trim: bool, where: Sequence[str], slice_by: str | None = None, features: Sequence[str] = ()) -> RowRules:
-    """The rules for reading single rows. Raises `InputError` for a `where` other than column=value, and for an invalid feature."""
-    return RowRules(
-        keep_bad=True,
+    return ReadOptions(
+        kind=kind,
+        roles=_roles(columns or ()),
+        values=_values(values or ()),
+        delimiter=delimiter if delimiter is None else checked_delimiter(delimiter),
+        unplayed=unplayed,
         trim=trim,
-        where=tuple(name_and_value(text, "where", "must be column=value") for text in where),
+        where=tuple(name_and_value(text, "where", "must be column=value") for text in where or ()),
         slice_by=slice_by,
-        features=tuple(Feature.parsed(text) for text in features),
+        features=tuple(Feature.parsed(text) for text in features or ()),
+        time_format=time_format,
+        decimal=decimal,
     )
 
 
@@ -71,19 +113,27 @@ def name_and_value(text: str, option: str, rule: str) -> tuple[str, str]:
     return name, value
 
 
-def _task(given: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The column of tasks, and the other columns. Raises `InputError`."""
-    tasks = [text.partition("=")[2] for text in given if text.partition("=")[0] == "task"]
-    if len(tasks) > 1 or "" in tasks:
-        raise InputError("column", "task", "must be task=header, once")
-    return (tasks[0] if tasks else None), [text for text in given if text.partition("=")[0] != "task"]
+def checked_delimiter(delimiter: str) -> str:
+    r"""A delimiter of one character; `\t` and `tab` mean a tab. Raises `InputError`."""
+    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if len(character) != 1 or character in '\r\n"' or not character.isascii():
+        raise InputError("delimiter", delimiter, "must be one character, such as , or ; or a tab")
+    return character
 
 
-def _columns(given: Sequence[str]) -> ResultColumns:
-    named: dict[str, str | None] = {}
+def _roles(given: Sequence[str]) -> Roles:
+    named: dict[str, str] = {}
     for text in given:
-        field, equals, header = text.partition("=")
-        if not equals or field not in _COLUMNS or field in named or not (header or field == "time"):
-            raise InputError("column", text, f"must be name=header, each of {', '.join(_COLUMNS)} once")
-        named[field] = header or None
-    return replace(ResultColumns(time=None), **named)  # type: ignore[arg-type]
+        role, equals, header = text.partition("=")
+        if not equals or role not in _ROLES or role in named or not (header or role == "time"):
+            raise InputError("column", text, f"must be role=header, each role once: {', '.join(_ROLES)}")
+        named[role] = header
+    return Roles(**named)
+
+
+def _values(given: Sequence[str]) -> dict[str, str]:
+    words: dict[str, str] = {}
+    for text in given:
+        meaning, word = name_and_value(text, "value", f"must be meaning=word, such as first=L; meanings are {', '.join(MEANINGS)}")
+        words[word] = meaning
+    return words

@@ -3,43 +3,52 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 from rich.console import Console
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, RowRules
-from ratings_core.formats.results import Unplayed
-from ratings_core.online import RATERS
-from ratings_core.records.names import FIRST_SIDE
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import ReadOptions
+from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.voting.profile import Unlisted
-from services.admin.pool_range import pool_range
-from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
+from services.admin.pool_columns import COLUMNS
 from services.boards.result import Intervals, SolveResult
 from services.cli.cells import interval_line, ranked_table, roster_line
-from services.cli.installation import settings_of
-from services.cli.logs import opened
-from services.cli.options import BadRows, Columns, Delimiter, file_options, name_and_value, row_rules
-from services.runtime.settings import Settings
-from services.solve.check import Check
+from services.cli.options import (
+    BadRowsOption,
+    Columns,
+    DecimalOption,
+    Delimiter,
+    Features,
+    Format,
+    Sort,
+    TimeFormat,
+    Trim,
+    UnplayedOption,
+    Values,
+    name_and_value,
+    read_options,
+)
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
-from services.solve.registry import methods
 from services.solve.registry.methods import Ties
 
-Format: TypeAlias = Literal["json", "table"]
+if TYPE_CHECKING:
+    from services.admin.solve_pool import PoolSlice
+    from services.solve.check import Check
 
 _ROWS_SHOWN = 50
 
 
 def solve(
     method: Annotated[
-        str, typer.Option(help=f"Method: {', '.join(methods.METHODS)}. Online methods, which fold rows in order: {', '.join(RATERS)}.")
+        str, typer.Option(help=f"Method: {', '.join(MODULES)}. Online methods, which fold rows in order: {', '.join(ONLINE)}.")
     ],
     file: Annotated[
         Path | None,
-        typer.Argument(help="File of scores, margins, results, battles, chess games, contests or outcomes, or a PrefLib profile."),
+        typer.Argument(help="File of games, chess games, contests, scores, margins or outcomes, or a PrefLib profile."),
     ] = None,
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file. By default it is detected.")] = None,
     players: Annotated[int | None, typer.Option(help="Number of players of the solved game, 2 or 3, for methods with this choice.")] = None,
@@ -51,23 +60,24 @@ def solve(
     pool: Annotated[
         str | None, typer.Option(help="Without a file: a pool of this installation. With a file of outcomes: the pool in the file to rate.")
     ] = None,
-    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: skip them, or refuse the file.")] = "skip",
+    unplayed: UnplayedOption = "skip",
     unlisted: Annotated[
         Unlisted | None, typer.Option(help="Alternatives that a ballot does not list. Default: last for profiles, unknown for contests.")
     ] = None,
     column: Columns = None,
-    delimiter: Delimiter = ",",
-    bad_rows: Annotated[
-        BadRows, typer.Option(help="Invalid rows: refuse the file and show the first 20 of them, or skip and count them.")
-    ] = "refuse",
-    trim: Annotated[bool, typer.Option("--trim", help="Strip white space from the cells of results and battles.")] = False,
+    value: Values = None,
+    delimiter: Delimiter = None,
+    bad_rows: BadRowsOption = "refuse",
+    trim: Trim = False,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only rows of results or battles with column=value. Repeatable. For a pool, column is one of "
-            f"{', '.join(COLUMNS)}, or meta.FIELD."
+            help=f"Only rows of games with column=value. Repeatable. For a pool, column is one of {', '.join(COLUMNS)}, or meta.FIELD."
         ),
     ] = None,
+    time_format: TimeFormat = None,
+    decimal: DecimalOption = None,
+    sort: Sort = False,
     slice_by: Annotated[str | None, typer.Option(help="Compute a separate result for each value of this column.")] = None,
     begin: Annotated[int, typer.Option("--from", min=0, help="For a pool: first log position.")] = 0,
     end: Annotated[int | None, typer.Option("--to", min=0, help="For a pool: log position to stop before.")] = None,
@@ -81,13 +91,7 @@ def solve(
     choose_half_life: Annotated[
         bool, typer.Option("--choose-half-life", help="Choose the half-life by held-out log loss (needs --bucket-seconds).")
     ] = False,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Covariate of contextual_bradley_terry, first side minus second: COLUMN, A:B (a - b), A~B ((a - b) / (a + b)) or "
-            f"{FIRST_SIDE}. Repeatable."
-        ),
-    ] = None,
+    feature: Features = None,
     intervals: Annotated[
         bool, typer.Option("--intervals", help="Compute intervals of ratings and ranks by refits to resampled data.")
     ] = False,
@@ -99,18 +103,29 @@ def solve(
     data: Annotated[Path | None, typer.Option(help="For a pool: data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
     """Rate the agents of a file or of a pool with one method. A certificate proves the quality of the result."""
-    rules = row_rules(trim=trim, where=where or [], slice_by=slice_by, features=feature or [])
+    options = read_options(
+        input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where, slice_by=slice_by,
+        features=feature, time_format=time_format, decimal=decimal,
+    )  # fmt: skip
     limit = interval_seconds if intervals else None
     asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, limit, check, choose_half_life)
     if file is None:
-        of_files = {"input": input_kind, "column": column, "trim": trim, "feature": feature, "unlisted": unlisted}
-        wanted = _pool_slice(pool, rules, (begin, end), (since, until), of_files)
-        answers = _pool_answers(asked, wanted, bucket_seconds, settings_of(data))
+        of_files = {
+            "input": input_kind,
+            "column": column,
+            "value": value,
+            "trim": trim,
+            "decimal": decimal,
+            "feature": feature,
+            "unlisted": unlisted,
+            "sort": sort,
+        }
+        wanted = _pool_slice(pool, options, (begin, end), (since, until), of_files)
+        answers = _pool_answers(asked, wanted, bucket_seconds, data)
     else:
         _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool only")
-        options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
-        reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
-        answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
+        reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds, sort)
+        answers = folded_answers(asked, reading) if method in ONLINE else solved_answers(asked, reading)
     failed, differ = _print(answers, slice_by, output)
     if failed or differ:
         raise typer.Exit(1)
@@ -118,20 +133,27 @@ def solve(
 
 def _pool_slice(
     pool: str | None,
-    rules: RowRules,
+    options: ReadOptions,
     positions: tuple[int, int | None],
     times: tuple[str | None, str | None],
     of_files: Mapping[str, object],
-) -> PoolSlice:
+) -> "PoolSlice":
     """The part of a pool's outcomes that is rated. Raises `InputError` without a pool, and for an option of files."""
+    from services.admin.pool_range import pool_range  # noqa: PLC0415 - loads the logs, which files do not need
+    from services.admin.solve_pool import PoolSlice  # noqa: PLC0415 - as above
+
     if pool is None:
         raise InputError("pool", None, "must be given without a file: name a file, or a pool of this installation")
     _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
-    return PoolSlice(pool_range(pool, positions, *times, "--"), rules.where, rules.slice_by)
+    return PoolSlice(pool_range(pool, positions, *times, "--"), options.where, options.slice_by)
 
 
-def _pool_answers(asked: Asked, wanted: PoolSlice, bucket_seconds: float | None, settings: Settings) -> Iterator[Answer]:
-    with opened(settings) as (log, control):
+def _pool_answers(asked: Asked, wanted: "PoolSlice", bucket_seconds: float | None, data: Path | None) -> Iterator[Answer]:
+    from services.admin.solve_pool import pool_answers  # noqa: PLC0415 - see `_pool_slice`
+    from services.cli.installation import settings_of  # noqa: PLC0415 - as above
+    from services.cli.logs import opened  # noqa: PLC0415 - as above
+
+    with opened(settings_of(data)) as (log, control):
         yield from pool_answers(asked, log, control.refresh(), wanted, bucket_seconds)
 
 
@@ -145,6 +167,8 @@ def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> t
     """Print each answer when it is ready. Returns whether a slice failed, and whether a check found a difference."""
     failed = differ = False
     for answer in answers:
+        if answer.note:
+            sys.stderr.write(f"equirank: {answer.note}\n")
         if answer.result is None:
             failed = True
             sys.stderr.write(f"equirank: {slice_by} = {answer.slice!r} has no result: {' '.join(str(answer.error).split())}\n")
@@ -159,7 +183,7 @@ def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> t
     return failed, differ
 
 
-def _differs(checked: Check, output: Format) -> bool:
+def _differs(checked: "Check", output: Format) -> bool:
     """Print the result of the check. Returns whether the answers differ."""
     verdict = "agrees with" if checked.agrees else "DIFFERS from"
     line = f"the answer {verdict} {checked.source}: {checked.compared} within {checked.difference:.2g}, tolerance {checked.tolerance:.2g}"

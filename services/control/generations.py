@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -13,11 +13,13 @@ from ratings_core.online import RATERS, Rater
 from ratings_core.records.names import check_name, check_visible_name
 from services.control.erasures import NameMatcher
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, Start
-from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
+if TYPE_CHECKING:
+    from services.runtime.settings import Settings
 
-def default_fold(settings: Settings) -> FoldSettings:
+
+def default_fold(settings: "Settings") -> FoldSettings:
     """The settings of a pool that is created without settings. settings: Those of the installation."""
     return FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
 

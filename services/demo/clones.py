@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from ratings_core.formats import read_scores
+from ratings_core.formats.score_tables import read_scores
 from services.boards.result import SolvedBoard
 from services.wire.events import ScoreEvent
 

@@ -8,12 +8,14 @@ from contextlib import closing
 from importlib.resources import as_file, files
 from typing import Final
 
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import ReadOptions
 from services.control.generations import default_fold
 from services.control.log import ControlLog
 from services.control.records import PoolCreated
 from services.demo import simulated
 from services.imports.journal import Journal, Progress
-from services.imports.replay import JOURNALS, append_outcomes, replay_file
+from services.imports.replay import JOURNALS, Sending, append_outcomes, replay_file
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
@@ -40,7 +42,7 @@ def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
         if ATARI_POOL not in (state := control.refresh()).plans:
             control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
     with as_file(files("services.demo") / "atari.csv") as table:
-        replay_file(settings, log_, table, ATARI_POOL)
+        replay_file(settings, log_, table, Sending(ATARI_POOL, ReadOptions(kind=FileKind.SCORES)))
     _play(Journal.of(settings.data / JOURNALS, log_.outcomes.identity, simulated.POOL), log_, stop)
 
 

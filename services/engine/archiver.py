@@ -18,8 +18,7 @@ from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
 from services.control.records import ControlState
 from services.engine.partition_tasks import PartitionTasks
-from services.log.protocol import Drops, Forgets, LogError, Retention, Topic
-from services.log.skipping import Ranges
+from services.log.protocol import Drops, Forgets, LogError, Ranges, Retention, Topic
 from services.runtime.settings import Settings
 from services.shard.recovery import check_log
 from services.solve.worker.task_pool import TaskPool, TaskType

@@ -11,12 +11,13 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from ratings_core.formats import table
+from ratings_core.formats.checked import number
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.parquet import parquet_types, python_rows
+from ratings_core.formats.reading import EXPORTED
+from ratings_core.formats.tables.block import each_row
+from ratings_core.formats.tables.csv_table import CsvTable
 
-EXPORTED: Final = frozenset({"kind", "pool", "id"})
-"""Columns that distinguish an export from a Parquet file of battles, and from other tables in CSV."""
 _SHOWN: Final = 200
 
 
@@ -36,8 +37,8 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     from services.wire.bulk.texts import outcome  # noqa: PLC0415 - as above
 
     _check_types(parquet_types(stream))
-    for number, row in python_rows(stream, COLUMNS, list(COLUMNS)):
-        yield number, msgspec.json.encode(outcome(row)).decode()
+    for place, row in python_rows(stream, COLUMNS, list(COLUMNS)):
+        yield place, msgspec.json.encode(outcome(row)).decode()
 
 
 def is_exported_csv(first: bytes) -> bool:
@@ -57,9 +58,12 @@ def csv_texts(stream: BufferedReader) -> Iterator[tuple[int, str]]:
     """
     from services.wire.bulk.texts import outcome  # noqa: PLC0415 - see above
 
-    rows, readers = table.rows_of(stream), _cell_readers()
-    places = [(name, rows.column(name), read) for name, read in readers.items()]
-    for line, cells in rows:
+    table, readers = CsvTable(stream, ","), _cell_readers()
+    for name in readers:
+        if name not in table.header:
+            raise FormatError(1, name, table.header, "must be a column of the header")
+    places = [(name, table.header.index(name), read) for name, read in readers.items()]
+    for line, cells in each_row(table):
         yield line, msgspec.json.encode(outcome({name: read(cells[at], line, name) for name, at, read in places if cells[at]})).decode()
 
 
@@ -69,7 +73,7 @@ def _cell_readers() -> Mapping[str, Callable[[str, int, str], Any]]:
 
     kinds: Mapping[Any, Any] = {TEXT: list[str], WHOLE: list[int], NUMBER: list[float]}
     lists = {content: partial(_list, msgspec.json.Decoder(kind)) for content, kind in kinds.items()}
-    return {name: lists[one.content] if one.is_list else table.number if one.content == NUMBER else _text for name, one in COLUMNS.items()}
+    return {name: lists[one.content] if one.is_list else number if one.content == NUMBER else _text for name, one in COLUMNS.items()}
 
 
 def _text(cell: str, _line: int, _column: str) -> str:

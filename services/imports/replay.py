@@ -4,23 +4,28 @@ Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that ar
 still in the dedupe window.
 """
 
+import struct
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.formats.parts import RowCounts
+from ratings_core.formats.reading import FileReading
+from ratings_core.formats.source import FileSource
+from ratings_core.front.load import BadRows, judged
 from services.control.generations import default_fold
 from services.control.log import ControlLog
 from services.control.records import PoolCreated
 from services.imports import journal
-from services.imports.files import Account, FileOptions, OutcomeFile, check_rules
 from services.imports.journal import Journal
-from services.imports.sources import Source
+from services.imports.sent_files import Sent, SentFile
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -29,12 +34,14 @@ from services.wire.events import Event
 from services.wire.pools import Kind, check_pool_name
 
 _CHUNK: Final = 5_000
-"""Largest number of outcomes in one append, after which the journal is written."""
+"""Number of outcomes after which an append ends and the journal is written. A record is never divided."""
 JOURNALS: Final = "replay"
 """Folder of the journals in the data folder."""
+_HEAD: Final = struct.Struct("<II")
+"""Before each record in the temporary file: its length in bytes, and the number of its outcomes."""
 
 Tell = Callable[[int, int | None], None]
-"""Callback for progress: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
+"""Callback for progress: (outcomes read, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,98 +50,137 @@ class Replayed:
 
     Attributes:
         path: Path of the file.
-        account: Counts of the file's rows.
+        counts: Counts of the file's rows.
         sent: Number of outcomes sent now.
         before: Number of outcomes that an earlier replay had sent.
         position: Log offset in the pool's partition below which all of these outcomes are.
     """
 
     path: Path
-    account: Account
+    counts: RowCounts
     sent: int
     before: int
     position: int
 
 
-def replay_file(
-    settings: Settings,
-    log: Log,
-    path: Path,
-    pool: str,
-    options: FileOptions | None = None,
-    *,
-    again: bool = False,
-    tell: Tell = lambda *_: None,
-) -> Replayed:
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is sent of a file.
+
+    Attributes:
+        pool: Name of the pool.
+        options: How files are read.
+        at: Time of all outcomes in seconds since 1970; None for the times of the rows.
+        bad_rows: `refuse` a file with bad rows, or `skip` and count them.
+        again: Whether to send outcomes that an earlier replay sent.
+        by_time: Whether games are sent in the order of their times. All of a file are then held in memory.
+    """
+
+    pool: str
+    options: ReadOptions = PLAIN
+    at: float | None = None
+    bad_rows: BadRows = "refuse"
+    again: bool = False
+    by_time: bool = False
+
+
+def replay_file(settings: Settings, log: Log, path: Path, sending: Sending, *, tell: Tell = lambda *_: None) -> Replayed:
     """Send the outcomes of one file to the log. The pool is created if it does not exist.
+
+    The file is read once: its records wait in a temporary file until all rows are checked. Nothing is sent of a file with a bad row, unless
+    bad rows are skipped. Outcomes of the wire schema are refused one by one.
 
     Args:
         settings: Settings of the installation.
         log: The logs.
         path: Path of the file.
-        pool: Name of the pool.
-        options: How the file is read; None for the defaults.
-        again: Whether to send outcomes that an earlier replay sent.
+        sending: What is sent, and to which pool.
         tell: Called while the file is checked, and after each acknowledged chunk.
 
     Raises:
-        InputError: Before anything is sent: the file is not of its kind, or the pool is of another kind. Later: the file changed.
+        InputError: Before anything is sent: the file is not of its kind, has bad rows or changes while it is read, or the pool is of
+            another kind.
         LogError: The log does not accept the outcomes.
     """
+    pool = sending.pool
     check_pool_name(pool)
-    options = options or FileOptions()
-    with Source(path) as source:
-        file = OutcomeFile(source, pool, now=time.time(), options=options)
-        check_rules(file.kind, options.rules)
-        stamp, account = source.stamp, Account()
-        total = _count(file, account, tell)
-        note = Journal.of(settings.data / JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
-        noted = None if again else note.read()
+    with FileSource(path) as source, tempfile.TemporaryFile() as spool:
+        reading = FileReading(source, sending.options)
+        stamp, file = source.stamp, SentFile(reading, pool, now=time.time(), time=sending.at, by_time=sending.by_time)
+        total, content = _spool(file, spool, tell), source.content_hash()
+        if source.stamp != stamp:
+            raise InputError("file", str(path), "must not change while it is read; start again")
+        if reading.kind is not FileKind.OUTCOMES:
+            judged(file.counts, path.name, sending.bad_rows)
+        note = Journal.of(settings.data / JOURNALS, log.outcomes.identity, pool, *_key(reading.kind, sending, content))
+        noted = None if sending.again else note.read()
         sent = before = min(noted.sent, total) if noted else 0
         position = noted.position if noted else 0
         if total:
-            _ensure_pool(settings, log, pool, account.pool_kind)
-        for chunk in _chunks(file, before, total, sound=not account.refused):
-            if source.stamp != stamp:
-                raise InputError("file", str(path), "must not change while it is replayed; start again")
-            position = append_outcomes(log, pool, chunk)
-            sent += len(chunk)
+            _ensure_pool(settings, log, pool, file.pool_kind)
+        for chunk, end in _chunks(spool, before):
+            position = _append(log, pool, [one.record for one in chunk])
+            sent = end
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
-    return Replayed(path, account, total - before, before, position)
+    return Replayed(path, file.counts, total - before, before, position)
 
 
-def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
-    """Read and check the complete file. Returns the number of outcomes that readers of the log accept."""
+def _spool(file: SentFile, spool: BinaryIO, tell: Tell) -> int:
+    """Write all records of a file to a temporary file. Returns the number of their outcomes."""
     total = 0
-    for batch in file.accepted(account):
-        total += len(batch)
+    for record, outcomes in file.records():
+        spool.write(_HEAD.pack(len(record), outcomes))
+        spool.write(record)
+        total += outcomes
         tell(total, None)
+    spool.seek(0)
     return total
 
 
-def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
-    """Read the file again, and yield the outcomes from `start` to `end` in chunks. sound: Whether all outcomes of the file are accepted."""
-    if start < end:
-        batches = ([row.event for row in batch] for batch in file.batches(Account())) if sound else file.accepted(Account())
-        accepted = islice(chain.from_iterable(batches), start, end)
-        while chunk := list(islice(accepted, _CHUNK)):
-            yield chunk
+def _chunks(spool: BinaryIO, before: int) -> Iterator[tuple[list[Sent], int]]:
+    """The records after the first `before` outcomes, in chunks, each with the number of outcomes up to its end.
+
+    A record that holds such outcomes and others is sent whole.
+    """
+    done, held, chunk = 0, 0, list[Sent]()
+    while head := spool.read(_HEAD.size):
+        length, outcomes = _HEAD.unpack(head)
+        record = spool.read(length)
+        done += outcomes
+        if done > before:
+            chunk.append(Sent(record, outcomes))
+            held += outcomes
+        if held >= _CHUNK:
+            yield chunk, done
+            held, chunk = 0, []
+    if chunk:
+        yield chunk, done
 
 
 def append_outcomes(log: Log, pool: str, outcomes: Sequence[Event]) -> int:
     """Append outcomes of one pool to the log, and wait for the acknowledgement. Returns the log offset after them."""
-    records = [(pool.encode(), record) for record in events.encode_records(outcomes)]
-    return log.outcomes.append(partition_of(pool, log.outcomes.partitions), records)[-1] + 1
+    return _append(log, pool, events.encode_records(outcomes))
 
 
-def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
-    """The key of a file's journal: everything that determines what is sent. Default options add nothing, so older journals stay valid."""
-    table = [] if options.columns is None else [str(options.columns)]
-    table += [] if options.delimiter == "," else [options.delimiter]
-    table += [feature.text for feature in options.rules.features]
-    table += [] if options.rules.task is None else ["task", options.rules.task]
-    return [kind, options.unplayed, str(options.time), source.content_hash(), *table]
+def _append(log: Log, pool: str, records: Sequence[bytes]) -> int:
+    keyed = [(pool.encode(), record) for record in records]
+    return log.outcomes.append(partition_of(pool, log.outcomes.partitions), keyed)[-1] + 1
+
+
+def _key(kind: FileKind, sending: Sending, content: str) -> list[str]:
+    """The key of a file's journal: everything that determines what is sent.
+
+    Only fields that are set take part, so that a new field leaves the journals of earlier releases valid. With `bad_rows="refuse"`, a file
+    with bad rows is not sent, so this field makes no difference.
+    """
+    given = [(one.name, getattr(sending.options, one.name), getattr(PLAIN, one.name)) for one in fields(PLAIN)]
+    options = [f"{name}={_text(value)}" for name, value, default in given if value != default]
+    return [kind, *options, f"at={sending.at}", f"by_time={sending.by_time}", content]
+
+
+def _text(value: object) -> str:
+    return repr(sorted(value.items())) if isinstance(value, Mapping) else repr(value)
 
 
 def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> None:

@@ -1,7 +1,5 @@
 """The partition of a pool, by Kafka's default partitioner on every backend."""
 
-from kafka.partitioner.default import murmur2
-
 _POSITIVE = 0x7FFFFFFF
 
 
@@ -17,4 +15,6 @@ def partition_of(pool: str, partitions: int) -> int:
     """
     if partitions < 1:
         raise ValueError(f"partitions must be at least 1, not {partitions}")
+    from kafka.partitioner.default import murmur2  # noqa: PLC0415 - loads the Kafka client, which programs without a log do not need
+
     return int(murmur2(pool.encode()) & _POSITIVE) % partitions

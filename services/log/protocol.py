@@ -13,9 +13,15 @@ Tests check these laws against every backend:
 6. Several processes may append and read concurrently.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from services.wire.reading import Reading
 
 CUT: Final = (
     "records that were folded are gone from its end: restore them, or remove the partition's checkpoints that reach further than the log, "
@@ -36,6 +42,46 @@ class Record(NamedTuple):
     value: bytes
     time: float
     key: bytes | None = None
+
+
+Ranges: TypeAlias = Sequence[tuple[int, int]]
+"""Ranges of offsets, each from its first number to before its second."""
+
+
+class Records(Protocol):
+    """Records of a partition, by rising offset: bytes from the topic, or columns from the archive."""
+
+    archived: bool
+    """Whether the archive gave the records, because the topic forgot them. Their bytes can differ from those of the log. A reader of the
+    archive limits how many come together."""
+
+    @property
+    def offset(self) -> NDArray[np.int64]:
+        """Offset of each record: int64 (n,)."""
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """When the log took each record, seconds since 1970: float64 (n,)."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values, or of the columns."""
+
+    def outcomes(self) -> "Reading":
+        """Decode the records into columns."""
+
+    def that_may_hold(self, pool: str, field: bytes = b"") -> "Records":
+        """Return the records that may have entries of a pool. field: a key that its entries must have; it may be ignored."""
+
+    def without(self, ranges: Ranges) -> "Records":
+        """Return the records whose offsets are outside of all `ranges`."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Record]: ...
+    @overload
+    def __getitem__(self, index: int, /) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> "Records": ...
 
 
 class LogError(Exception):
@@ -125,7 +171,7 @@ class TopicReplaced(LogError):  # noqa: N818
 class Reader(Protocol):
     """Reads fixed partitions from given positions. A reader must not be shared between threads."""
 
-    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         """The next records by partition, about `max_records` at most; empty after `timeout` seconds without new records."""
 
     def position(self, partition: int) -> int:
@@ -229,6 +275,37 @@ class Rewrites(Protocol):
         """
 
 
+class PoolRecords(NamedTuple):
+    """The records of a pool from the end of the previous ones to before offset `end`. The last ones are empty."""
+
+    records: Records
+    end: int
+
+
+class History(Topic, Protocol):
+    """A topic together with its archive, as one topic that begins where the archive begins."""
+
+    def archived_to(self, partition: int) -> int | None:
+        """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
+
+    def archive(self, partition: int, position: int) -> Any:
+        """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
+
+    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
+        """Yield the archived records of a pool from offset `begin` on. Yields nothing if the archive does not include the offset `begin`.
+
+        Args:
+            pool: Name of the pool.
+            partition: Number of its partition.
+            begin: First offset to read.
+            retractions: Read only retractions.
+            skipped: Ranges of offsets of the partition to omit, because an operator skipped them.
+
+        Raises:
+            LogError: The archive cannot be read.
+        """
+
+
 @dataclass
 class Log:
     """The three topics of an installation, on one backend.
@@ -247,7 +324,7 @@ class Log:
     dead_letters: Topic
     close: Callable[[], None]
     weaknesses: Sequence[str] = ()
-    archived: Topic | None = None
+    archived: History | None = None
 
     @property
     def history(self) -> Topic:

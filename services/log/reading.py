@@ -1,21 +1,20 @@
 """Reading a range of a topic. A slow log is waited for, up to a deadline for each poll."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from types import MappingProxyType
 from typing import Final
 
-from services.log.protocol import LogError, Record, Topic
-from services.log.skipping import Ranges, open_reader
+from services.log.protocol import LogError, Ranges, Record, Records, Topic
+from services.log.records import NO_RECORDS
+from services.log.skipping import open_reader
 
 _READ_SECONDS: Final = 10.0
 _RECORDS: Final = 5000
 _NONE_SKIPPED: Final[Mapping[int, Ranges]] = MappingProxyType({})
 
 
-def read_parts(
-    topic: Topic, partition: int, begin: int, end: int, skipped: Mapping[int, Ranges] = _NONE_SKIPPED
-) -> Iterator[Sequence[Record]]:
+def read_parts(topic: Topic, partition: int, begin: int, end: int, skipped: Mapping[int, Ranges] = _NONE_SKIPPED) -> Iterator[Records]:
     """Yield the records from offset `begin` to before `end` in parts. The last part may include some later records.
 
     Args:
@@ -32,7 +31,7 @@ def read_parts(
         return
     with closing(open_reader(topic, {partition: begin}, skipped)) as reader:
         while (position := reader.position(partition)) < end:
-            records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, [])
+            records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, NO_RECORDS)
             if reader.position(partition) == position:
                 raise silent(topic, partition, position)
             yield records

@@ -3,21 +3,9 @@
 Every fold of outcomes opens its reader here. So a restart, a new generation and `verify` all omit the same records.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping
 
-from services.log.protocol import BatchDamaged, Reader, Record, Topic
-
-Ranges: TypeAlias = Sequence[tuple[int, int]]
-"""Ranges of offsets, each from its first number to before its second."""
-
-
-@runtime_checkable
-class LeavesOut(Protocol):
-    """A sequence of records in a form such as columns, which can omit records without converting the others."""
-
-    def without(self, ranges: Ranges) -> Sequence[Record]:
-        """The records whose offsets are outside of all `ranges`."""
+from services.log.protocol import BatchDamaged, Ranges, Reader, Records, Topic
 
 
 def beyond(ranges: Ranges, offset: int) -> int:
@@ -58,7 +46,7 @@ class SkippingReader:
         self._partitions = list(positions)
         self._reader = topic.reader(positions)
 
-    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         """See `Reader.poll`."""
         try:
             batches = self._reader.poll(timeout, max_records)
@@ -66,7 +54,7 @@ class SkippingReader:
             self._pass_over(error)
             return {}
         left = {partition: self._left(partition, records) for partition, records in batches.items()}
-        return {partition: records for partition, records in left.items() if records}
+        return {partition: records for partition, records in left.items() if len(records)}
 
     def position(self, partition: int) -> int:
         """See `Reader.position`."""
@@ -76,12 +64,10 @@ class SkippingReader:
         """See `Reader.close`."""
         self._reader.close()
 
-    def _left(self, partition: int, records: Sequence[Record]) -> Sequence[Record]:
-        first, last = records[0].offset, records[-1].offset
+    def _left(self, partition: int, records: Records) -> Records:
+        first, last = records.offset[0], records.offset[-1]
         ranges = [one for one in self._skipped.get(partition, ()) if one[0] <= last and one[1] > first]
-        if ranges and isinstance(records, LeavesOut):
-            return records.without(ranges)
-        return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)] if ranges else records
+        return records.without(ranges) if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:
         """Continue behind the skipped range that includes the damaged records. Raises `error` if no skipped range includes them."""

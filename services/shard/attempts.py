@@ -11,13 +11,13 @@ A shard that has stopped taking notes leaves no note when it dies. A record that
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from services.archive.records import ArchivedRecords
 from services.control.log import ControlLog
 from services.control.records import Attempt, ControlState
-from services.log.protocol import LogError, Record
+from services.log.protocol import LogError, Records
+from services.log.records import count_below
 from services.shard.slices import slices
 
 log = logging.getLogger("equirank.shard")
@@ -63,10 +63,10 @@ class Attempts:
         if found is not None and found.end > position and not known.skips(self._partition, found.begin):
             self._suspect(found)
 
-    def parts(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    def parts(self, records: Records) -> Iterator[Records]:
         """Split `records` into runs to fold one after the other. Raises `Isolated` at the isolated record."""
         for part in slices(records):
-            if isinstance(part, ArchivedRecords) or part[0].offset >= max(self._until, self._suspected[1]):
+            if part.archived or part.offset[0] >= max(self._until, self._suspected[1]):
                 yield part  # archived records need no note: they were folded before, and a checkpoint covers them
             else:
                 yield from self._noting(part)
@@ -114,24 +114,23 @@ class Attempts:
                 self._note(found.begin, found.end, DEATHS)
             self._noted = False  # keeps `settle` from withdrawing the note, which stays until an operator decides
 
-    def _noting(self, part: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    def _noting(self, part: Records) -> Iterator[Records]:
         """Split a run that may contain the record that ended another shard. Only the suspected records and later ones are noted.
 
         A note for the records before them would replace the note that names the suspected records.
         """
         begin, end = self._suspected
-        if before := [record for record in part if record.offset < begin]:
-            yield before
-        for record in part[len(before) :]:
-            if record.offset >= end:
-                break
-            if record.offset == self.isolated:
-                raise Isolated(self._partition, record.offset)
-            self._note(record.offset, record.offset + 1, self._deaths if end - begin == 1 else 0)
-            yield [record]
-        if after := [record for record in part[len(before) :] if record.offset >= end]:
-            self._note(after[0].offset, after[-1].offset + 1, 0)
-            yield after
+        first, after = count_below(part, begin), max(count_below(part, begin), count_below(part, end))
+        if first:
+            yield part[:first]
+        for at, offset in enumerate(part.offset[first:after].tolist(), first):
+            if offset == self.isolated:
+                raise Isolated(self._partition, offset)
+            self._note(offset, offset + 1, self._deaths if end - begin == 1 else 0)
+            yield part[at : at + 1]
+        if after < len(part):
+            self._note(int(part.offset[after]), int(part.offset[-1]) + 1, 0)
+            yield part[after:]
 
     def _note(self, begin: int, end: int, deaths: int) -> None:
         self._noted = True

@@ -2,17 +2,15 @@
 
 import threading
 import time
-from collections.abc import Sequence
 
 from services.control.erasures import NameMatcher
 from services.log import dead_letters
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import Record, Topic
+from services.log.protocol import Records, Topic
 from services.shard.feed import retry
 from services.shard.figures import ShardFigures
 from services.shard.partition import Directory, Partition
 from services.shard.partition_runtime import PartitionRuntime
-from services.shard.slices import size
 
 
 class Folding:
@@ -21,12 +19,12 @@ class Folding:
     def __init__(self, directory: Directory, dead_letter_topic: Topic, stopping: threading.Event, figures: ShardFigures) -> None:
         self._directory, self._dead_letters, self._stopping, self._figures = directory, dead_letter_topic, stopping, figures
 
-    def fold(self, runtime: PartitionRuntime, records: Sequence[Record]) -> None:
+    def fold(self, runtime: PartitionRuntime, records: Records) -> None:
         """Fold records of a partition in order, and write their dead letters. Raises `LogError`, `Fenced`."""
         began = time.perf_counter()
         retry(lambda: runtime.letters.extend(runtime.partition.fold(records, self._directory)), self._stopping)
         runtime.folded_at = records[-1].time
-        self._figures.counts.update(records=len(records), bytes=size(records), batches=1)
+        self._figures.counts.update(records=len(records), bytes=records.nbytes, batches=1)
         self._figures.folds.add(time.perf_counter() - began)
         self.write_letters(runtime)
 

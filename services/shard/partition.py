@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from services.archive.records import ArchivedRecords
 from services.control.records import FOLD_VERSION, Generation, PoolCreated
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
-from services.log.protocol import Record
+from services.log.protocol import Record, Records
+from services.log.records import count_below
 from services.shard.batch import Batch
 from services.shard.generations.build import Build
-from services.shard.share import Share, count_below, offset_of, times_of
+from services.shard.share import Share
 from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
 from services.wire.events import Reason
@@ -60,7 +60,8 @@ class FoldCounters:
         outcomes: Outcomes by `COUNTERS`, since this object was created. Outcomes that builds read again are not counted.
         odd: Number of outcomes that are "late" (before their pool's time) or "future" (ahead of the log's clock), since this object was
             created.
-        future_seconds: An outcome counts as future if its time is more than this many seconds ahead of the log's clock.
+        future_seconds: An outcome counts as future if its time is more than this many seconds ahead of the log's clock. Retractions do
+            not count.
     """
 
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
@@ -73,7 +74,7 @@ class FoldCounters:
             self.outcomes[name] += count - before[name]
         clock = content.clock
         self.odd["late"] += clock.late - late_before
-        if clock.time is not None and clock.time > times_of(batch.records[:1])[0] + self.future_seconds:
+        if share.kind is not None and clock.time is not None and clock.time > batch.records[:1].time[0] + self.future_seconds:
             self.odd["future"] += share.ahead(self.future_seconds)
 
 
@@ -93,10 +94,10 @@ class Partition:
         self.counters = FoldCounters()
         self._last: Record | tuple[int, str] | None = None
 
-    def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
+    def fold(self, records: Records, directory: Directory) -> list[DeadLetter]:
         """Fold the records at or after the position. Returns a dead letter for each refused outcome or record."""
         records = records[count_below(records, self.position) :]
-        if not records:
+        if not len(records):
             return []
         batch = Batch(self.number, records)
         batch.refuse_unread()
@@ -106,12 +107,12 @@ class Partition:
             for share in shares:
                 self._fold_or_refuse(known[pool], share, batch)
         self.outcomes += batch.outcomes
-        end = offset_of(records, -1) + 1
+        end = int(records.offset[-1]) + 1
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
             build.fold(batch)
             build.reached(end)
         self.position = end
-        self._last = None if isinstance(records, ArchivedRecords) else records[-1]
+        self._last = None if records.archived else records[-1]
         return batch.letters
 
     def pass_over(self, end: int) -> None:
@@ -131,7 +132,7 @@ class Partition:
                 self.pools[pool] = _stopped_if_unfit(state)
         self.edition += 1
 
-    def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
+    def catch_up(self, records: Records, start: int) -> list[DeadLetter]:
         """Fold old records into the builds that are behind the partition. Returns a dead letter for each outcome that a build refuses.
 
         Args:
@@ -140,12 +141,12 @@ class Partition:
         """
         letters: list[DeadLetter] = []
         old = records[: count_below(records, self.position)]
-        reached = self.position if len(old) < len(records) else offset_of(old, -1) + 1 if old else start
+        reached = self.position if len(old) < len(records) else int(old.offset[-1]) + 1 if len(old) else start
         for build in [build for build in self.builds.values() if build.behind(self.position) and start <= build.position < reached]:
             letters += self.catch_up_alone(build, build.concerned(old), reached)
         return letters
 
-    def catch_up_alone(self, build: Build, records: Sequence[Record], reached: int) -> list[DeadLetter]:
+    def catch_up_alone(self, build: Build, records: Records, reached: int) -> list[DeadLetter]:
         """Fold old records into one build that is behind the partition. Returns a dead letter for each outcome that the build refuses.
 
         After a recovery from an older checkpoint, an archive may contain records at or after the partition's position. They are ignored,
@@ -212,12 +213,12 @@ class Partition:
         if not isinstance(state, PoolState):
             batch.refuse_all(share, *state)
             return
-        if state.generation.number == 1 and share.offset(0) < state.generation.start:  # outcomes before the pool's creation are refused
+        if state.generation.number == 1 and share.first < state.generation.start:  # outcomes before the pool's creation are refused
             batch.refuse_all(share.below(state.generation.start), *_UNKNOWN)
         self._fold(state, share.since(state.generation.start), batch)
 
     def _begin(self, pool: str, shares: Sequence[Share], directory: Directory) -> PoolState | None:
-        asked = (directory.generation(pool, kind, offset) for share in shares for kind, offset in share.firsts())
+        asked = (directory.generation(pool, share.kind, share.first) for share in shares)
         found = next(filter(None, asked), None)
         if found is None:
             return None
@@ -231,9 +232,9 @@ class Partition:
         before, late_before, version = state.content.counts.copy(), state.content.clock.late, state.changes.version
         try:
             refused = state.fold(share.outcomes)
-            state.note(share.retractions())
+            state.note(share.outcomes, share.offset)
         except Exception as error:  # law 6: failures are isolated
-            first, last = share.offset(0), share.offset(-1)
+            first, last = share.first, share.last
             log.exception("pool stopped", extra={"pool": share.pool, "position": first})
             why = f"{type(error).__name__} between offsets {first} and {last}: {error}"
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {share.pool}`"

@@ -8,8 +8,7 @@ from typing import Final
 from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
-from services.log.skipping import Ranges
+from services.log.protocol import BatchDamaged, LogError, OffsetLost, Ranges, TopicReplaced
 from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder

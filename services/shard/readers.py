@@ -4,18 +4,17 @@ One reader of the topic serves all partitions whose next records the topic holds
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from typing import Final, NamedTuple
 
-from services.archive.history import History
 from services.control.log import ControlLog
-from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
+from services.log.protocol import Log, LogError, OffsetLost, Reader, Records
+from services.log.records import NO_RECORDS
 from services.log.skipping import open_reader
 from services.runtime.deadlines import start
-from services.shard.slices import size
 
 _AHEAD_SECONDS: Final = 0.005
 """Longest wait of a poll for records of the topic while an archive is read on threads."""
@@ -42,27 +41,27 @@ class ForgottenRecords:
         self.partition, self.position, self._until = partition, position, until
         self._open, self._most = open_, most
         self._reader: Reader | None = None
-        self._next: Future[tuple[Sequence[Record], int]] | None = None
+        self._next: Future[tuple[Records, int]] | None = None
 
     @property
     def ended(self) -> bool:
         """Whether the topic holds the next records."""
         return self.position >= self._until
 
-    def take(self) -> Sequence[Record]:
+    def take(self) -> Records:
         """Return the part that the thread has read, and start to read the next one. Empty while the thread reads. Raises `LogError`."""
         if self._next is None:
             self._next = start(self._read, "archive")
         if not self._next.done():
-            return ()
+            return NO_RECORDS
         records, self.position = self._next.result()
         self._next = None if self.ended else start(self._read, "archive")
         return records
 
-    def _read(self) -> tuple[Sequence[Record], int]:
+    def _read(self) -> tuple[Records, int]:
         self._reader = self._reader or self._open()
         try:
-            records = self._reader.poll(1.0, self._most).get(self.partition, [])
+            records = self._reader.poll(1.0, self._most).get(self.partition, NO_RECORDS)
             position = self._reader.position(self.partition)
         except BaseException:
             self._reader.close()
@@ -79,7 +78,7 @@ class Poll(NamedTuple):
     reached its limit of records or bytes, so that more records are likely to wait.
     """
 
-    records: Mapping[int, Sequence[Record]]
+    records: Mapping[int, Records]
     passed: Mapping[int, int]
     full: bool
 
@@ -92,7 +91,7 @@ class LogReaders:
 
     def __init__(self, log_: Log, control: ControlLog, most_records: int, stopping: threading.Event) -> None:
         self._topic, self._control, self._most_records, self._stopping = log_.outcomes, control, most_records, stopping
-        self._history = log_.archived if isinstance(log_.archived, History) else None
+        self._history = log_.archived
         self._reader: Reader | None = None
         self._forgotten: list[ForgottenRecords] | None = None
         """Archive readers of the partitions whose next records the topic forgot; None while no readers are open."""
@@ -109,7 +108,7 @@ class LogReaders:
         if self._forgotten is None:
             self._forgotten = self._open(positions)
         forgotten = self._forgotten
-        records = {one.partition: taken for one in forgotten if (taken := one.take())}
+        records = {one.partition: taken for one in forgotten if len(taken := one.take())}
         passed = {one.partition: one.position for one in forgotten}
         seconds = min(seconds, 0.0 if records else _AHEAD_SECONDS) if forgotten else seconds
         if self._reader is None:
@@ -160,9 +159,9 @@ class LogReaders:
             self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
         return [self._from_archive(number, positions[number]) for number in forgotten]
 
-    def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
+    def _is_full(self, records: Mapping[int, Records]) -> bool:
         count = sum(map(len, records.values()))
-        return count >= self._most_records or sum(map(size, records.values())) >= _FULL_BYTES
+        return count >= self._most_records or sum([part.nbytes for part in records.values()]) >= _FULL_BYTES
 
     def _from_archive(self, number: int, position: int) -> ForgottenRecords:
         topic, skipped = self._history or self._topic, self._control.known().partitions.skipped

@@ -5,9 +5,11 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
-from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
@@ -17,7 +19,6 @@ from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
 from services.state.edits import Retracted
 from services.state.pool import PoolState
-from services.wire.events import RetractEvent
 
 log = logging.getLogger("equirank.recovery")
 
@@ -58,7 +59,7 @@ def recover(
         manifest, arrays = found
         check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
-    begin_edited(partition, log_.history, control)
+    begin_edited(partition, log_, control)
     partition.position = control.partitions.beyond_losses(number, partition.position)
     return partition, manifest
 
@@ -85,33 +86,30 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
     return partition
 
 
-def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> None:
+def begin_edited(partition: Partition, log_: Log, control: ControlState) -> None:
     """Add the pools that are in no checkpoint and whose generation applies retractions. The retractions are read from the log first."""
-    for made in served(partition.number, topic, control):
+    for made in served(partition.number, log_.outcomes, control):
         if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION:
-            found = retracted(made, topic, partition.number, control)
+            found = retracted(made, log_, partition.number, control)
             partition.pools[made.pool] = PoolState(control.pools[made.pool], made, found)
 
 
-def retracted(made: Generation, topic: Topic, partition: int, control: ControlState) -> Retracted:
+def retracted(made: Generation, log_: Log, partition: int, control: ControlState) -> Retracted:
     """Read from the log the retractions below the horizon of a generation. Records that an operator accepted as lost are left out.
 
     Raises `LogError`, and `WrongLog` if the log ends before the horizon.
     """
-    found, position, horizon = list[RetractEvent](), control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
+    topic, found = log_.history, list[NDArray[np.uint64]]()
+    position, horizon = control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
     if position < horizon:
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
             raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
         skipped = control.partitions.skipped
-        archived = (
-            topic.parts_of(made.pool, partition, position, retractions=True, skipped=skipped.get(partition, ()))
-            if isinstance(topic, History)
-            else ()
-        )
-        for part in archived:
-            found += retracted_below(horizon, made.pool, part.records)
-            position = part.end
+        if log_.archived is not None:
+            for part in log_.archived.parts_of(made.pool, partition, position, retractions=True, skipped=skipped.get(partition, ())):
+                found += retracted_below(horizon, made.pool, part.records)
+                position = part.end
         for records in read_parts(topic, partition, position, horizon, skipped):
             found += retracted_below(horizon, made.pool, records)
     return Retracted.of(found)

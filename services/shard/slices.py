@@ -1,10 +1,9 @@
 """Splits records into slices that fold in a short time, so that other work between slices is not delayed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from services.archive.records import ArchivedRecords
-from services.log.protocol import Record
+from services.log.protocol import Records
 from services.log.records import MAX_RECORD_BYTES
 
 _SLICE_BYTES: Final = 1 << 22
@@ -12,16 +11,11 @@ MOST_BYTES: Final = _SLICE_BYTES + MAX_RECORD_BYTES
 """Most bytes of a slice: it ends with the record that fills it. The log on Kafka fetches as many for a partition."""
 
 
-def size(records: Iterable[Record]) -> int:
-    """Return the total bytes of the records' values; of archived records, the bytes of their rows."""
-    return records.rows.nbytes if isinstance(records, ArchivedRecords) else sum([len(record.value) for record in records])
-
-
-def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def slices(records: Records) -> Iterator[Records]:
     """Split records into slices of `_SLICE_BYTES` to `MOST_BYTES`, so that publication is not delayed. A call has fixed costs, so what one
     fetch of Kafka brings stays one slice. Archived records stay one slice as well, because their reader limits their size.
     """
-    if isinstance(records, ArchivedRecords) or (records and size(records) <= MOST_BYTES):
+    if records.archived or (len(records) and records.nbytes <= MOST_BYTES):
         yield records
         return
     start = total = 0

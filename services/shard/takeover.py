@@ -65,7 +65,7 @@ class Takeovers:
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         checkpointer.writer.renews = bool(skipped)
-        builder = Builder(partition, self._log.history, self._control, self._pace, self._clock, self._figures)
+        builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures)
         attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the noted records may have been folded
             attempts.look_back(partition.position)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from services.archive.history import History
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
@@ -44,7 +43,7 @@ class LogWatch:
         self._control, self._owned, self._takeovers, self._timer = control, owned, takeovers, timer
         self._awaited = {PartitionStatus.OFFLINE: AnswerWatch(log_.outcomes.end, _OFFLINE_SECONDS)}
         """Checks for partitions that continue without an operator's decision, by the status of these partitions."""
-        if isinstance(log_.archived, History):
+        if log_.archived is not None:
             self._awaited[PartitionStatus.ARCHIVE_UNREADABLE] = AnswerWatch(log_.archived.archived_to, _ARCHIVE_SECONDS)
         self._measurement = TopicMeasurement(log_.outcomes, owned, timer, figures)
         self._looked_at = self._asked_at = float("-inf")

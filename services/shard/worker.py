@@ -15,7 +15,8 @@ from services.boards.store.live import LiveBoards
 from services.control.directory import LiveDirectory
 from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.log.protocol import Log, Record
+from services.log.protocol import Log, Records
+from services.log.records import NO_RECORDS
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
 from services.shard.checkpointing.turns import CheckpointTurns
@@ -115,13 +116,13 @@ class ShardWorker:
         skipped = self._control.known().partitions.skipped
         for number, position in poll.passed.items():
             runtime = self._owned.runtimes[number]
-            self._fold(runtime, poll.records.get(number, ()), behind=poll.full)
+            self._fold(runtime, poll.records.get(number, NO_RECORDS), behind=poll.full)
             idle, ranges = number not in poll.records, skipped.get(number, ())
             runtime.pass_to(position, idle=idle, skipped=ranges)  # at once: a decision may resume it while others are folded
         if not poll.records:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 
-    def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
+    def _fold(self, runtime: PartitionRuntime, records: Records, *, behind: bool) -> None:
         """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
         try:
             for part in runtime.attempts.parts(records):

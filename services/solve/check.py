@@ -16,15 +16,15 @@ from ratings_core.equilibria.cce import CCE
 from ratings_core.errors import InputError
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import NormalForm
+from ratings_core.methods import registry
+from ratings_core.methods.equilibrium import equilibrium_game
+from ratings_core.methods.games import against_each_other, on_tasks
+from ratings_core.methods.margins import chosen
+from ratings_core.methods.registry import Parameters, Taken
+from ratings_core.problems.inputs import Problem, sparse_margins, wins
 from ratings_core.reference.programs import ENTROPY_ERROR
 from ratings_core.solution import Floats
 from services.boards.result import SolveResult
-from services.solve.problems.inputs import Problem, sparse_margins, wins
-from services.solve.registry import methods
-from services.solve.registry.equilibrium import equilibrium_game
-from services.solve.registry.games import against_each_other, on_tasks
-from services.solve.registry.margins import chosen
-from services.solve.registry.methods import Parameters, Taken
 
 LINEAR_ERROR: Final = 1e-7
 """Tolerance of ratings that are computed by linear programs alone, as a fraction of the largest absolute gain."""
@@ -97,7 +97,7 @@ def check(method: str, problem: Problem, parameters: Parameters, result: SolveRe
     """
     if method not in _SUBJECTS:
         raise InputError("check", method, f"must be a method with a reference program: {', '.join(_SUBJECTS)}")
-    subject, taken = _SUBJECTS[method], methods.taken(method, problem, parameters)
+    subject, taken = _SUBJECTS[method], registry.taken(method, problem, parameters)
     if (size := subject.size(taken)) > subject.most:
         rule = f"must be at most {subject.most} {subject.unit} for the reference program of {method}; remove --check"
         raise InputError("check", size, rule)
@@ -168,7 +168,7 @@ def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
 
 
 def _any(problem: Problem) -> Any:
-    """The problem without its static type. `methods.taken` has already checked that the method accepts it."""
+    """The problem without its static type. `registry.taken` has already checked that the method accepts it."""
     return problem
 
 

@@ -3,30 +3,35 @@
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ratings_core.errors import InputError, SolverError
-from ratings_core.formats import FileKind
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import ReadOptions
+from ratings_core.formats.parts import RowCounts
+from ratings_core.formats.reading import FileReading
+from ratings_core.formats.source import FileSource
+from ratings_core.front.counted import Counting
+from ratings_core.front.load import BadRows, Loaded, collect, judged
+from ratings_core.front.slices import Slices
+from ratings_core.methods import registry
+from ratings_core.methods.method import Takes
+from ratings_core.methods.recency import chosen_half_life
+from ratings_core.problems.inputs import Problem, ScoresInput
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import SolveResult
 from services.control.generations import make_raters
-from services.imports.files import FileOptions, check_rules
-from services.imports.sources import Source
-from services.solve.check import Check
-from services.solve.check import check as compare
-from services.solve.fold_file import fold_rows, folded_result, offline_fold, state_of
-from services.solve.intervals.replicates import add_intervals
-from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import OFFLINE, BadRows, Counting, Loaded, load_slices, named_pool, read_rows
-from services.solve.problems.slices import Slices
+from services.solve.fold_file import FoldedRows, fold_lines, folded_result, offline_fold, state_of
+from services.solve.problems.load import OFFLINE, load_slices, named_pool, pool_lines
 from services.solve.registry import methods
-from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
-from services.solve.registry.recency import chosen_half_life
 from services.wire.pools import Kind
+
+if TYPE_CHECKING:
+    from services.solve.check import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +70,16 @@ class Reading:
         bad_rows: `refuse` a file with bad rows, or `skip` and count them.
         unlisted: Meaning of agents that a ballot does not list; None for the default of the file's kind.
         bucket_seconds: Width of a time bucket in seconds; None puts all games into one bucket.
+        by_time: Whether online methods fold games in the order of their times, instead of that of the rows.
     """
 
     file: Path
-    options: FileOptions
+    options: ReadOptions
     pool: str | None = None
     bad_rows: BadRows = "refuse"
     unlisted: Unlisted | None = None
     bucket_seconds: float | None = None
+    by_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +92,15 @@ class Answer:
         error: Why the slice could not be solved; None if it has a result.
         left_out: Reason -> number of rows in all slices that are not outcomes.
         checked: Comparison with the paper's reference program; None without a check.
+        note: What the user should know about the file; empty for nothing.
     """
 
     slice: str
     result: SolveResult | None = None
     error: InputError | SolverError | None = None
     left_out: dict[str, int] = field(default_factory=dict)
-    checked: Check | None = None
+    checked: "Check | None" = None
+    note: str = ""
 
 
 def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
@@ -102,24 +111,32 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
             parameters.
     """
     options, begun = reading.options, time.perf_counter()
-    check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in options.rules.features] or None)
-    with Source(reading.file) as source:
-        kind = source.kind(options.kind, options.delimiter)
-        check_rules(kind, options.rules)
+    check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in options.features] or None)
+    with FileSource(reading.file) as source:
+        read = FileReading(source, options)
+        kind = read.kind
         if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
             rule = f"must be a solved method: {reading.file.name} is read as {kind}, and online methods rate games"
             if options.kind is None:
-                rule += ". The kind was guessed; if the file holds games, say so: --input results --column first=HEADER (second, ...)"
+                rule += ". The kind was guessed; if the file holds games, say so: --column first=HEADER (second, winner, ...)"
             raise InputError("method", asked.method, rule)
         fold = offline_fold(asked.method, asked.parameters)
         rater = make_raters(Kind.GAMES, fold)[asked.method]
-        named = named_pool(source, reading.pool) if kind is FileKind.OUTCOMES else OFFLINE
-        slices = Slices(lambda: state_of(named, fold))
-        add = partial(fold_rows, reading.file.name)
-        left_out = read_rows(source, replace(options, kind=kind), named, reading.bad_rows, slices, add)
+        if kind is FileKind.OUTCOMES:
+            named, counts = named_pool(source, reading.pool), RowCounts()
+            state = state_of(named, fold)
+            for lines in pool_lines(source, named, counts):
+                fold_lines(reading.file.name, state, lines)
+            left_out, folded = judged(counts, reading.file.name, reading.bad_rows), [("", state)]
+        else:
+            slices = Slices(lambda: FoldedRows(state_of(OFFLINE, fold)))
+            left_out = collect(read, slices, FoldedRows.add, reading.bad_rows, by_time=reading.by_time)
+            folded = [(value, own.state) for value, own in slices.sorted()]
     seconds = time.perf_counter() - begun
-    for value, state in slices.sorted():
-        yield answer_of(value, folded_result(state, asked.method, rater, seconds), kind, left_out, options.rules.slice_by)
+    notes = [f"column {column}: {use}" for column, use in read.counts.remarks.items()]
+    note = "; ".join([*notes, *([read.order_note] if read.order_note and not reading.by_time else [])])
+    for value, state in folded:
+        yield replace(answer_of(value, folded_result(state, asked.method, rater, seconds), kind, left_out, options.slice_by), note=note)
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:
@@ -140,20 +157,20 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
         InputError: The file cannot be read, or a file without slices cannot be solved.
         SolverError: On a file without slices: the method did not reach its accuracy.
     """
-    rules, takes = reading.options.rules, methods.find(asked.method).takes
-    if rules.features and takes is not Takes.FEATURES:
+    options, takes = reading.options, registry.find(asked.method).takes
+    if options.features and takes is not Takes.FEATURES:
         rule = f"must be left out for {asked.method}: only contextual_bradley_terry has features"
-        raise InputError("feature", [feature.text for feature in rules.features], rule)
+        raise InputError("feature", [feature.text for feature in options.features], rule)
     counting = counting_of(asked, reading.bucket_seconds)
     loaded = load_slices(
         reading.file, reading.options, pool=reading.pool, counting=counting, unlisted=reading.unlisted, bad_rows=reading.bad_rows
     )
-    yield from answers_of(asked, loaded, rules.slice_by)
+    yield from answers_of(asked, loaded, options.slice_by)
 
 
 def counting_of(asked: Asked, bucket_seconds: float | None) -> Counting:
     """How games must be counted for the method and the options of `asked`."""
-    return Counting(methods.find(asked.method).takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, bucket_seconds)
+    return Counting(registry.find(asked.method).takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, bucket_seconds)
 
 
 def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str | None) -> Iterator[Answer]:
@@ -173,21 +190,27 @@ def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str 
         yield answer_of(value, result, loaded.kind, loaded.left_out, slice_by, checked)
 
 
-def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
+def _solved(asked: Asked, problem: Problem) -> "tuple[SolveResult, Check | None]":
     parameters = _with_players(asked, problem)
     choice = chosen_half_life(problem, parameters) if asked.choose_half_life else None
     if choice is not None:
         parameters = {**parameters, "half_life": repr(choice.half_life)}
     result = methods.solve(asked.method, problem, parameters, asked.tie_tolerance, asked.ties)
     if asked.interval_seconds is not None:
+        from services.solve.intervals.replicates import add_intervals  # noqa: PLC0415 - loads the analyses
+
         result = add_intervals(asked.method, problem, parameters, result, asked.interval_seconds)
     if choice is not None:
         result = msgspec.structs.replace(result, extra={**result.extra, "half_life": msgspec.to_builtins(choice)})
-    return result, compare(asked.method, problem, parameters, result) if asked.check else None
+    if not asked.check:
+        return result, None
+    from services.solve.check import check  # noqa: PLC0415 - loads the reference programs
+
+    return result, check(asked.method, problem, parameters, result)
 
 
 def answer_of(
-    value: str, result: SolveResult, kind: FileKind, left_out: dict[str, int], slice_by: str | None, checked: Check | None = None
+    value: str, result: SolveResult, kind: FileKind, left_out: dict[str, int], slice_by: str | None, checked: "Check | None" = None
 ) -> Answer:
     """The answer for a slice. The input kind, the slice, the rows left out and the check are added to its result.
 
@@ -208,7 +231,7 @@ def _with_players(asked: Asked, problem: Problem) -> dict[str, str]:
     Raises `InputError` for another number, or if `players` is given twice.
     """
     method, players, parameters = asked.method, asked.players, asked.parameters
-    choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
+    choice = any(parameter.name == "players" for parameter in registry.find(method).parameters)
     if players is None or (players == 2 and not choice):
         return parameters
     if not choice:

@@ -11,27 +11,48 @@ from typing import Any
 
 import numpy as np
 
+from ratings_core.columns import Games
 from ratings_core.errors import InputError
+from ratings_core.formats.parts import Part
 from ratings_core.online import RATERS, Rater
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
-from services.boards.reading import belief_intervals
 from services.boards.result import AgentRow, CertificateRow, SolveResult
-from services.boards.store.beliefs import believed
+from services.boards.store.beliefs import belief_intervals, believed
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.imports.files import Row
-from services.solve.problems.load import NamedPool
+from services.imports.wire_files import Line
+from services.solve.problems.load import NamedPool, with_number_ids
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
 from services.state.pool import PoolState
+from services.wire.columns import by_kind
 from services.wire.pools import Kind
 
 
-def fold_rows(file: str, state: PoolState, rows: Sequence[Row]) -> None:
-    """Fold rows in order. Raises `InputError` for the first row that the state refuses, with the number of refused rows."""
-    if refused := state.fold([row.event for row in rows]):
-        first = refused[0]
-        raise InputError(f"{file}: line {rows[first.at].line}: {first.path}", f"{len(refused)} refused", first.rule)
+class FoldedRows:
+    """The fold of one slice of a file. state: An empty state."""
+
+    def __init__(self, state: PoolState) -> None:
+        self.state, self._games = state, 0
+
+    def add(self, part: Part) -> None:
+        """Fold games in order. Raises `InputError` for the first one that the state refuses, with the number of refused games."""
+        if not isinstance(part.columns, Games):
+            raise InputError("file", "scores", "must hold games: online methods rate games")
+        refused = self.state.fold(with_number_ids(part.columns, self._games))
+        self._games += len(part)
+        if refused:
+            first = refused[0]
+            raise InputError(f"row {part.rows[first.at]}: {first.path}", f"{len(refused)} refused", first.rule)
+
+
+def fold_lines(file: str, state: PoolState, lines: Sequence[Line]) -> None:
+    """Fold outcomes of the wire schema. Raises `InputError` for the first one that the state refuses."""
+    parts = by_kind([line.event for line in lines])
+    refused = sorted((int(at[refusal.at]), refusal) for at, outcomes in parts for refusal in state.fold(outcomes))
+    if refused:
+        first, refusal = refused[0]
+        raise InputError(f"{file}: line {lines[first].number}: {refusal.path}", f"{len(refused)} refused", refusal.rule)
 
 
 def offline_fold(method: str, parameters: dict[str, str]) -> FoldSettings:
@@ -57,7 +78,7 @@ def state_of(named: NamedPool, fold: FoldSettings) -> PoolState:
     """The empty state of a pool's first generation. It leaves out the outcomes that the file retracts."""
     created = PoolCreated(pool=named.pool, kind=Kind.GAMES, time=0.0)
     generation = Generation(pool=named.pool, number=1, start=0, time=0.0, fold=fold, retraction_horizon=len(named.retractions))
-    return PoolState(created, generation, Retracted.of(named.retractions))
+    return PoolState(created, generation, Retracted.of([named.retractions.id_hash]))
 
 
 def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import Loss, all_ratings, next_matches, one_rating, top
 from ratings_core.errors import InputError, SolverError
+from ratings_core.methods import registry
+from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.solution import Floats
 from ratings_core.tallies import ScoreTable
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.solve.problems.checkpointed import problem
-from services.solve.problems.inputs import GamesInput, ScoresInput
-from services.solve.registry import methods
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -122,7 +122,7 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
             found = _pairs(given.by_name(), what, whom, games, floor, count)
         else:
             found = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
-    except methods.NotApplicable as error:
+    except registry.NotApplicable as error:
         return Next(**common, not_applicable=error.rule)
     return Next(**common, **found, seconds=time.perf_counter() - begun)
 
@@ -143,9 +143,9 @@ def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict
 
 def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
     if what == "deviation":
-        raise methods.NotApplicable("target", what, "needs a pool of scores, which has cells to measure; for games: agent:NAME or top:K")
+        raise registry.NotApplicable("target", what, "needs a pool of scores, which has cells to measure; for games: agent:NAME or top:K")
     if len(given.names) < 2:
-        raise methods.NotApplicable("target", what, "needs two agents at least")
+        raise registry.NotApplicable("target", what, "needs two agents at least")
     kept = np.argsort(-given.activity, kind="stable")[:MOST_AGENTS]
     if what == "agent":
         kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
@@ -178,7 +178,7 @@ def _loss(taken: GamesInput, what: str, whom: str) -> Loss:
 
 def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
     if what != "deviation":
-        raise methods.NotApplicable("target", what, "needs a pool of games, which has pairs to match; for scores: deviation:NAME")
+        raise registry.NotApplicable("target", what, "needs a pool of games, which has pairs to match; for scores: deviation:NAME")
     known, spread, assumes = _measured(given, table)
     found = next_cells(_sensitivity(given, _id(given.names, whom)), spread, known, measurements=games, floor=floor)
     listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-found.rate, axis=None, kind="stable")[:count].tolist()]
@@ -203,15 +203,15 @@ def _sensitivity(given: ScoresInput, agent: int) -> Floats:
     Raises `NotApplicable` if a cell is not measured, or if the solve does not end within its time limit.
     """
     if lacking := int(np.isnan(given.scores).sum()):
-        raise methods.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
-    taken = methods.taken("deviation", given, {"players": 2, "merge": False})
+        raise registry.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
+    taken = registry.taken("deviation", given, {"players": 2, "merge": False})
     try:
         found = taken._replace(values={**taken.values, "max_seconds": _SOLVE_SECONDS}).rated()
     except SolverError as error:
-        raise methods.NotApplicable("target", "deviation", f"needs certain ratings within {_SOLVE_SECONDS:g} s: {error}") from error
+        raise registry.NotApplicable("target", "deviation", f"needs certain ratings within {_SOLVE_SECONDS:g} s: {error}") from error
     agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
     moved = np.zeros(given.scores.shape)
-    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `services.solve.registry.games` makes it
+    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `ratings_core.methods.games` makes it
         (a, t), share = row["joint"], row["probability"]
         moved[agents[a], tasks[t]] -= share
         moved[agent, tasks[t]] += share

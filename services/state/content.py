@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.frozen import Arrays, FrozenColumns
+from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.online.state import OnlineState
 from ratings_core.records.outcomes import NO_TASK
 from ratings_core.records.roster import Roster
@@ -22,7 +23,6 @@ from services.state.frozen import FrozenPool
 from services.state.parts import LargePart, named, part
 from services.state.ratings import OnlineRatings
 from services.state.tallies import Tallies
-from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.pools import Kind
 
 
@@ -110,7 +110,7 @@ class PoolContent:
         self.ratings.start_from(initial, dict(zip(names, ids.tolist(), strict=True)))
         return ids
 
-    def fold(self, columns: GameColumns | ScoreColumns) -> NDArray[np.int32]:
+    def fold(self, columns: Games | TaskScores) -> NDArray[np.int32]:
         """Fold outcomes in order. An outcome with an id in the dedupe window only counts as a duplicate or a conflict.
 
         Args:
@@ -135,8 +135,8 @@ class PoolContent:
             self.tallies.drop_before(int(bucket[-1]) - self._fold.buckets_kept + 1)
         return agents
 
-    def _count(self, columns: GameColumns | ScoreColumns, agents: NDArray[np.int32], bucket: NDArray[np.int64]) -> None:
-        if isinstance(columns, GameColumns):
+    def _count(self, columns: Games | TaskScores, agents: NDArray[np.int32], bucket: NDArray[np.int64]) -> None:
+        if isinstance(columns, Games):
             batch = columns.batch(agents, self._game_tasks(columns.tasks))
             self.ratings.fold(batch)
             self.tallies.add_games(batch, bucket, columns.meta)

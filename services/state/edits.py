@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
+from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.errors import InputError
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.erasures import NameMatcher
 from services.control.records import Generation
-from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
-from services.wire.events import RetractEvent
 
 LEFT_OUT: Final = ("retracted", "banned", "merged")
 """Reasons to leave out an outcome: `retracted`; `banned`, a game with a banned agent, or scores of banned agents only; `merged`, a game
@@ -39,9 +38,9 @@ class Retracted:
     events: int = 0
 
     @classmethod
-    def of(cls, found: Sequence[RetractEvent]) -> "Retracted":
-        """The ids that `found` name. found: all retractions of a pool below a horizon."""
-        return NONE.with_more(retracted_hash(found))
+    def of(cls, ids: Sequence[NDArray[np.uint64]]) -> "Retracted":
+        """The ids that retractions name. ids: arrays of hashes, uint64 (n, 2), of all retractions of a pool below a horizon."""
+        return NONE.with_more(np.concatenate([NONE.ids, *ids]))
 
     def with_more(self, ids: NDArray[np.uint64]) -> "Retracted":
         """The union of these ids and `ids` (n, 2), each of which is named by one more retraction."""
@@ -79,7 +78,7 @@ class Edits:
         self._bans.intern(generation.bans)
         self._targets = pack(list(generation.aliases.values()))
 
-    def apply(self, columns: GameColumns | ScoreColumns, known: Roster) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
+    def apply(self, columns: Games | TaskScores, known: Roster) -> tuple[Games | TaskScores, NDArray[np.bool_]]:
         """Apply the edits to n outcomes.
 
         Args:
@@ -95,7 +94,7 @@ class Edits:
         tokens = self._tokens.lookup_coded(columns.names) != UNKNOWN  # also tokens that the archive wrote in place of erased names
         columns, renamed = self._renamed(columns)
         banned = self._bans.lookup_coded(columns.names) != UNKNOWN
-        if isinstance(columns, GameColumns):
+        if isinstance(columns, Games):
             outcome = _outcome_of(columns.agent_start[columns.side_start])
             reasons += [_any(banned, outcome, len(columns)), _merged(columns, renamed | tokens, outcome)]
         else:
@@ -127,7 +126,7 @@ class Edits:
         edits.left_out = np.array(left_out)
         return edits
 
-    def _renamed(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
+    def _renamed(self, columns: Games | TaskScores) -> tuple[Games | TaskScores, NDArray[np.bool_]]:
         """Replace aliases by the agents that they count for. The second result flags the replaced names."""
         alias = self._aliases.lookup_coded(columns.names)
         renamed = alias != UNKNOWN
@@ -149,7 +148,7 @@ def _any(flags: NDArray[np.bool_], outcome: NDArray[np.int64], n: int) -> NDArra
     return found
 
 
-def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _merged(games: Games, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which games name an agent twice: bool (n,). renamed: agents whose name may be the result of an alias or an erasure."""
     if not renamed.any():
         return np.zeros(len(games), np.bool_)
@@ -159,7 +158,7 @@ def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.
     return _any(np.append(False, twice), outcome[order], len(games))
 
 
-def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColumns, NDArray[np.bool_]]:
+def _without(scores: TaskScores, banned: NDArray[np.bool_]) -> tuple[TaskScores, NDArray[np.bool_]]:
     """Remove banned agents from scores. The second result flags the outcomes that have no agent left."""
     if not banned.any():
         return scores, np.zeros(len(scores), np.bool_)
@@ -170,7 +169,7 @@ def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColu
     return replace(scores, names=names, score=scores.score[~banned], start=start), np.diff(start) == 0
 
 
-def _without_erased(columns: GameColumns | ScoreColumns, erased: NameMatcher, known: Roster) -> GameColumns | ScoreColumns:
+def _without_erased(columns: Games | TaskScores, erased: NameMatcher, known: Roster) -> Games | TaskScores:
     """Copy of `columns` with tokens instead of erased names. known: names of the pool's agents.
 
     An erased name never gets an id, so a name that the pool knows is not erased. Therefore only new names are hashed, each once a call.

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.coded import Coded
+from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.records import FoldSettings
-from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Reason
 
 Rule = tuple[Reason, str, str]
 """Reason, field and rule of a refusal."""
-_AGENTS_FIELD: Final = {GameColumns: "sides", ScoreColumns: "scores"}
+_AGENTS_FIELD: Final = {Games: "sides", TaskScores: "scores"}
 
 
 class Limits:
@@ -27,27 +27,27 @@ class Limits:
     def __init__(self, fold: FoldSettings, agents: Roster, tasks: Roster) -> None:
         self._fold, self._agents, self._tasks = fold, agents, tasks
 
-    def broken(self, columns: GameColumns | ScoreColumns) -> Rule | None:
+    def broken(self, columns: Games | TaskScores) -> Rule | None:
         """The limit that all `columns` together exceed; None if they fit. For a single outcome, the rule that refuses it."""
         if not _fits(self._agents, columns.names, self._fold.max_agents):
             rule = f"would give the pool more than {self._fold.max_agents} agents"
             return Reason.TOO_MANY_AGENTS, _AGENTS_FIELD[type(columns)], rule
-        if isinstance(columns, ScoreColumns) and not _fits(self._tasks, Coded.of(columns.tasks), self._fold.max_tasks):
+        if isinstance(columns, TaskScores) and not _fits(self._tasks, Coded.of(columns.tasks), self._fold.max_tasks):
             return Reason.TOO_MANY_TASKS, "task", f"would give the pool more than {self._fold.max_tasks} tasks"
         return None
 
-    def hopeless(self, columns: GameColumns | ScoreColumns) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def hopeless(self, columns: Games | TaskScores) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Outcomes that exceed a limit already by themselves, so that they are refused in any order of folding.
 
         Returns:
             bool (n,): outcomes that exceed the limit of agents. bool (n,): outcomes without new agents that exceed the limit of tasks.
         """
         n = len(columns)
-        start = columns.agent_start[columns.side_start] if isinstance(columns, GameColumns) else columns.start
+        start = columns.agent_start[columns.side_start] if isinstance(columns, Games) else columns.start
         new_agents = _new_names(self._agents, columns.names, np.repeat(np.arange(n), np.diff(start)), n)
         by_agents = new_agents > self._fold.max_agents - len(self._agents)
         by_tasks = np.zeros(n, np.bool_)
-        if isinstance(columns, ScoreColumns):
+        if isinstance(columns, TaskScores):
             new_tasks = _new_names(self._tasks, Coded.of(columns.tasks), np.arange(n), n)
             by_tasks = (new_tasks > self._fold.max_tasks - len(self._tasks)) & (new_agents == 0)
         return by_agents, by_tasks

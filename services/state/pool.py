@@ -4,13 +4,14 @@ The path of an outcome: `fold` refuses outcomes of the other kind, applies the g
 folds the other outcomes into the content.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
+from ratings_core.columns.outcomes import Games, TaskScores
 from services.control.lifecycles import POOL_LIFECYCLE, PoolEvent, PoolStatus
 from services.control.records import Generation, PoolCreated
 from services.state.changes import ChangeTracker
@@ -19,13 +20,11 @@ from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import Limits
 from services.state.retractions import PoolRetractions
-from services.wire.columns import GameColumns, ScoreColumns
-from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
+from services.wire.columns import Outcomes, Retractions
+from services.wire.events import Reason
 from services.wire.pools import Kind
 
-Outcomes: TypeAlias = Sequence[Event] | GameColumns | ScoreColumns
-_COLUMNS: Final[dict[Kind, Any]] = {Kind.GAMES: GameColumns, Kind.SCORES: ScoreColumns}
-_EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
+_FORM: Final = {Kind.GAMES: Games, Kind.SCORES: TaskScores}
 
 
 class Refused(NamedTuple):
@@ -108,14 +107,19 @@ class PoolState:
         """Fold outcomes in order. Returns the outcomes that the pool refuses; they count in the counter `refused`."""
         self._about_to_change()
         self.changes.version += 1
-        own, columns, refused = self._own(outcomes)
-        if len(own):
+        if isinstance(outcomes, Retractions):
+            self.content.counts["retractions"] += len(outcomes)
+            return []
+        refused: list[Refused] = []
+        if isinstance(outcomes, _FORM[self.kind]):
+            own = np.arange(len(outcomes))
             if self.content.edits is not None:
-                columns, remaining = self.content.edits.apply(columns, self.content.agents)
-                own = np.asarray(own)[remaining].tolist()
-            at = np.arange(len(own)) if isinstance(own, range) else np.asarray(own, np.int64)
-            for within in self._within_limits(columns, refused, at):
+                outcomes, kept = self.content.edits.apply(outcomes, self.content.agents)
+                own = np.flatnonzero(kept)
+            for within in self._within_limits(outcomes, refused, own):
                 self.changes.touch(self.content.fold(within), len(self.content.agents))
+        else:
+            refused = [self._of_other_kind(i) for i in range(len(outcomes))]
         self.content.counts["refused"] += len(refused)
         return refused
 
@@ -124,30 +128,10 @@ class PoolState:
             callback, self.on_change = self.on_change, None
             callback(self)
 
-    def _own(self, outcomes: Outcomes) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
-        """Separate `outcomes` by kind, and count the retractions.
-
-        Returns:
-            Indices of the outcomes of this pool's kind, these outcomes as columns, and the refused outcomes of the other kind.
-        """
-        if isinstance(outcomes, GameColumns | ScoreColumns):
-            if isinstance(outcomes, _COLUMNS[self.kind]):
-                return range(len(outcomes)), outcomes, []
-            return (), outcomes, [self._of_other_kind(i) for i in range(len(outcomes))]
-        kinds, columns, event = list(map(type, outcomes)), _COLUMNS[self.kind], _EVENT[self.kind]
-        if kinds.count(event) == len(kinds):
-            return range(len(kinds)), columns.of(outcomes), []
-        self.content.counts["retractions"] += kinds.count(RetractEvent)
-        own = [i for i, kind in enumerate(kinds) if kind is event]
-        refused = [self._of_other_kind(i) for i, kind in enumerate(kinds) if kind not in {event, RetractEvent}]
-        return own, columns.of([outcomes[i] for i in own]), refused
-
     def _of_other_kind(self, at: int) -> Refused:
         return Refused(at, Reason.WRONG_KIND, "pool", f"holds {self.kind.value} outcomes only")
 
-    def _within_limits(
-        self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: NDArray[np.int64]
-    ) -> Iterator[GameColumns | ScoreColumns]:
+    def _within_limits(self, columns: Games | TaskScores, refused: list[Refused], own: NDArray[np.int64]) -> Iterator[Games | TaskScores]:
         """Yield parts of `columns` that fit the limits. Outcomes that exceed a limit are added to `refused`.
 
         The caller has to fold each part before it takes the next one, because the limits depend on the names folded so far. The time is
@@ -208,10 +192,12 @@ class PoolState:
 
     # -- retractions
 
-    def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
-        """Add pending retractions. retractions: those just folded, each with its offset; the ones below the horizon are ignored."""
-        if pending := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
-            self.retractions.note(pending)
+    def note(self, outcomes: Outcomes, offset: NDArray[np.int64]) -> None:
+        """Add the retractions among folded entries as pending ones; those below the horizon are ignored. offset: of each entry's record."""
+        if isinstance(outcomes, Retractions):
+            pending = offset >= self.generation.retraction_horizon
+            if pending.any():
+                self.retractions.note(outcomes.id_hash[pending], offset[pending])
 
     def retracted_for(self, generation: Generation) -> Retracted | None:
         """Retractions below the horizon of another generation of the pool. The state must be folded at least up to this horizon.

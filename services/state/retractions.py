@@ -4,16 +4,13 @@ A pending retraction waits for the next generation. The ids of pending retractio
 them; the content has their number, in the counter `retractions`. A checkpoint stores the ids beside the content.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
 from services.state.content import PoolContent
 from services.state.edits import NONE, Retracted
-from services.wire.columns import retracted_hash
-from services.wire.events import RetractEvent
 
 
 class PoolRetractions:
@@ -56,10 +53,9 @@ class PoolRetractions:
         edits = self._content.edits
         return self._never_seen + (0 if edits is None else edits.unmatched)
 
-    def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
-        """Add pending retractions, each with the offset of its record."""
-        self._offset = np.concatenate([self._offset, np.array([offset for offset, _ in retractions], np.int64)])
-        self._id = np.concatenate([self._id, retracted_hash([event for _, event in retractions])])
+    def note(self, ids: NDArray[np.uint64], offset: NDArray[np.int64]) -> None:
+        """Add pending retractions. ids: hashes of the retracted ids, (n, 2); offset: offsets of their records, (n,)."""
+        self._offset, self._id = np.concatenate([self._offset, offset]), np.concatenate([self._id, ids])
 
     def review(self) -> bool:
         """Count the idle retractions again. Returns whether the counts changed, which readers see.

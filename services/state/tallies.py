@@ -9,9 +9,9 @@ from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.records.outcomes import OutcomeBatch, ScoreBatch
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.clusters import in_groups
 from ratings_core.tallies.featured_games import FeaturedGames
 from services.control.records import FoldSettings
-from services.state.clusters import in_groups
 from services.state.features import values_of
 from services.state.parts import LargePart, part
 
@@ -33,7 +33,7 @@ class Tallies:
     Attributes:
         pairs, places: Results of games.
         scores: Sums of scores.
-        clusters: Pairs by group of games (`services.state.clusters`); None unless the pool is clustered.
+        clusters: Pairs by group of games (`ratings_core.tallies.clusters`); None unless the pool is clustered.
         features: Games with the features that the pool's settings name; None without features.
     """
 

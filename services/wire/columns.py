@@ -1,294 +1,109 @@
-"""Outcomes of one pool as flat columns: the step between decoded events and the batches that kernels fold.
+"""Outcomes and retractions of a pool as columns, and the conversion of decoded events, which makes no numpy call for each of them."""
 
-The conversion makes no numpy call for each outcome. Names stay bytes (`Coded`) until the pool's roster gives them ids. So duplicates and
-outcomes over a limit can be dropped before they add names to the roster.
-"""
-
-from collections.abc import Sequence, Sized
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from ratings_core.arrays.arena import Arena, join_starts, pack
+from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
-from ratings_core.arrays.hashing import hash128, hash_slice, mix64
-from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
-from services.wire.events import GameEvent, RetractEvent, ScoreEvent
-
-_SEED: Final = np.uint64(0)
-_STEP: Final = np.uint64(0x9E3779B97F4A7C15)
-_UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
-NOT_USED: Final = 0
-"""Hash of a text in `Coded.texts` that no name uses."""
-_UNHASHED: Final = np.zeros(0, np.uint64)
+from ratings_core.arrays.hashing import hash128
+from ratings_core.columns.outcomes import Games, TaskScores, numbered, starts_of
+from ratings_core.records.outcomes import NO_TASK
+from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
 
 @dataclass(frozen=True, slots=True)
-class GameColumns:
-    """n games in log order.
+class Retractions:
+    """n retractions.
 
     Attributes:
-        names: Agents of all sides, in order; a name can repeat.
-        side_start: int64 (n+1,), as in `OutcomeBatch`.
-        place: int32 (sides,), as in `OutcomeBatch`.
-        agent_start: int64 (sides+1,), as in `OutcomeBatch`.
-        weight: int64 (n,), in units of 2**-20.
+        id_hash: uint64 (n, 2), 128-bit hashes of the retracted ids. They equal the `id_hash` of the retracted outcomes.
         time: float64 (n,), seconds since 1970.
-        tasks: Task of each game that has one.
-        task_of: int64 (n,), index into `tasks`, or -1.
-        meta: n texts, the JSON `meta` of each game; empty if it has none.
-        id_hash: uint64 (n, 2), hash of the id.
-        body_hash: uint64 (n,), hash of sides, places, task and weight. It does not cover id, time and meta, so a retry with a new time
-            stamp has the same body.
     """
 
-    names: Coded
-    side_start: NDArray[np.int64]
-    place: NDArray[np.int32]
-    agent_start: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    time: NDArray[np.float64]
-    tasks: Arena
-    task_of: NDArray[np.int64]
-    meta: Arena
     id_hash: NDArray[np.uint64]
-    body_hash: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, events: Sequence[GameEvent]) -> "GameColumns":
-        """Columns of decoded events. The events are not checked again."""
-        sides_of = [event.sides for event in events]
-        sides = list(chain.from_iterable(sides_of))
-        agents_of = [side.agents for side in sides]
-        tasks, task_of = _tasks([event.task for event in events])
-        return cls.hashed(
-            ids=pack([event.id for event in events]),
-            names=Coded.of(pack(list(chain.from_iterable(agents_of)))),
-            side_start=_starts(_sizes(sides_of)),
-            place=np.fromiter([side.place for side in sides], np.int32, len(sides)),
-            agent_start=_starts(_sizes(agents_of)),
-            weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
-            time=_times(events),
-            tasks=tasks,
-            task_of=task_of,
-            meta=_metas(events),
-        )
-
-    @classmethod
-    def hashed(
-        cls,
-        *,
-        ids: Arena,
-        names: Coded,
-        side_start: NDArray[np.int64],
-        place: NDArray[np.int32],
-        agent_start: NDArray[np.int64],
-        weight: NDArray[np.float64],
-        time: NDArray[np.float64],
-        tasks: Arena,
-        task_of: NDArray[np.int64],
-        meta: Arena | None = None,
-        name_hash: NDArray[np.uint64] | None = None,
-    ) -> "GameColumns":
-        """Make columns and compute their hashes. The arguments are as in the class, apart from these:
-
-        ids: n outcome ids; weight: float64 (n,), as in the outcomes; meta: None if no game has `meta`; name_hash: the result of
-        `name_hashes(names)`, computed if None.
-        """
-        meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
-        id_hash, units = hash128(ids.bytes, ids.start), _units(weight)
-        unhashed = cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED)
-        return unhashed.renamed(names, name_hash)
-
-    def renamed(self, names: Coded, name_hash: NDArray[np.uint64] | None = None) -> "GameColumns":
-        """The same games with other names, with the body hashes of games sent with these names.
-
-        Args:
-            names: The new names, one for each of the present names.
-            name_hash: The result of `name_hashes(names)`; computed if None.
-        """
-        body = np.empty(len(self), np.uint64)
-        tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
-        hashes = name_hashes(names) if name_hash is None else name_hash
-        _hash_games(names.code, hashes, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
-        return replace(self, names=names, body_hash=body)
-
-    @classmethod
-    def joined(cls, parts: "Sequence[GameColumns]") -> "GameColumns":
-        """Concatenate one or more columns."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(
-            names=Coded.joined([part.names for part in parts]),
-            side_start=join_starts([part.side_start for part in parts]),
-            place=np.concatenate([part.place for part in parts]),
-            agent_start=join_starts([part.agent_start for part in parts]),
-            weight=np.concatenate([part.weight for part in parts]),
-            time=np.concatenate([part.time for part in parts]),
-            tasks=Arena.joined([part.tasks for part in parts]),
-            task_of=_numbered(np.concatenate([part.task_of >= 0 for part in parts])),
-            meta=Arena.joined([part.meta for part in parts]),
-            id_hash=np.concatenate([part.id_hash for part in parts]),
-            body_hash=np.concatenate([part.body_hash for part in parts]),
-        )
+    time: NDArray[np.float64]
 
     def __len__(self) -> int:
-        return len(self.weight)
+        return len(self.time)
 
-    def take(self, mask: NDArray[np.bool_]) -> "GameColumns":
-        """The games where `mask` (n,) is true, in order."""
-        if mask.all():
-            return self
-        sizes, members = np.diff(self.side_start), np.diff(self.agent_start)
-        sides = np.repeat(mask, sizes)
-        agents = np.repeat(sides, members)
-        tasks, task_of = _kept_tasks(self.tasks, self.task_of[mask])
-        return GameColumns(
-            names=self.names.take(np.flatnonzero(agents)),
-            side_start=_starts(sizes[mask]),
-            place=self.place[sides],
-            agent_start=_starts(members[sides]),
-            weight=self.weight[mask],
-            time=self.time[mask],
-            tasks=tasks,
-            task_of=task_of,
-            meta=self.meta.take(np.flatnonzero(mask)),
-            id_hash=self.id_hash[mask],
-            body_hash=self.body_hash[mask],
-        )
-
-    def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> OutcomeBatch:
-        """The games with roster ids.
-
-        Args:
-            agent_ids: Id of each of `names`.
-            task_ids: Id of each of `tasks`; -1 for a task that the pool does not keep.
-        """
-        task = np.full(len(self), NO_TASK, np.int32)
-        task[self.task_of >= 0] = task_ids
-        return OutcomeBatch(
-            side_start=self.side_start,
-            place=self.place,
-            agent_start=self.agent_start,
-            agent=agent_ids,
-            weight=self.weight,
-            time=self.time,
-            task=task,
-            key=self.id_hash,
-        )
+    def take(self, mask: NDArray[np.bool_]) -> "Retractions":
+        """The retractions of `mask`, bool (n,)."""
+        return Retractions(self.id_hash[mask], self.time[mask])
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreColumns:
-    """n outcomes with scores, in log order.
+Outcomes: TypeAlias = Games | TaskScores | Retractions
+"""Entries of one pool and one kind."""
 
-    Attributes:
-        names: Agents of all scores, in order; a name can repeat.
-        start: int64 (n+1,); outcome i has the scores from start[i] up to start[i+1].
-        score: float64 (scores,).
-        tasks: n task names.
-        weight, time, id_hash: As in `GameColumns`.
-        body_hash: uint64 (n,), hash of the task, the weight and the scores. It does not depend on the order of the scores.
+
+def columns_of(events: Sequence[Event]) -> Outcomes:
+    """Columns of one or more decoded events of one type. The events are not checked again."""
+    return _OF[type(events[0])](events)
+
+
+def by_kind(events: Sequence[Event]) -> Iterator[tuple[NDArray[np.int64], Outcomes]]:
+    """Yield the columns of decoded events of one pool by type, each with the indices of its events. Their order stays within a type.
+
+    The order between types has no effect on a fold: a pool folds one of them, refuses another, and retractions only wait.
     """
-
-    names: Coded
-    start: NDArray[np.int64]
-    score: NDArray[np.float64]
-    tasks: Arena
-    weight: NDArray[np.int64]
-    time: NDArray[np.float64]
-    id_hash: NDArray[np.uint64]
-    body_hash: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, events: Sequence[ScoreEvent]) -> "ScoreColumns":
-        """Columns of decoded events. The events are not checked again."""
-        return cls.hashed(
-            ids=pack([event.id for event in events]),
-            names=Coded.of(pack(list(chain.from_iterable([event.scores for event in events])))),
-            start=_starts(_sizes([event.scores for event in events])),
-            score=np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64),
-            tasks=pack([event.task for event in events]),
-            weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
-            time=_times(events),
-        )
-
-    @classmethod
-    def hashed(
-        cls,
-        *,
-        ids: Arena,
-        names: Coded,
-        start: NDArray[np.int64],
-        score: NDArray[np.float64],
-        tasks: Arena,
-        weight: NDArray[np.float64],
-        time: NDArray[np.float64],
-    ) -> "ScoreColumns":
-        """Make columns and compute their hashes. The arguments are as in the class, apart from these:
-
-        ids: n outcome ids; weight: float64 (n,), as in the outcomes.
-        """
-        id_hash, score = hash128(ids.bytes, ids.start), score + 0.0  # turns -0.0 into 0.0, because equal scores must have equal hashes
-        return cls(names, start, score, tasks, _units(weight), time, id_hash, _UNHASHED).renamed(names)
-
-    def renamed(self, names: Coded) -> "ScoreColumns":
-        """The same outcomes with other names, with the body hashes of outcomes sent with these names.
-
-        Args:
-            names: The new names, one for each of the present names.
-        """
-        body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
-        hashes = name_hashes(names)
-        _hash_scores(names.code, hashes, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
-        return replace(self, names=names, body_hash=body)
-
-    def __len__(self) -> int:
-        return len(self.weight)
-
-    def take(self, mask: NDArray[np.bool_]) -> "ScoreColumns":
-        """The outcomes where `mask` (n,) is true, in order."""
-        if mask.all():
-            return self
-        sizes, kept = np.diff(self.start), np.flatnonzero(mask)
-        scores = np.repeat(mask, sizes)
-        return ScoreColumns(
-            names=self.names.take(np.flatnonzero(scores)),
-            start=_starts(sizes[mask]),
-            score=self.score[scores],
-            tasks=self.tasks.take(kept),
-            weight=self.weight[mask],
-            time=self.time[mask],
-            id_hash=self.id_hash[mask],
-            body_hash=self.body_hash[mask],
-        )
-
-    def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> ScoreBatch:
-        """The outcomes with roster ids. agent_ids: id of each of `names`; task_ids: id of each of `tasks`."""
-        return ScoreBatch(start=self.start, agent=agent_ids, score=self.score, task=task_ids, weight=self.weight, time=self.time)
+    kinds = list(map(type, events))
+    for kind in dict.fromkeys(kinds):
+        at = [i for i, one in enumerate(kinds) if one is kind]
+        yield np.array(at, np.int64), columns_of(events if len(at) == len(events) else [events[i] for i in at])
 
 
-def name_hashes(names: Coded) -> NDArray[np.uint64]:
-    """Hash of each text in `names.texts`, uint64 (texts,), the input of `body_hash`. A text that no name uses gets `NOT_USED`."""
-    return _hash_names(names.texts.bytes, names.texts.start, names.code)
+def columns_of_games(events: Sequence[GameEvent]) -> Games:
+    """Columns of decoded events. The events are not checked again."""
+    sides_of = [event.sides for event in events]
+    sides = list(chain.from_iterable(sides_of))
+    agents_of = [side.agents for side in sides]
+    tasks, task_of = _tasks([event.task for event in events])
+    return Games.hashed(
+        ids=pack([event.id for event in events]),
+        names=Coded.of(pack(list(chain.from_iterable(agents_of)))),
+        side_start=starts_of(_sizes(sides_of)),
+        place=np.fromiter([side.place for side in sides], np.int32, len(sides)),
+        agent_start=starts_of(_sizes(agents_of)),
+        weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
+        time=_times(events),
+        tasks=tasks,
+        task_of=task_of,
+        meta=_metas(events),
+    )
 
 
-def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
-    """128-bit hashes of the retracted ids, uint64 (n, 2). They equal the `id_hash` of the retracted outcomes."""
+def columns_of_scores(events: Sequence[ScoreEvent]) -> TaskScores:
+    """Columns of decoded events. The events are not checked again."""
+    return TaskScores.hashed(
+        ids=pack([event.id for event in events]),
+        names=Coded.of(pack(list(chain.from_iterable([event.scores for event in events])))),
+        start=starts_of(_sizes([event.scores for event in events])),
+        score=np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64),
+        tasks=pack([event.task for event in events]),
+        weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
+        time=_times(events),
+    )
+
+
+def columns_of_retractions(events: Sequence[RetractEvent]) -> Retractions:
+    """Columns of decoded events. The events are not checked again."""
     ids = pack([event.retracts for event in events])
-    return hash128(ids.bytes, ids.start)
+    return Retractions(hash128(ids.bytes, ids.start), _times(events))
 
 
-def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(weight * WEIGHT_ONE).astype(np.int64)
+_OF: Final[dict[type[Event], Callable[[Any], Outcomes]]] = {
+    GameEvent: columns_of_games,
+    ScoreEvent: columns_of_scores,
+    RetractEvent: columns_of_retractions,
+}
 
 
-def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.float64]:
+def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent] | Sequence[RetractEvent]) -> NDArray[np.float64]:
     return np.fromiter([event.time for event in events], np.float64, len(events))
 
 
@@ -296,91 +111,14 @@ def _sizes(groups: Sequence[Sized]) -> NDArray[np.int64]:
     return np.fromiter(map(len, groups), np.int64, len(groups))
 
 
-def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    return starts
-
-
 def _tasks(tasks: Sequence[str | None]) -> tuple[Arena, NDArray[np.int64]]:
     named = [task for task in tasks if task is not None]
     if not named:
         return pack(named), np.full(len(tasks), NO_TASK, np.int64)
     has = np.array([task is not None for task in tasks], np.bool_)
-    return pack(named), _numbered(has)
+    return pack(named), numbered(has)
 
 
 def _metas(events: Sequence[GameEvent]) -> Arena:
     texts = [b"" if event.meta is UNSET else bytes(event.meta) for event in events]
-    return Arena(np.frombuffer(bytearray().join(texts), np.uint8), _starts(_sizes(texts)))
-
-
-def _kept_tasks(tasks: Arena, task_of: NDArray[np.int64]) -> tuple[Arena, NDArray[np.int64]]:
-    has = task_of >= 0
-    return tasks.take(task_of[has]), _numbered(has)
-
-
-def _numbered(has: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.where(has, np.cumsum(has) - 1, NO_TASK).astype(np.int64)
-
-
-@inlined
-def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
-    return np.uint64(mix64(h * _STEP + x))
-
-
-@kernel
-def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """See `name_hashes`. Hashing before the loop over outcomes, and in order of the texts, is faster than calls within that loop."""
-    hashes, used = np.full(len(start) - 1, NOT_USED, np.uint64), np.zeros(len(start) - 1, np.bool_)
-    for k in range(len(name)):
-        used[name[k]] = True
-    for text in range(len(hashes)):
-        if used[text]:
-            hashes[text] = hash_slice(names, start[text], start[text + 1], _SEED)[0]
-    return hashes
-
-
-@kernel
-def _hash_games(
-    name: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
-    side_start: NDArray[np.int64],
-    place: NDArray[np.int32],
-    agent_start: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    tasks: NDArray[np.uint8],
-    task_start: NDArray[np.int64],
-    task_of: NDArray[np.int64],
-    out: NDArray[np.uint64],
-) -> None:
-    for i in range(len(out)):
-        k = task_of[i]
-        h = _chain(_SEED, np.uint64(weight[i]))
-        h = _chain(h, _UNTASKED if k < 0 else hash_slice(tasks, task_start[k], task_start[k + 1], _SEED)[0])
-        for s in range(side_start[i], side_start[i + 1]):
-            h = _chain(h, np.uint64(place[s]))
-            h = _chain(h, np.uint64(agent_start[s + 1] - agent_start[s]))
-            for a in range(agent_start[s], agent_start[s + 1]):
-                h = _chain(h, hashes[name[a]])
-        out[i] = h
-
-
-@kernel
-def _hash_scores(
-    name: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
-    start: NDArray[np.int64],
-    score_bits: NDArray[np.uint64],
-    weight: NDArray[np.int64],
-    tasks: NDArray[np.uint8],
-    task_start: NDArray[np.int64],
-    out: NDArray[np.uint64],
-) -> None:
-    for i in range(len(out)):
-        h = _chain(_SEED, np.uint64(weight[i]))
-        h = _chain(h, hash_slice(tasks, task_start[i], task_start[i + 1], _SEED)[0])
-        total = np.uint64(0)
-        for a in range(start[i], start[i + 1]):
-            total += _chain(hashes[name[a]], score_bits[a])
-        out[i] = _chain(h, total)
+    return Arena(np.frombuffer(bytearray().join(texts), np.uint8), starts_of(_sizes(texts)))

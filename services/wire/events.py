@@ -21,11 +21,11 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES, are_names
-from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire import rules
 from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind, is_pool_name
-from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
+from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
 """Default of the maximal number of outcomes that `encode_records` puts into one record."""
@@ -258,15 +258,20 @@ def encode_records(events: Sequence[Event], most: int = RECORD_OUTCOMES) -> list
     Raises:
         InputError: Outcomes of several pools, or an outcome above 1 MiB.
     """
+    return [record for record, _ in sized_records(events, most)]
+
+
+def sized_records(events: Sequence[Event], most: int = RECORD_OUTCOMES) -> list[tuple[bytes, int]]:
+    """`encode_records`, and the number of outcomes in each record."""
     records = []
     for start in range(0, len(events), most):
         records += _split(events[start : start + most])
     return records
 
 
-def _split(events: Sequence[Event]) -> list[bytes]:
+def _split(events: Sequence[Event]) -> list[tuple[bytes, int]]:
     try:
-        return [encode(events)]
+        return [(encode(events), len(events))]
     except InputError:
         if len(events) == 1 or len({event.pool for event in events}) != 1:
             raise

@@ -7,8 +7,8 @@ from itertools import groupby
 import numpy as np
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.columns.outcomes import Games
 from services.wire.bulk.recognition import is_stream
-from services.wire.columns import GameColumns
 from services.wire.scanning.scan import Scanned, rest, scan
 
 
@@ -42,7 +42,7 @@ def _joined(parts: Sequence[Scanned], records: int) -> Scanned:
     pools = list(dict.fromkeys(pool for part in parts for pool in part.pools))
     record = np.concatenate([part.record for part in parts])
     return Scanned(
-        columns=GameColumns.joined([part.columns for part in parts]),
+        columns=Games.joined([part.columns for part in parts]),
         ids=Arena.joined([part.ids for part in parts]),
         weight=np.concatenate([part.weight for part in parts]),
         record=record,

@@ -16,7 +16,7 @@ import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
-from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.pools import check_pool_name
 
 MAX_RECORD_BYTES: Final = 1 << 20
@@ -26,8 +26,6 @@ letters for an array of as many zeros."""
 MAX_META_BYTES: Final = 4096
 MAX_DEPTH: Final = 64
 MAX_META_DEPTH: Final = 32
-MAX_TIME: Final = 1e11
-"""Seconds before or after 1970, about 3,000 years. The limit refuses present times in milliseconds."""
 MIN_PLACE: Final = -(2**31)
 MAX_PLACE: Final = 2**31 - 1
 

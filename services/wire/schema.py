@@ -7,7 +7,7 @@ import json
 from typing import Any, Final
 
 from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
-from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire import rules
 
 Schema = dict[str, Any]
@@ -95,7 +95,7 @@ def _head() -> Schema:
         "v": {"const": 1, "description": "Version of the wire schema."},
         "id": {"$ref": "#/$defs/name", "description": "Identifies the outcome in its pool. An id that is sent twice counts once."},
         "pool": {"type": "string", "pattern": _POOL_PATTERN},
-        "time": {"type": "number", "minimum": -rules.MAX_TIME, "maximum": rules.MAX_TIME, "description": "Seconds since 1970."},
+        "time": {"type": "number", "minimum": -MAX_TIME, "maximum": MAX_TIME, "description": "Seconds since 1970."},
         "meta": {"description": "Any JSON. Kept with the outcome; a pool can use numbers in it as features of its games."},
     }
 

@@ -16,12 +16,13 @@ from ratings_core.arrays.digest import digest
 from services.admin.verify_archive import verify_archive
 from services.archive.encode import rows
 from services.archive.erased_rows import erased
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.archive.reader import open_reader
 from services.archive.schema import CONTENT
 from services.control.directory import FixedDirectory
 from services.control.erasures import ErasureRequest, erased_name, matchers
-from services.log.protocol import Drops, Log, Record, Topic
+from services.log.protocol import Drops, Log, Topic
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
 from services.wire.pools import Kind
@@ -64,8 +65,8 @@ class World:
         return {pool: digest(state.arrays()) for pool, state in partition.pools.items()}
 
 
-def read(topic: Topic) -> list[Record]:
-    records: list[Record] = []
+def read(topic: Topic) -> TopicRecords:
+    records = TopicRecords()
     with closing(topic.reader({0: 0})) as reader:
         while reader.position(0) < topic.end(0):
             records += reader.poll(5.0, 5_000).get(0, [])
@@ -95,7 +96,7 @@ def check_whole(world: World, erasures: list[ErasureRequest]) -> None:
     expected = world.digests(world.log.outcomes, erasures)
     assert isinstance(world.log.outcomes, Drops)
     assert world.log.outcomes.drop(0, ALL - 20, 10.0)
-    assert world.digests(History(world.log.outcomes, world.url), erasures) == expected
+    assert world.digests(ArchivedTopic(world.log.outcomes, world.url), erasures) == expected
     assert expected.keys() == {"games", "scores"}
 
 

@@ -14,6 +14,7 @@ from tests.chaos.fold import Tallies
 from tests.chaos.held import tallies
 from tests.chaos.oracle import Pool
 from tests.chaos.traffic import POOLS, Sent, traffic
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 RECORDS = list(islice(traffic(3, 8), 4000))
@@ -25,7 +26,7 @@ def outcomes_of(pool: str) -> list[Sent]:
 
 def folded(pool: str) -> PoolState:
     state = state_of(pool, POOLS[pool])
-    assert state.fold(events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
+    assert fold_events(state, events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
     return state
 
 

@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import (
-    iter_battles,
-    iter_contests,
-    iter_games,
-    iter_results,
-    iter_scores,
-    read_margins,
-    read_profile,
-    read_scores,
-    unpacked,
-)
-from services.imports.files import Account, FileOptions, OutcomeFile
-from services.imports.sources import Source
+from ratings_core.formats.contests import iter_contests
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.margins import read_margins
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.formats.parts import RowCounts
+from ratings_core.formats.pgn import iter_games
+from ratings_core.formats.profile import read_profile
+from ratings_core.formats.reading import FileReading, read_table
+from ratings_core.formats.source import FileSource
+from ratings_core.formats.stream import unpacked
+from ratings_core.formats.tables.block import Table
+from ratings_core.formats.tables.csv_table import CsvTable
+from ratings_core.formats.tables.json_table import json_table
+from services.imports.sent_files import SentFile
 from tests.support.hostile import JSON_FAMILIES, fitting, growth
 
 MOST = 1 << 18
@@ -58,13 +59,16 @@ def streamed(read: Callable[[io.BufferedReader], Iterator[Any]]) -> Callable[[by
     return lambda data: [None for _ in read(unpacked(io.BytesIO(data)))]
 
 
+def tabled(make: Callable[[io.BufferedReader], Table], kind: FileKind = FileKind.GAMES) -> Callable[[bytes], object]:
+    return lambda data: [None for _ in read_table(make(unpacked(io.BytesIO(data))), PLAIN, RowCounts(), kind, hashed=True)]
+
+
 READERS: dict[str, Callable[[bytes], object]] = {
-    "battles": streamed(iter_battles),
-    "results": streamed(iter_results),
+    "json": tabled(json_table),
+    "csv": tabled(CsvTable),
     "pgn": streamed(iter_games),
     "contests": streamed(iter_contests),
-    "score rows": streamed(iter_scores),
-    "scores": lambda data: read_scores(unpacked(io.BytesIO(data))),
+    "scores": tabled(CsvTable, FileKind.SCORES),
     "margins": lambda data: read_margins(unpacked(io.BytesIO(data))),
     "profile": lambda data: read_profile(unpacked(io.BytesIO(data))),
 }
@@ -87,8 +91,8 @@ def test_replaying_a_line_of_outcomes_takes_time_linear_in_it(family: str, tmp_p
 
     def replay(data: bytes) -> None:
         path.write_bytes(b'{"v":1}\n' + data.replace(b"\n", b" ") + b"\n")
-        with suppress(InputError), Source(path) as source:
-            for _ in OutcomeFile(source, "p", now=0.0, options=FileOptions()).accepted(Account()):
+        with suppress(InputError), FileSource(path) as source:
+            for _ in SentFile(FileReading(source, ReadOptions(kind=FileKind.OUTCOMES)), "p", now=0.0).records():
                 pass
 
     why = growth(fitting(JSON_FAMILIES[family]), replay, MOST)

@@ -14,6 +14,7 @@ import pytest
 
 from services.control import records
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.batch import Batch
 from services.wire.bulk.recognition import STREAM_START
 from services.wire.events import decode, decode_request, item_texts
@@ -29,7 +30,7 @@ def request(body: bytes) -> None:
 
 def poll(value: bytes) -> None:
     """What a shard does with a record before it folds: columns, events, refusals, and the text of each in a dead letter."""
-    Batch(0, [Record(0, value, 0.0)]).refuse_unread()
+    Batch(0, TopicRecords([Record(0, value, 0.0)])).refuse_unread()
 
 
 def control(value: bytes) -> None:

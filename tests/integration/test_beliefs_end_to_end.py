@@ -16,6 +16,7 @@ from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from tests.support.belief_reach import reach
 from tests.support.boards import Content
+from tests.support.folds import fold_events
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.pools import first_generation, pool_of
 from tests.support.redis import flush, redis_url
@@ -48,7 +49,7 @@ class Shard:
 
     def play(self, games: list[Game]) -> None:
         """Fold `games` and publish them, in rounds until nothing is left to tell."""
-        assert self.state.fold([event(self.partition.position + i, one) for i, one in enumerate(games)]) == []
+        assert fold_events(self.state, [event(self.partition.position + i, one) for i, one in enumerate(games)]) == []
         self.partition.position += len(games)
         self.round()
         while self.state.changes.any:

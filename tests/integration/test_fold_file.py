@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.formats.options import ReadOptions
 from ratings_core.online import RATERS
 from services.boards import reading
 from services.boards.result import SolveResult
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
-from services.imports.files import FileOptions
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.solve.file_solve import Asked, Reading, folded_answers
@@ -40,7 +40,7 @@ def games() -> list[GameEvent]:
 
 def fold(file: Path, method: str, parameters: dict[str, str]) -> SolveResult:
     """The result of a file without slices."""
-    (answer,) = folded_answers(Asked(method, parameters), Reading(file, FileOptions()))
+    (answer,) = folded_answers(Asked(method, parameters), Reading(file, ReadOptions()))
     assert answer.result is not None
     return answer.result
 

@@ -144,7 +144,7 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
         partition,
         1,
         checkpointer,
-        Builder(partition, log.outcomes, control),
+        Builder(partition, log, control),
         Attempts(partition.number, 1, 0, control),
         even_at=100.0,
         end=9,

@@ -12,7 +12,7 @@ import pytest
 from ratings_core.arrays.digest import digest
 from services import demo
 from services.archive.follow import follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.archive.records import ArchivedRecords
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -28,6 +28,7 @@ from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire.events import encode
+from services.wire.pools import Kind
 from tests.support.archive import ArchiveFirst
 from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
@@ -54,8 +55,8 @@ def filled(log: Log) -> Iterator[Log]:
         control = ControlLog(log.control)
         for pool, path, count in (("football", shared_file("data/football/results.csv"), MATCHES), ("atari", ATARI, TASKS)):
             file = outcomes_of(path, pool)
-            assert (len(file.events) >= count, file.account.refused) == (True, {})
-            control.create_pool(PoolCreated(pool=pool, kind=file.account.pool_kind, time=0.0))
+            assert (len(file.events) >= count, file.counts.bad) == (True, 0)
+            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES if pool == "atari" else Kind.GAMES, time=0.0))
             values = [(pool.encode(), encode([event])) for event in file.events[:count]]
             for start in range(0, count, 5_000):
                 log.outcomes.append(partition_of(pool, PARTITIONS), values[start : start + 5_000])
@@ -124,7 +125,7 @@ def test_archive_and_topic_change_no_bit_wherever_the_cut_is(
         assert folded_from(ArchiveFirst(log.outcomes, url), log, number)["football"] == expected["football"], cut
 
 
-def folded_from(history: History, log: Log, number: int) -> Digests:
+def folded_from(history: ArchivedTopic, log: Log, number: int) -> Digests:
     """Digests of a partition's pools, folded from the archive and then the topic."""
     control, partition = ControlLog(log.control), Partition(number, PARTITIONS)
     directory, archived = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False), 0

@@ -17,6 +17,7 @@ from services.shard.partition import Partition
 from services.shard.publishing.writing import BoardWriter
 from services.wire import events
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
 from tests.support.guards import careless, without_comparison
 from tests.support.pools import state_of
 from tests.support.publishing import EPOCH, Driver
@@ -34,7 +35,7 @@ def recovered(position: int, number: int = 1, *, stopped_at: int | None = None) 
     partition = Partition(0, 1, position)
     state = partition.pools[POOL] = state_of(POOL, number=number)
     state.recovered_at = CHECKPOINT
-    state.fold([simulated.game(i, float(i)) for i in range(CHECKPOINT)])
+    fold_events(state, [simulated.game(i, float(i)) for i in range(CHECKPOINT)])
     state.changes.take()
     if stopped_at is not None:
         state.stop("no memory for it", stopped_at)
@@ -318,13 +319,13 @@ def test_what_an_operator_skipped_after_it_was_published_leaves_the_boards(
     def folded(position: int) -> Partition:
         partition = Partition(0, 1, position)
         state = partition.pools[POOL] = state_of(POOL, fold=fold)
-        state.fold(games)
+        fold_events(state, games)
         return partition
 
     before = folded(100)
     moved = before.pools[POOL].content.agents.names()[0]
     sides = [events.Side([moved], 1), events.Side(["only in a skipped record"], 2)]
-    before.pools[POOL].fold([events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
+    fold_events(before.pools[POOL], [events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
     rounds(Driver(other.live, before, epoch=EPOCH - 1), 2)
     assert shown(store) == (1, 100)
     after = folded(95)
@@ -436,7 +437,7 @@ def owner(position: int, *, outcomes: int = CHECKPOINT) -> Partition:
     partition = Partition(0, 1, position)
     state = partition.pools[POOL] = state_of(POOL, fold=FoldSettings(online={"elo": {}}))
     if outcomes:
-        state.fold([simulated.game(i, float(i)) for i in range(outcomes)])
+        fold_events(state, [simulated.game(i, float(i)) for i in range(outcomes)])
     return partition
 
 
@@ -473,7 +474,7 @@ def test_rows_of_a_publication_that_was_cut_off_are_replaced_though_their_record
     assert shown(store) == (1, 95)
     content = before.pools[POOL].content
     sides = [events.Side([content.agents.names()[0]], 1), events.Side(["only in a skipped record"], 2)]
-    before.pools[POOL].fold([events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
+    fold_events(before.pools[POOL], [events.GameEvent(v=1, id="skipped", pool=POOL, time=90.0, sides=sides)])
     before.position = 96
 
     def die(*_: object) -> bool:

@@ -1,6 +1,7 @@
 """A shard's worker on a real SQLite log and a real Redis, in this process: restart, fencing, a lost store, another log."""
 
 import threading
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
-from services.log.protocol import Log, LogError, Reader, Record
+from services.log.protocol import Log, LogError, Reader, Records
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
@@ -232,7 +233,7 @@ class Damaged:
     def __init__(self, reader: Reader, begin: int = 10) -> None:
         self._reader, self._begin, self.position, self.close = reader, begin, reader.position, reader.close
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         found = self._reader.poll(timeout, max_records)
         if any(record.offset >= self._begin for record in found.get(HOME, [])):
             raise LogError("a batch failed its crc check", retriable=False)

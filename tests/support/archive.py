@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 
 from services.archive.encode import rows
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.archive.reader import open_reader
 from services.archive.schema import CONTENT
 from services.archive.writer import ArchiveMovedError, ArchiveWriter, open_writer
 from services.log.protocol import Reader, Record
+from services.log.records import TopicRecords
 
 LOG = "log-1"
 
 
-def mixed(seed: int, n: int) -> list[Record]:
+def mixed(seed: int, n: int) -> TopicRecords:
     """Draw n records with duels, teams, ties, weights, tasks, scores, retractions, repeated ids, refused items and bad JSON.
 
     Offsets have gaps.
     """
     rng = np.random.default_rng(seed)
     offsets = np.cumsum(rng.integers(1, 4, n))
-    return [Record(int(offset), _value(rng, int(offset)), 1.7e9 + int(offset) / 8) for offset in offsets]
+    return TopicRecords([Record(int(offset), _value(rng, int(offset)), 1.7e9 + int(offset) / 8) for offset in offsets])
 
 
 def _value(rng: np.random.Generator, offset: int) -> bytes:
@@ -54,7 +55,7 @@ def _game(rng: np.random.Generator, number: int) -> dict[str, object]:
     return game | [{}, {"weight": 0.3}, {"task": "Curaçao"}, {"meta": {"a": [1, None]}}][int(rng.integers(0, 4))]
 
 
-class ArchiveFirst(History):
+class ArchiveFirst(ArchivedTopic):
     """Reads all that the archive holds from the archive, although the topic holds it too."""
 
     def reader(self, positions: Mapping[int, int]) -> Reader:

@@ -4,8 +4,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from ratings_core.problems.inputs import ScoresInput
 from services.demo import clones
-from services.solve.problems.inputs import ScoresInput
 from services.solve.registry.methods import solve
 
 

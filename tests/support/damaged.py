@@ -2,7 +2,8 @@
 
 import pytest
 
-from services.log.protocol import BatchDamaged, Reader, Record, Topic
+from services.log.protocol import BatchDamaged, Reader, Records, Topic
+from services.log.records import TopicRecords
 
 
 class _Reader:
@@ -18,15 +19,15 @@ class _Reader:
     def position(self, partition: int) -> int:
         return self._at[partition]
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> dict[int, Records]:
         home, base, begin, end = self._batch
         if begin <= self._at.get(home, end) < end:
             raise BatchDamaged("outcomes", home, self._at[home], end, "its checksum does not match", base)
         found = self._reader.poll(timeout, max_records)
-        sound = [one for one in found.get(home, []) if one.offset < begin or self._at[home] >= end]
-        found = {number: sound if number == home else records for number, records in found.items()}
-        self._at.update({number: records[-1].offset + 1 for number, records in found.items() if records})
-        return {number: records for number, records in found.items() if records}
+        sound = TopicRecords(one for one in found.get(home, []) if one.offset < begin or self._at[home] >= end)
+        left: dict[int, Records] = {number: sound if number == home else records for number, records in found.items()}
+        self._at.update({number: records[-1].offset + 1 for number, records in left.items() if len(records)})
+        return {number: records for number, records in left.items() if len(records)}
 
 
 def damage(topic: Topic, monkeypatch: pytest.MonkeyPatch, batch: tuple[int, int, int, int]) -> None:

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,13 @@ import numpy as np
 
 from ratings_core.arrays.arena import pack
 from ratings_core.arrays.hashing import hash128
+from ratings_core.columns.outcomes import Games
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.worker import ShardWorker
 from services.state.pool import PoolState
-from services.wire.columns import GameColumns
-from services.wire.events import Event
+from services.wire.columns import Outcomes
 from tests.support.waiting import until
 from tests.support.worker import PARTITIONS, SETTINGS, folded_without
 
@@ -36,12 +35,8 @@ def deadly(outcome: str) -> None:
     fold, ids = PoolState.fold, pack([outcome])
     deadly_hash = hash128(ids.bytes, ids.start)[0]
 
-    def folded(state: PoolState, outcomes: Sequence[Event] | GameColumns) -> Any:
-        if isinstance(outcomes, GameColumns):
-            dies = bool((outcomes.id_hash == deadly_hash).all(axis=1).any())
-        else:
-            dies = any(event.id == outcome for event in outcomes)
-        if dies:
+    def folded(state: PoolState, outcomes: Outcomes) -> Any:
+        if isinstance(outcomes, Games) and (outcomes.id_hash == deadly_hash).all(axis=1).any():
             os.kill(os.getpid(), signal.SIGKILL)
         return fold(state, outcomes)
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ratings_core.online.prequential import Prequential
+from ratings_core.problems.inputs import GamesInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolvedBoard, SolveResult
 from services.solve.insight import job as insight
-from services.solve.problems.inputs import GamesInput
 
 NAMES = ("rock", "scissors", "paper", "rock-copy", "pebble", "stranger", "other")
 """Three agents in a cycle, a copy of one of them, an agent that mostly loses, and two agents that played only against each other."""

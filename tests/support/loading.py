@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from services.imports.files import FileOptions
-from services.solve.problems.load import Loaded, load_slices
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.load import Loaded
+from services.solve.problems.load import load_slices
 
 
-def load(path: Path, options: FileOptions | None = None, **how: Any) -> Loaded:
+def load(path: Path, options: ReadOptions = PLAIN, **how: Any) -> Loaded:
     """Load all outcomes of a file as one problem. how: further arguments of `load_slices`."""
-    return load_slices(path, options or FileOptions(), **how)[""]
+    return load_slices(path, options, **how)[""]

@@ -4,9 +4,10 @@ import json
 from collections.abc import Sequence
 
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 
 
-def records(values: Sequence[object], offset: int = 0) -> list[Record]:
+def records(values: Sequence[object], offset: int = 0) -> TopicRecords:
     """Records with consecutive offsets.
 
     Args:
@@ -16,4 +17,4 @@ def records(values: Sequence[object], offset: int = 0) -> list[Record]:
     Returns:
         A record for each value, in the order of `values`, with log time 0.
     """
-    return [Record(offset + i, json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
+    return TopicRecords([Record(offset + i, json.dumps(value).encode(), 0.0) for i, value in enumerate(values)])

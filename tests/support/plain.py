@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from ratings_core.columns.outcomes import Games
 from services.wire import events
-from services.wire.columns import GameColumns
+from services.wire.columns import columns_of_games
 from services.wire.events import GameEvent
 from services.wire.scanning.scan import Scanned
 
@@ -17,8 +18,8 @@ def assert_the_decoder_agrees(values: Sequence[bytes], found: Scanned) -> None:
     assert [found.pools[number] for number in found.pool] == [event.pool for event in decoded.events]
     assert found.record.tolist() == [read[i] for i in decoded.record]
     assert found.item.tolist() == decoded.item
-    twin = GameColumns.of(decoded.events)  # type: ignore[arg-type]
-    for column in GameColumns.__slots__:
+    twin = columns_of_games(decoded.events)  # type: ignore[arg-type]
+    for column in Games.__slots__:
         ours, theirs = getattr(found.columns, column), getattr(twin, column)
         if column in ("names", "tasks", "meta"):
             assert ours.names() == theirs.names()

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from ratings_core.formats import read_profile
+from ratings_core.formats.profile import read_profile
 from ratings_core.voting.profile import Ballot, Profile
 from tests.support.shared import shared_file
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from services.solve.registry.method import Takes
-from services.solve.registry.methods import METHODS
+from ratings_core.methods.method import Takes
+from ratings_core.methods.registry import METHODS
 from tests.support.installation import Installation, installation, until
 
 POOL: Final = "football"

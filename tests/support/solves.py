@@ -17,6 +17,7 @@ from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool, Task, TaskPool, TaskType
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.waiting import until
 
 POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
@@ -61,7 +62,7 @@ class World:
 
     def play(self, games: int) -> int:
         """Fold `games` further games, and write a checkpoint. Returns its position."""
-        assert self.state.fold([simulated.game(i, float(i)) for i in range(self.played, self.played + games)]) == []
+        assert fold_events(self.state, [simulated.game(i, float(i)) for i in range(self.played, self.played + games)]) == []
         self.played += games
         name = f"objects/at-{self.played}"
         sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})

@@ -16,6 +16,7 @@ from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
@@ -135,7 +136,7 @@ def folded_without(numbers: Collection[int], total: int, fold: FoldSettings | No
     gone = set(numbers)
     games = [simulated.game(i, float(i)) for i in range(total) if i not in gone]
     partition = Partition(HOME, PARTITIONS)
-    partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
+    partition.fold(TopicRecords([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)]), FixedDirectory(known))
     state = partition.pools[simulated.POOL]
     return dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ratings_core.formats import read_scores
+from ratings_core.formats.score_tables import read_scores
 from tests.support.installation import Installation, installation, until
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "deviation"

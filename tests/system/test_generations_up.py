@@ -18,6 +18,7 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Record, Topic
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
 from services.wire.events import Event, RetractEvent, encode, encode_records
@@ -49,7 +50,7 @@ def expected(events: Sequence[Event], without: set[str], retractions: int, fold:
     known = control_of(pool_of(POOL, fold=fold))
     partition = Partition(partition_of(POOL, PARTITIONS), PARTITIONS)
     kept = [event for event in events if event.id not in without]
-    records = [Record(i, encode([event]), 0.0) for i, event in enumerate(kept)]
+    records = TopicRecords([Record(i, encode([event]), 0.0) for i, event in enumerate(kept)])
     for start in range(0, len(records), 5_000):
         partition.fold(records[start : start + 5_000], FixedDirectory(known))
     state = partition.pools[POOL]

@@ -20,6 +20,7 @@ from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 from tests.support.redis import flush
 from tests.support.waiting import until
@@ -74,7 +75,7 @@ class World:
 def played(games: range, state: PoolState | None = None) -> PoolState:
     if state is None:
         state = state_of(POOL)
-    assert state.fold([simulated.game(i, float(i)) for i in games]) == []
+    assert fold_events(state, [simulated.game(i, float(i)) for i in games]) == []
     return state
 
 

@@ -26,6 +26,7 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
+from services.log.records import TopicRecords
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
@@ -97,7 +98,7 @@ def folded(pool: str, fold: FoldSettings | None = None, without: Collection[str]
     for part in chunks(all_of(pool)):
         kept = [event for event in part if event.id not in without]
         values = encode_records(kept, 7)
-        records = [Record(partition.position + i, value, 0.0) for i, value in enumerate(values)]
+        records = TopicRecords([Record(partition.position + i, value, 0.0) for i, value in enumerate(values)])
         assert partition.fold(records, FixedDirectory(known)) == []
     state = partition.pools[pool]
     state.content.counts["retractions"] = len(without)

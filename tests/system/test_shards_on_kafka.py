@@ -224,5 +224,5 @@ def test_what_was_retracted_is_found_though_the_log_ends_with_marks(log: Log, tr
     made: dict[str, Any] = {"pool": simulated.POOL, "number": 2, "start": 0, "time": 0.0, "fold": FoldSettings()}
     end = log.outcomes.end(HOME)
     assert end == 5
-    found = retracted(Generation(**made, retraction_horizon=end), log.outcomes, HOME, ControlState())
+    found = retracted(Generation(**made, retraction_horizon=end), log, HOME, ControlState())
     assert found.events == 1

@@ -57,9 +57,9 @@ def service(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environmen
 
 
 @pytest.mark.smoke
-def test_the_library_brings_four_packages_and_their_compiler(library: Environment) -> None:
+def test_the_library_brings_six_packages_and_their_compiler(library: Environment) -> None:
     names = library.python_output("from importlib.metadata import distributions as all; print(*sorted(d.name for d in all()))")
-    assert names.split() == ["equirank", "highspy", "llvmlite", "numba", "numpy", "scipy"]
+    assert names.split() == ["equirank", "highspy", "llvmlite", "msgspec", "numba", "numpy", "pyarrow", "scipy"]
 
 
 def test_the_library_installs_no_package_named_services(library: Environment) -> None:
@@ -89,13 +89,12 @@ def test_the_example_of_the_docs_runs(library: Environment) -> None:
 @pytest.mark.parametrize(
     ("program", "purpose", "package", "extra"),
     [
-        ("iter_games(io.BytesIO(b''))", "reading PGN", "chess", "chess"),
-        ("iter_battles(io.BufferedReader(io.BytesIO(b'PAR1')))", "reading Parquet", "pyarrow", "arrow"),
-        ("unpacked(io.BytesIO(bytes.fromhex('1f8b0800')))", "reading gzip files", "pyarrow", "arrow"),
+        ("from ratings_core.formats.pgn import iter_games; next(iter_games(io.BytesIO(b'')))", "reading PGN", "chess", "chess"),
+        ("from ratings_core import rate; rate([('a', 'b')]).plot()", "plotting ratings", "plotly", "plot"),
     ],
 )
-def test_a_reader_names_the_extra_that_it_needs(library: Environment, program: str, purpose: str, package: str, extra: str) -> None:
-    done = library.run(library.python, "-c", f"import io; from ratings_core import formats; next(iter(formats.{program}))")
+def test_a_function_names_the_extra_that_it_needs(library: Environment, program: str, purpose: str, package: str, extra: str) -> None:
+    done = library.run(library.python, "-c", f"import io; {program}")
     error = f"{purpose} needs the package {package}, which is not installed: pip install 'equirank[{extra}]'"
     assert done.stderr.splitlines()[-1] == f"ratings_core.errors.MissingExtraError: {error}"
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from ratings_core.records.beliefs import Belief, BeliefModel
-from services.boards.result import AgentRow
+from ratings_core.records.beliefs import LEVEL, Belief, BeliefModel
+from services.boards.result import AgentRow, Intervals
 
 
 def text_of(belief: Belief) -> str:
@@ -27,3 +27,11 @@ def believed(row: AgentRow, belief: Belief | None, model: BeliefModel, time: flo
         return row
     low, high = model.interval(row.rating, belief, time)
     return msgspec.structs.replace(row, deviation=model.deviation(belief, time), low=low, high=high)
+
+
+def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType:
+    """Description of the intervals on an online method's board; unset if the method holds no beliefs."""
+    if model is None:
+        return msgspec.UNSET
+    of = f"the mean, which the rating is {model.below:g} deviations below" if model.below else ""
+    return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)

@@ -22,7 +22,7 @@ from services.log.kafka.batches import BatchRefused
 from services.log.kafka.client import Clients, Connection, kafka_errors
 from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans
 from services.log.protocol import BatchDamaged, Log, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
-from services.log.records import check_partition, check_partitions, check_positions, check_records
+from services.log.records import TopicRecords, check_partition, check_partitions, check_positions, check_records
 from services.runtime.settings import TOPIC_PREFIX
 
 _ASK_AGAIN_SECONDS = 0.1
@@ -186,7 +186,7 @@ class KafkaReader:
             self.close()
             raise
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> dict[int, TopicRecords]:
         """See `Reader.poll`."""
         if max_records < 1:
             raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
@@ -197,7 +197,7 @@ class KafkaReader:
         self._topic.check_identity(self._consumer._cluster)  # noqa: SLF001 - there is no public access to the metadata
         for where, records in batches.items():
             self._positions[where.partition] = records[-1].offset + 1
-        return {where.partition: [_record(record) for record in records] for where, records in batches.items()}
+        return {where.partition: TopicRecords(map(_record, records)) for where, records in batches.items()}
 
     def position(self, partition: int) -> int:
         """See `Reader.position`."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from services.log.protocol import Log, LogError, OffsetLost, Record
-from services.log.records import check_partition, check_partitions, check_positions, check_records
+from services.log.records import TopicRecords, check_partition, check_partitions, check_positions, check_records
 from services.log.sqlite.dropping import ResultT, Work, drop
 from services.log.sqlite.file import Handle, SqliteFile, open_file, pragma, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
@@ -118,7 +118,7 @@ class SqliteReader:
         self._order = list(positions)
         self._closed = False
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> dict[int, TopicRecords]:
         """See `Reader.poll`. Returns at most `max_records` records of about 32 MiB."""
         if max_records < 1:
             raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
@@ -144,15 +144,15 @@ class SqliteReader:
         self._closed = True
         self._handle.close()
 
-    def _take(self, connection: sqlite3.Connection, max_records: int) -> dict[int, list[Record]]:
-        found: dict[int, list[Record]] = {}
+    def _take(self, connection: sqlite3.Connection, max_records: int) -> dict[int, TopicRecords]:
+        found: dict[int, TopicRecords] = {}
         rows, size = max_records, POLL_BYTES
         for partition in tuple(self._order):
             records = self._read(connection, partition, rows, size)
             if records:
                 found[partition] = records
                 rows -= len(records)
-                size -= sum([len(record.value) for record in records])
+                size -= records.nbytes
             if rows <= 0 or size <= 0:
                 break
         for partition, records in found.items():
@@ -161,16 +161,16 @@ class SqliteReader:
         self._order.sort(key=found.__contains__)
         return found
 
-    def _read(self, connection: sqlite3.Connection, partition: int, rows: int, size: int) -> list[Record]:
+    def _read(self, connection: sqlite3.Connection, partition: int, rows: int, size: int) -> TopicRecords:
         position = self._positions[partition]
         table = table_of(self._topic, partition)
         query = f'SELECT "offset", value, time, key FROM {table} WHERE "offset" >= ? ORDER BY "offset" LIMIT ?'  # noqa: S608 - a name of ours
-        records = _fetch(connection.execute(query, (position, rows)), size)
+        records = TopicRecords(_fetch(connection.execute(query, (position, rows)), size))
         if not records or records[-1].offset != position + len(records) - 1:
             self._check_position(connection, partition, position, records)
         return records
 
-    def _check_position(self, connection: sqlite3.Connection, partition: int, position: int, records: list[Record]) -> None:
+    def _check_position(self, connection: sqlite3.Connection, partition: int, position: int, records: TopicRecords) -> None:
         begin, end = _head(connection, self._topic, partition)
         if records or not begin <= position <= end:
             raise OffsetLost(self._name, partition, position, begin, end)

@@ -5,24 +5,23 @@ horizon, the build first reads the same records for these retractions. Records o
 A build that has caught up with its partition folds the same records as the partition until it becomes the serving state.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from services.archive.records import ArchivedRecords
+import numpy as np
+from numpy.typing import NDArray
+
 from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
-from services.log.protocol import Record
+from services.log.protocol import Records
+from services.log.records import count_below
 from services.shard.batch import Batch
 from services.shard.generations.archived_pool import ArchivedPool
-from services.shard.share import count_below
+from services.shard.share import Share
 from services.state.edits import NONE, Retracted
 from services.state.pool import PoolState
-from services.wire.events import RetractEvent
+from services.wire.columns import Retractions
 
-_ESCAPE: Final = b"\\u00"
-_ESCAPED: Final = re.compile(rb"\\u00[2-7]")
-"""An escaped ASCII character. In JSON, the characters of names may be escaped."""
 _RETRACTS: Final = b"retracts"
 
 
@@ -41,7 +40,7 @@ class Build:
         self.state: PoolState | None = None
         self.failed: str | None = None
         self.archived: ArchivedPool | None = None
-        self._found: list[RetractEvent] = []
+        self._found: list[NDArray[np.uint64]] = []
         self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
         if not self._scan:
             self._begin(NONE if retracted is None else retracted)
@@ -70,10 +69,10 @@ class Build:
         """Whether the build must read more of the log to reach `position`, the position of its partition. False after a failure."""
         return self.failed is None and (self.state is None or self.position < position)
 
-    def concerned(self, records: Sequence[Record]) -> Sequence[Record]:
+    def concerned(self, records: Records) -> Records:
         """Return the unread records that may contain what the build needs: entries of its pool, or first only its retractions."""
         fresh = records[count_below(records, self.position) :]
-        return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
+        return fresh.that_may_hold(self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
     def fold(self, batch: Batch) -> None:
         """Fold the pool's entries that were not read yet, in order; before the horizon is reached, only collect its retractions.
@@ -84,11 +83,11 @@ class Build:
         for share in batch.shares.get(made.pool, ()):
             unread = share.since(self.position)
             if self.state is None:
-                self._found += [event for offset, event in unread.retractions() if offset < made.retraction_horizon]
+                self._found += _retracted([unread], made.retraction_horizon)
             elif len(unread):
                 try:
                     refused = self.state.fold(unread.outcomes)
-                    self.state.note(unread.retractions())
+                    self.state.note(unread.outcomes, unread.offset)
                 except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
                     self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
                     return
@@ -126,27 +125,12 @@ class Build:
             self.fail(self.state.stopped)
 
 
-def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
-    """Return the retractions of pool `name` in those `records` whose offset is below `horizon`."""
-    shares = Batch(0, _that_may_hold(records, name, _RETRACTS)).shares.get(name, ())
-    return [event for share in shares for offset, event in share.retractions() if offset < horizon]
+def retracted_below(horizon: int, name: str, records: Records) -> list[NDArray[np.uint64]]:
+    """Return the retractions of pool `name` in those `records` whose offset is below `horizon`: hashes of ids, uint64 (n, 2) each."""
+    return list(_retracted(Batch(0, records.that_may_hold(name, _RETRACTS)).shares.get(name, ()), horizon))
 
 
-def _that_may_hold(records: Sequence[Record], pool: str, field: bytes) -> Sequence[Record]:
-    """Return the records that may contain both the pool's name and `field`, literally or escaped in JSON.
-
-    All records are first searched at once, because every old record passes here and most belong to other pools.
-    """
-    if isinstance(records, ArchivedRecords):
-        return records.of(pool)
-    name = pool.encode()
-    together = b"\n".join([record.value for record in records])
-    if _ESCAPE not in together:
-        if field and field not in together:
-            return []
-        return [record for record in records if name in record.value and field in record.value] if name in together else []
-    return [
-        record
-        for record in records
-        if (name in (value := record.value) and field in value) or (_ESCAPE in value and _ESCAPED.search(value) is not None)
-    ]
+def _retracted(shares: Iterable[Share], horizon: int) -> Iterator[NDArray[np.uint64]]:
+    for share in shares:
+        if isinstance(share.outcomes, Retractions):
+            yield share.outcomes.id_hash[share.offset < horizon]

@@ -8,7 +8,7 @@ is repeated after a restart.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
@@ -17,7 +17,8 @@ from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced, forgotten
+from services.log.protocol import Log, LogError, OffsetLost, Records, TopicReplaced, forgotten
+from services.log.records import NO_RECORDS
 from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
@@ -35,7 +36,7 @@ class Builder:
 
     Args:
         partition: The partition with its pools and builds.
-        history: The outcome log: the topic, with the archive if there is one.
+        log_: The outcome log, with its archive if there is one.
         control: Requests for generations, generations, and switches.
         pace: Limits on generations for retractions: their delay and their share of time; None builds them at once.
         clock: Seconds since 1970, for records of the control log.
@@ -45,7 +46,7 @@ class Builder:
     def __init__(
         self,
         partition: Partition,
-        history: Topic,
+        log_: Log,
         control: ControlLog,
         pace: Pace | None = None,
         clock: Callable[[], float] = time.time,
@@ -54,7 +55,7 @@ class Builder:
         self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or Pace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
-        self._past = PastReader(history, partition.number, control)
+        self._past, self._archive = PastReader(log_.history, partition.number, control), log_.archived
 
     @property
     def busy(self) -> bool:
@@ -136,12 +137,12 @@ class Builder:
         Returns:
             A function that folds the records; None if none were read within `timeout` seconds, or if reading failed the build.
         """
-        if (archived := archive_of(build, self._past.topic, self._partition.number, self._control)) is None:
+        if (archived := archive_of(build, self._archive, self._partition.number, self._control)) is None:
             taken = self._take(build.position, timeout)
             if taken is not None:
                 return partial(self._partition.catch_up, *taken)
             passed = build.failed is None and self._past.read_to > build.position
-            return partial(self._partition.catch_up_alone, build, [], self._past.read_to) if passed else None
+            return partial(self._partition.catch_up_alone, build, NO_RECORDS, self._past.read_to) if passed else None
         try:
             part = archived.take(timeout)
         except Exception as error:  # noqa: BLE001 - damage of any kind fails only this build (law 6)
@@ -149,7 +150,7 @@ class Builder:
             return None
         return None if part is None else partial(self._partition.catch_up_alone, build, *part)
 
-    def _take(self, start: int, timeout: float) -> tuple[Sequence[Record], int] | None:
+    def _take(self, start: int, timeout: float) -> tuple[Records, int] | None:
         """Return the records and the start of the next slice, or None. Lost or unreadable records fail the builds that need them."""
         try:
             return self._past.take(start, timeout)

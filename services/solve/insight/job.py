@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ratings_core.analysis.insight import insight
 from ratings_core.online.prequential import Prequential
+from ratings_core.problems.inputs import GamesInput, ScoresInput
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
@@ -25,7 +26,6 @@ from services.solve.insight.look_alikes import look_alikes
 from services.solve.insight.parts import top
 from services.solve.planning.jobs import Job
 from services.solve.planning.ledger import Given, data_of
-from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.state.parts import part
 from services.wire.pools import Kind
 

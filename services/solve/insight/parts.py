@@ -14,12 +14,12 @@ from ratings_core.batch.pair_counts import of_tally
 from ratings_core.games.clones import CloneClasses, clone_classes
 from ratings_core.margins import posterior_margins
 from ratings_core.online.prequential import Prequential
+from ratings_core.problems.inputs import GamesInput, ScoresInput, sparse_margins
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
-from services.solve.problems.inputs import GamesInput, ScoresInput, sparse_margins
 
 SHOWN: Final = 20
 """Largest number of entries in a list of the report. A field `..._total` counts all entries."""

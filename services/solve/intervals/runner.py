@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from ratings_core.methods import registry
+from ratings_core.methods.refits import LEAST
 from services.boards.result import Intervals, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -22,7 +24,6 @@ from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import Redrawn, next_job, rested
 from services.solve.intervals.tasks import prepare, solve_slice
 from services.solve.planning.jobs import Job
-from services.solve.registry import methods
 from services.solve.worker.task_pool import TaskLost, TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.intervals")
@@ -164,11 +165,11 @@ class IntervalRunner:
         standing = {
             job: board
             for job, board in boards.items()
-            if job.method in methods.METHODS and job.pool in entries and _wants(board, entries[job.pool])
+            if job.method in registry.METHODS and job.pool in entries and _wants(board, entries[job.pool])
         }
-        cost = {name: method.cost for name, method in methods.METHODS.items()}
+        cost = {name: method.cost for name, method in registry.METHODS.items()}
         settings = self._settings
-        job = next_job(now, standing, self._tried, settings.interval_seconds, intervals.LEAST, cost, settings.solve_seconds)
+        job = next_job(now, standing, self._tried, settings.interval_seconds, LEAST, cost, settings.solve_seconds)
         if job is None:
             return
         entry, board = entries[job.pool], boards[job]

@@ -6,13 +6,15 @@ from typing import TypeAlias
 
 import msgspec
 
+from ratings_core.methods import registry
+from ratings_core.methods.refits import Sample, most_of, sample
+from ratings_core.methods.resampling import normal_reach, resampling
 from ratings_core.options import Value
+from ratings_core.problems.inputs import Problem
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.solve.intervals.replicates import Facts, Sample, most_of, sample
+from services.solve.intervals.replicates import Facts, about
 from services.solve.problems.checkpointed import with_groups
-from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
-from services.solve.uncertainty.resampling import normal_reach, resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind
 
@@ -41,10 +43,10 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         arrays = CheckpointStore(url).read_pool(pool, mapped=True)
-        found = methods.taken(method, with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
+        found = registry.taken(method, with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
         source = resampling(found.problem, found.method, found.values)
-        facts = Facts(found.problem.names, source.about, normal_reach(found.method, source), time.perf_counter() - began)
+        facts = Facts(found.problem.names, about(source), normal_reach(found.method, source), time.perf_counter() - began)
         return facts, (found.problem, found.values)
 
 
@@ -54,5 +56,5 @@ def solve_slice(method: str, prepared: Prepared, seed: int, first: int, most: in
     Raises `InputError` if the data cannot be resampled, and `OutOfMemory` beyond the limit.
     """
     with memory_limit(memory):
-        taken = methods.Taken(methods.find(method), *prepared, about={})
+        taken = registry.Taken(registry.find(method), *prepared, about={})
         return sample(taken, resampling(taken.problem, taken.method, taken.values), seed, first, most, seconds)

@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
-from ratings_core.records.outcomes import NO_TASK
+from ratings_core.problems.games import games_of
+from ratings_core.problems.history import History
+from ratings_core.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.featured_games import FeaturedGames
-from services.solve.problems.history import History
-from services.solve.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
-from services.state.clusters import counts_of_groups
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -49,27 +48,6 @@ def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
     left_out = tuple((why, count) for why, count in reasons.items() if count)
     buckets = rows.bucket if rows.bucket.any() else None
     return FeaturesInput(tuple(names[i] for i in ids.tolist()), comparisons, rows.values, games.names, buckets, left_out)
-
-
-def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -> GamesInput:
-    """The problem of a pool of games from its tallies. Tasks without a game between two single agents are left out.
-
-    Args:
-        names: Agents' names by id.
-        history: The tallies, by time bucket.
-        half_life: Number of buckets after which a result counts half; 0 weighs all results alike.
-    """
-    weights = history.weights(half_life)
-    by_task = {history.tasks[task]: counts for task, counts in history.pairs.counts_by_task(weights).items() if task != NO_TASK}
-    return GamesInput(
-        names,
-        history.pairs.counts(weights),
-        history.places.counts(weights),
-        tasks=tuple(by_task),
-        by_task=tuple(by_task.values()),
-        groups=() if history.clusters is None else counts_of_groups(history.clusters, weights),
-        history=history if history.timed else None,
-    )
 
 
 def with_groups(found: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:

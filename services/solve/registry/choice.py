@@ -5,14 +5,15 @@ from collections.abc import Mapping
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.methods import registry
+from ratings_core.methods.method import GIVEN_BY_SCORES, Takes, given_by_games
+from ratings_core.methods.parameters import accepted
+from ratings_core.methods.recency import RECENCY, check_half_life
+from ratings_core.methods.rosters import ROSTER
 from ratings_core.options import Value
 from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry import methods
-from services.solve.registry.method import GIVEN_BY_SCORES, Takes, given_by_games
-from services.solve.registry.parameters import accepted
-from services.solve.registry.recency import RECENCY, check_half_life
 from services.solve.registry.rehearsal import rehearse
-from services.solve.registry.rosters import ROSTER
 from services.wire.pools import Kind, check_pool_name
 
 Chosen = Mapping[str, Mapping[str, Value]]
@@ -50,9 +51,9 @@ def choices(control: ControlState, pool: str) -> list[MethodChoice]:
         MethodChoice(
             method=name,
             chosen=dict(chosen[name]) if name in chosen else None,
-            why_not=None if method.takes in given else methods.LACKING[method.takes],
+            why_not=None if method.takes in given else registry.LACKING[method.takes],
         )
-        for name, method in methods.METHODS.items()
+        for name, method in registry.METHODS.items()
     ]
 
 
@@ -77,9 +78,9 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
     given, before = given_by(kind, fold), chosen_for(control.plans.get(pool), kind)
     kept: dict[str, dict[str, Value]] = {}
     for name, parameters in wanted.items():
-        method = methods.find(name)
+        method = registry.find(name)
         if method.takes not in given:
-            raise methods.NotApplicable("method", name, methods.LACKING[method.takes])
+            raise registry.NotApplicable("method", name, registry.LACKING[method.takes])
         values = accepted((*method.parameters, *ROSTER, *RECENCY), parameters)
         check_half_life(float(values["half_life"]), games=kind is Kind.GAMES, timed=fold.bucket_seconds is not None)
         kept[name] = {parameter: values[parameter] for parameter in parameters}

@@ -13,17 +13,17 @@ import numpy as np
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError, SolverError
+from ratings_core.methods.method import Method, Takes
+from ratings_core.methods.parameters import accepted
+from ratings_core.methods.rosters import names_of
 from ratings_core.options import Parameter, Value
+from ratings_core.problems.games import games_of
+from ratings_core.problems.history import History
+from ratings_core.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally
-from services.solve.problems.checkpointed import games_of
-from services.solve.problems.history import History
-from services.solve.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
-from services.solve.registry.method import Method, Takes
-from services.solve.registry.parameters import accepted
-from services.solve.registry.rosters import names_of
 from services.wire.pools import Kind
 
 _AGENTS: Final = ("a", "b", "c", "d")

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.methods import registry
 from services.checkpoints.checkpoint import PoolEntry
 from services.checkpoints.objects import BadObject
 from services.solve.planning.jobs import Job, JobEvent, Parameters
-from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
 from services.solve.worker.tasks import solve_pool
@@ -133,7 +133,7 @@ class Flights:
     def _failure(self, flight: Flight, error: Exception, *, overdue: bool) -> Ended:
         if isinstance(error, InputError):
             # Parameters were checked when they were chosen, so the pool's content is not what the method needs.
-            rule = error.rule if isinstance(error, methods.NotApplicable) else f"{error.argument} {error.rule}"
+            rule = error.rule if isinstance(error, registry.NotApplicable) else f"{error.argument} {error.rule}"
             return Ended(flight, JobEvent.REFUSED, why=rule)
         if isinstance(error, BadObject):
             return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)

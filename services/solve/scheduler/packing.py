@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from ratings_core.methods.refits import TOP
 from services.boards.result import AgentRow, SolvedBoard
-from services.solve.intervals.replicates import TOP
 
 _FAST: Final = 1
 _decode = msgspec.json.Decoder(list[AgentRow]).decode

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from ratings_core.methods import registry
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.solved import SolvedBoards
@@ -26,7 +27,6 @@ from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
-from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
@@ -44,7 +44,7 @@ _PATIENCE_SECONDS: Final = 60.0
 """Insight waits at most so long for the boards of its pool that are being solved."""
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
 """Statuses of a board for which no try has given a result."""
-_COST: Final = {name: method.cost for name, method in methods.METHODS.items()} | {insight.INSIGHT: insight.COST}
+_COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
 
 
 @dataclass(slots=True)

@@ -10,18 +10,18 @@ import numpy as np
 from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals
 from ratings_core.batch.pair_counts import MetPairs, of_tally
 from ratings_core.errors import SolverError
+from ratings_core.methods import registry
+from ratings_core.methods.registry import Parameters, Taken
+from ratings_core.methods.resampling import assumed
+from ratings_core.problems.inputs import GamesInput, PairsInput, Problem
 from ratings_core.solution import Floats
 from services.boards.result import Intervals, SolveResult
-from services.solve.problems.inputs import GamesInput, PairsInput, Problem
-from services.solve.registry import methods
-from services.solve.registry.methods import Taken
-from services.solve.uncertainty.resampling import assumed
 
 NORMAL_METHODS: Final = frozenset({"bradley_terry", "davidson"})
 _RANKS: Final = "; the intervals of ranks hold together"
 
 
-def with_normal_intervals(method: str, problem: Problem, parameters: methods.Parameters, result: SolveResult) -> SolveResult | None:
+def with_normal_intervals(method: str, problem: Problem, parameters: Parameters, result: SolveResult) -> SolveResult | None:
     """A result with its sandwich intervals.
 
     Args:
@@ -36,7 +36,7 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
     """
     if method not in NORMAL_METHODS or isinstance(result.intervals, Intervals) or not result.agents:
         return None
-    taken = methods.taken(method, problem, parameters)
+    taken = registry.taken(method, problem, parameters)
     pairs = taken.problem
     if not isinstance(pairs, PairsInput) or len(pairs.names) > NORMAL_AGENTS:
         return None

@@ -12,16 +12,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.arrow import arena, coded, numbers, tasks, whole
 from ratings_core.arrays.coded import Coded
+from ratings_core.columns.outcomes import NOT_USED, Games, name_hashes
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.names import are_packed_names
-from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.bulk import stream
-from services.wire.bulk.arrays import arena, coded, numbers, tasks, whole
-from services.wire.columns import NOT_USED, GameColumns, name_hashes
 from services.wire.events import UnreadableError
 from services.wire.pools import is_pool_name
-from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
+from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MIN_PLACE
 
 _GAME: Final = "game"
 _NEEDED: Final = ("id", "pool", "time", "agents", "sides", "places")
@@ -31,7 +31,7 @@ _FEW: Final = 8
 """In games of up to so many agents, the hashes of every two agents are compared: for few agents that takes less time than a table."""
 
 
-class Games(NamedTuple):
+class PlainStream(NamedTuple):
     """The games of one stream, in order.
 
     Attributes:
@@ -41,7 +41,7 @@ class Games(NamedTuple):
         pool: The pool of all games.
     """
 
-    columns: GameColumns
+    columns: Games
     ids: Arena
     weight: NDArray[np.float64]
     pool: str
@@ -52,7 +52,7 @@ class Games(NamedTuple):
         return not any((texts.bytes > _ASCII).any() for texts in (self.ids, self.columns.names.texts, self.columns.tasks))
 
 
-def plain(value: bytes) -> Games | None:
+def plain(value: bytes) -> PlainStream | None:
     """The games of a stream; None if the stream is not plain or not readable."""
     try:
         table = stream.read(value) if len(value) <= MAX_RECORD_BYTES else None
@@ -61,7 +61,7 @@ def plain(value: bytes) -> Games | None:
     return None if table is None else _games(table)
 
 
-def _games(table: pa.Table) -> Games | None:
+def _games(table: pa.Table) -> PlainStream | None:
     chunks = {name: column.chunk(0) for name, column in zip(table.column_names, table.columns, strict=True)}
     column = {name: chunk for name, chunk in chunks.items() if chunk.null_count < len(table)}
     if any(name not in column or column[name].null_count for name in _NEEDED) or any(name in column for name in _OTHERS):
@@ -78,7 +78,7 @@ def _games(table: pa.Table) -> Games | None:
     if lists is None or not sound or not _within(weight, MIN_WEIGHT, MAX_WEIGHT):
         return None
     names, hashes, side_start, place, agent_start = lists
-    columns = GameColumns.hashed(
+    columns = Games.hashed(
         ids=ids,
         names=names,
         side_start=side_start,
@@ -90,7 +90,7 @@ def _games(table: pa.Table) -> Games | None:
         task_of=task_of,
         name_hash=hashes,
     )
-    return Games(columns, ids, weight, pools[0])
+    return PlainStream(columns, ids, weight, pools[0])
 
 
 def _distinct(texts: pa.Array) -> list[Any]:
@@ -110,7 +110,7 @@ def _weights(column: pa.Array | None, rows: int) -> NDArray[np.float64]:
 def _lists(
     agents: pa.Array, sides: pa.Array, places: pa.Array
 ) -> tuple[Coded, NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
-    """Names, hashes of names, side_start, place and agent_start, as in `GameColumns`; None if a row is not certainly a valid game."""
+    """Names, hashes of names, side_start, place and agent_start, as in `Games`; None if a row is not certainly a valid game."""
     offset = _offsets(agents)
     names, side, place = agents.flatten(), sides.flatten(), places.flatten()
     if not all(np.array_equal(offset, _offsets(lists)) for lists in (sides, places)) or names.null_count or side.null_count:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, types
 
-from services.wire.bulk.arrays import starts
+from ratings_core.arrays.arrow import starts
 from services.wire.bulk.layout import COLUMNS, MAX_BATCHES, MAX_TEXT_BYTES, TEXT_COLUMNS, fits
 from services.wire.bulk.recognition import STREAM_START
 from services.wire.events import Reason, UnreadableError

@@ -36,7 +36,7 @@ class ColumnBuffers:
     `columns[TEXTS + 2 * kind]` has the bytes of all texts of a kind, and `columns[STARTS + 2 * kind]` the offset of each text. `WEIGHT` and
     `TIME` are float64. `POOL` has for each outcome the index of its pool's text; two pool texts can be equal unless they are neighbors.
     `LATER_ROWS` is int64 (k, 4): outcome, kind, begin and end of each value that a kernel leaves to Python; begin and end are offsets in
-    the texts of the kind, or for a number in the records. `PLACE` is int64. The other columns are as in `GameColumns`.
+    the texts of the kind, or for a number in the records. `PLACE` is int64. The other columns are as in `Games`.
 
     Attributes:
         table: int64: the counts, `FULL`, and the address and size of each column.

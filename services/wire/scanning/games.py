@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.memory import Memory, byte_at, set_word, word_at
-from ratings_core.records.outcomes import MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT, NO_TASK
-from services.wire.rules import MAX_TIME
+from ratings_core.records.outcomes import MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT, NO_TASK
 from services.wire.scanning.buffers import (
     AGENT_START,
     COUNTS,

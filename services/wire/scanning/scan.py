@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.coded import Coded
+from ratings_core.columns.outcomes import Games
 from ratings_core.kernels.compile import kernel
 from ratings_core.records.names import is_name
-from ratings_core.records.outcomes import MAX_WEIGHT, MIN_WEIGHT
-from services.wire.columns import GameColumns
+from ratings_core.records.outcomes import MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.pools import is_pool_name
-from services.wire.rules import MAX_RECORD_BYTES, MAX_TIME
+from services.wire.rules import MAX_RECORD_BYTES
 from services.wire.scanning import games
 from services.wire.scanning.buffers import (
     AGENT_START,
@@ -67,7 +67,7 @@ class Scanned:
         rest: Indices of the records that are not plain, ascending.
     """
 
-    columns: GameColumns
+    columns: Games
     ids: Arena
     weight: NDArray[np.float64]
     record: NDArray[np.int64]
@@ -158,9 +158,9 @@ def _is_name(text: bytes) -> bool:
         return False
 
 
-def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> GameColumns:
+def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> Games:
     outcomes, sides, columns = n[OUTCOMES], n[SIDES], room.columns
-    return GameColumns.hashed(
+    return Games.hashed(
         ids=ids,
         names=Coded.of(_arena(room, NAMES, n[NAME_COUNT])),
         side_start=columns[SIDE_START][: outcomes + 1],

@@ -10,11 +10,10 @@ from ratings_core.errors import InputError
 from ratings_core.records.names import check_name, check_visible_name, hidden_character
 from services.control import generations
 from services.control.records import FoldSettings, GenerationRequest
-from services.imports.files import Account, FileOptions, OutcomeFile
-from services.imports.sources import Source
 from services.wire.events import decode
 from services.wire.scanning.scan import scan
 from tests.support.api import Running
+from tests.support.files import outcomes_of
 from tests.support.outcomes import game
 
 HIDDEN = {
@@ -93,12 +92,10 @@ def test_a_label_with_a_hidden_character_is_refused(api: Running) -> None:
 def test_an_imported_row_with_a_hidden_name_is_refused_alone(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     path.write_text("home_team,away_team,home_score,away_score\nWales,Malta,2,1\nWa\u200bles,Malta,0,1\nMalta,Wales,1,1\n")
-    account = Account()
-    with Source(path) as source:
-        accepted = [event for batch in OutcomeFile(source, "p", now=0.0, options=FileOptions()).accepted(account) for event in batch]
-    assert len(accepted) == 2
-    assert (account.rows, dict(account.refused)) == (3, {"bad_field": 1})
-    assert (account.first[0].line, account.first[0].path) == (3, "$.sides[0].agents[0]")
+    found = outcomes_of(path, "p")
+    assert len(found.events) == 2
+    assert (found.counts.rows, found.counts.bad) == (3, 1)
+    assert (found.counts.first[0].row, found.counts.first[0].value) == (3, "Wa\u200bles")
 
 
 def test_an_alias_may_rename_a_hidden_name_but_not_introduce_one(api: Running) -> None:

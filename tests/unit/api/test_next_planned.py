@@ -13,6 +13,7 @@ from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 NAMES = ("ann", "bob", "cyd", "dan")
@@ -33,7 +34,7 @@ def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event], *,
     """A pool of these events: its checkpoint and what readers see of it. built: whether the checkpoint holds it as under construction."""
     pool, files = events[0].pool, CheckpointStore((folder / "state").as_uri())
     state = state_of(pool, kind)
-    assert state.fold(events) == []
+    assert fold_events(state, events) == []
     sha256, size = files.write_object(pool, state.arrays(), {})
     entry = PoolEntry(
         pool=pool, kind=kind.value, generation=1, position=9, outcomes=len(events), object=pool, sha256=sha256, bytes=size, digest=""

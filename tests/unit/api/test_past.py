@@ -21,6 +21,7 @@ from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.belief_reach import reach
 from tests.support.boards import head_of, solved_of
+from tests.support.folds import fold_events
 
 POOL = simulated.POOL
 
@@ -56,7 +57,7 @@ class World:
         state, self.ratings = PoolState(created, made), {}
         self.readings: dict[tuple[str, int], tuple[list[str], Reading]] = {}
         for position in (10, 20, 30):
-            assert state.fold([simulated.game(i, 3e6 * i) for i in range(position - 10, position)]) == []
+            assert fold_events(state, [simulated.game(i, 3e6 * i) for i in range(position - 10, position)]) == []
             self.checkpoint(state, position)
             for method in online:
                 reading = state.content.ratings.read(method, np.arange(len(state.content.agents), dtype=np.int32))

@@ -13,7 +13,7 @@ from services.archive import follow as followed
 from services.archive import writer
 from services.archive.compaction import compact
 from services.archive.follow import Followed, follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.archive.reader import open_reader
 from services.archive.table import OtherLogError, table_uri
 from services.log.protocol import LogError, OffsetLost
@@ -102,7 +102,7 @@ def test_an_archive_begins_where_its_topic_begins(tmp_path: Path) -> None:
     assert follow(topic, {}, url, 0, 300).position == 300
     assert offsets(url) == list(range(150, 300))
     topic.drop(0, 290, 10.0)
-    history = History(topic, url)
+    history = ArchivedTopic(topic, url)
     assert (history.begin(0), history.archive(0, 149)) == (150, None)
     assert follow(topic, {}, url, 0, 400).position == 400
     assert open_reader(url, 0).begin == 150, "also after later appends"
@@ -120,7 +120,7 @@ def test_what_a_topic_forgot_unarchived_stops_the_archive_until_an_operator_acce
     assert follow(topic, {}, url, 0, 300, lost=[(100, 130), (130, 150)]).position == 300
     assert offsets(url) == [*range(100), *range(150, 300)]
     topic.drop(0, 200, 10.0)
-    history = History(topic, url)
+    history = ArchivedTopic(topic, url)
     assert (history.begin(0), history.archive(0, 0), history.archive(0, 149)) == (150, None, None)
     with pytest.raises(OffsetLost):
         history.reader({0: 0}).poll(0.0, 10)
@@ -152,7 +152,7 @@ def test_records_that_an_operator_gave_up_are_no_loss_once_the_topic_forgets_the
     skipped = {0: [(120, 150), (90, 120)]}
     assert follow(topic, skipped, url, 0, 300).position == 300
     assert offsets(url) == [*range(100), *range(150, 300)]
-    history = History(topic, url)
+    history = ArchivedTopic(topic, url)
     assert history.begin(0) == 0
     read = [record.offset for part in read_parts(history, 0, 0, 400, skipped) for record in part]
     assert read == [*range(90), *range(150, 400)]

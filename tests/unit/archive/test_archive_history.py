@@ -10,11 +10,12 @@ import pytest
 from ratings_core.arrays.digest import digest
 from services.archive import records as archived_records
 from services.archive.follow import follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.control.directory import FixedDirectory
 from services.log import reading
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic
+from services.log.records import NO_RECORDS, TopicRecords
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
@@ -39,18 +40,18 @@ def forget(folder: Path, offset: int) -> None:
         file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = 0', (offset,))
 
 
-def read(topic: Topic, begin: int, end: int, most: int = 57) -> list[Record]:
-    records: list[Record] = []
+def read(topic: Topic, begin: int, end: int, most: int = 57) -> TopicRecords:
+    records = TopicRecords()
     with closing(topic.reader({0: begin})) as reader:
         while reader.position(0) < end:
-            records += reader.poll(1.0, most).get(0, [])
+            records += reader.poll(1.0, most).get(0, NO_RECORDS)
     return records
 
 
 def polled(topic: Topic) -> Iterator[Sequence[Record]]:
     with closing(topic.reader({0: 0})) as reader:
         while reader.position(0) < 300:
-            yield reader.poll(1.0, 57).get(0, [])
+            yield reader.poll(1.0, 57).get(0, NO_RECORDS)
 
 
 def folded(parts: Iterable[Sequence[Record]]) -> tuple[dict[str, str], set[tuple[object, ...]]]:
@@ -77,7 +78,7 @@ def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(
     assert len(whole[1]) > 20
     follow(topic, {}, url, 0, cut)
     forget(tmp_path, cut // 2)
-    history = History(topic, url)
+    history = ArchivedTopic(topic, url)
     assert (history.begin(0), history.end(0)) == (0, 300)
     assert folded(polled(history)) == whole
     assert folded([read(history, 0, 300)]) == whole, "by the records' bytes"
@@ -88,7 +89,7 @@ def test_offsets_and_times_are_those_of_the_log(tmp_path: Path) -> None:
     expected = read(topic, 0, 300)
     follow(topic, {}, url, 0, 200)
     forget(tmp_path, 180)
-    found = read(History(topic, url), 125, 300)
+    found = read(ArchivedTopic(topic, url), 125, 300)
     assert [record.offset for record in found] == list(range(125, 300))
     assert [record.time for record in found] == pytest.approx([record.time for record in expected[125:]], abs=1e-6)
     assert [record.value for record in found[75:]] == [record.value for record in expected[200:]]
@@ -98,7 +99,7 @@ def test_a_gap_between_archive_and_topic_is_told(tmp_path: Path) -> None:
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
     follow(topic, {}, url, 0, 100)
     forget(tmp_path, 150)
-    history = History(topic, url)
+    history = ArchivedTopic(topic, url)
     assert history.begin(0) == 150
     with pytest.raises(OffsetLost) as lost:
         read(history, 0, 300)
@@ -107,13 +108,13 @@ def test_a_gap_between_archive_and_topic_is_told(tmp_path: Path) -> None:
 
 def test_a_reader_that_the_topic_overtakes_goes_back_to_the_archive(tmp_path: Path) -> None:
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
-    with closing(History(topic, url).reader({0: 20})) as reader:
+    with closing(ArchivedTopic(topic, url).reader({0: 20})) as reader:
         before = reader.poll(1.0, 30)[0]
         follow(topic, {}, url, 0, 200)
         forget(tmp_path, 150)
         after: list[Record] = []
         while reader.position(0) < 300:
-            after += reader.poll(1.0, 57).get(0, [])
+            after += reader.poll(1.0, 57).get(0, NO_RECORDS)
     assert [record.offset for record in [*before, *after]] == list(range(20, 300))
 
 
@@ -122,7 +123,7 @@ def test_a_range_is_read_although_the_topic_forgets_it_meanwhile(tmp_path: Path,
     follow(topic, {}, url, 0, 200)
     monkeypatch.setattr(reading, "_RECORDS", 30)
     records: list[int] = []
-    for part in reading.read_parts(History(topic, url), 0, 20, 300):
+    for part in reading.read_parts(ArchivedTopic(topic, url), 0, 20, 300):
         records += [record.offset for record in part]
         forget(tmp_path, 150)
     assert records == list(range(20, 300))
@@ -140,7 +141,7 @@ def test_records_that_an_operator_gave_up_are_left_out_of_what_is_archived(
     whole = folded(read_parts(topic, skipped))
     follow(topic, {}, url, 0, 200)
     forget(tmp_path, 120)
-    history, kinds = History(topic, url), set[type]()
+    history, kinds = ArchivedTopic(topic, url), set[type]()
     parts = list(read_parts(history, skipped))
     kinds = {type(part) for part in parts if int(part[-1].offset) < 200}
     assert folded(parts) == whole
@@ -158,7 +159,7 @@ def read_parts(topic: Topic, skipped: dict[int, list[tuple[int, int]]]) -> Itera
 def test_without_an_archive_it_is_the_topic(tmp_path: Path) -> None:
     topic = topic_of(tmp_path)
     forget(tmp_path, 20)
-    history = History(topic, str(tmp_path / "none"))
+    history = ArchivedTopic(topic, str(tmp_path / "none"))
     assert history.begin(0) == 20
     assert read(history, 20, 300) == read(topic, 20, 300)
     assert history.append(0, [(None, b"{}")]) == [300]
@@ -171,5 +172,5 @@ def test_the_archive_of_another_log_is_refused(tmp_path: Path) -> None:
     topic = topic_of(tmp_path / "other")
     forget(tmp_path / "other", 5)
     with pytest.raises(LogError, match=r"is of log .* set EQUIRANK_ARCHIVE") as refused:
-        History(topic, url).begin(0)
+        ArchivedTopic(topic, url).begin(0)
     assert not refused.value.retriable

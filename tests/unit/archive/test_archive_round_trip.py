@@ -16,12 +16,14 @@ from services.archive.records import ArchivedRecords
 from services.archive.schema import GAME, SCORES, UNREAD
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.state.pool import PoolState
 from services.wire import events
-from services.wire.columns import GameColumns, ScoreColumns
+from services.wire.columns import columns_of_games, columns_of_scores
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.archive import mixed
+from tests.support.folds import fold_events
 
 ONE = GameEvent(v=1, id="g", pool="p", time=1.5, sides=[Side(["a"], 1), Side(["b"], 2)])
 NAME = st.sampled_from(["a", "b", "Curaçao", "d" * 40, "e e", "\U0001f600", '"\\'])
@@ -62,8 +64,8 @@ def value(draw: st.DrawFn) -> bytes:
     return json.dumps(items[0] if len(items) == 1 else items, ensure_ascii=draw(st.booleans())).encode()
 
 
-def logged(values: list[bytes]) -> list[Record]:
-    return [Record(3 * i + 1, value, 1.7e9 + i / 1000) for i, value in enumerate(values)]
+def logged(values: list[bytes]) -> TopicRecords:
+    return TopicRecords([Record(3 * i + 1, value, 1.7e9 + i / 1000) for i, value in enumerate(values)])
 
 
 @given(st.lists(value() | REFUSED, max_size=8))
@@ -101,13 +103,13 @@ def test_a_record_of_any_time_comes_back() -> None:
 @given(st.lists(game(), max_size=8))
 def test_games_are_the_columns_that_decoding_gives(outcomes: list[GameEvent]) -> None:
     table = rows(logged([events.encode([event]) for event in outcomes]))
-    assert_same(decode.games(table), GameColumns.of(outcomes))
+    assert_same(decode.games(table), columns_of_games(outcomes))
 
 
 @given(st.lists(score(), max_size=8))
 def test_scores_are_the_columns_that_decoding_gives(outcomes: list[ScoreEvent]) -> None:
     table = rows(logged([events.encode([event]) for event in outcomes]))
-    assert_same(decode.scores(table), ScoreColumns.of(outcomes))
+    assert_same(decode.scores(table), columns_of_scores(outcomes))
 
 
 def assert_same(ours: Any, twin: Any) -> None:
@@ -141,14 +143,14 @@ def test_the_fold_of_rows_is_the_fold_of_the_log(pool: str, kind: Kind, word: st
     outcomes = [event for event in events.decode([record.value for record in records]).events if event.pool == pool]
     table = rows(records)
     live, archived = (PoolState(*generation(pool, kind)) for _ in range(2))
-    live.fold(outcomes)
+    fold_events(live, outcomes)
     mine = table.filter(pc.equal(table["pool"], pool))
-    archived.fold(decode.events(mine))
+    fold_events(archived, decode.events(mine))
     assert_same_fold(archived, live)
     if word == GAME:
         columns = PoolState(*generation(pool, kind))
         columns.fold(decode.games(mine.filter(pc.equal(mine["kind"], GAME))))
-        columns.fold(decode.events(mine.filter(pc.not_equal(mine["kind"], GAME))))  # retractions, which are only counted here
+        fold_events(columns, decode.events(mine.filter(pc.not_equal(mine["kind"], GAME))))  # retractions, which are only counted here
         assert_same_fold(columns, live)
 
 

@@ -9,12 +9,13 @@ import pytest
 from ratings_core.arrays.digest import digest
 from services.archive import records as archived_records
 from services.archive.follow import follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import Build
 from services.shard.generations.past import archive_of
@@ -34,22 +35,22 @@ def topic_of(folder: Path) -> Topic:
     return log.outcomes
 
 
-def read(topic: Topic, begin: int) -> list[Record]:
-    records: list[Record] = []
+def read(topic: Topic, begin: int) -> TopicRecords:
+    records = TopicRecords()
     with closing(topic.reader({0: begin})) as reader:
         while reader.position(0) < END:
             records += reader.poll(1.0, 100).get(0, [])
     return records
 
 
-def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLetter], int]:
+def built(topic: Topic | ArchivedTopic, pool: str, made: Generation) -> tuple[str, list[DeadLetter], int]:
     """Digest of a generation that is built after all was folded, its dead letters, and how many parts came from the archive."""
     partition, first = Partition(0, 1), {name: first_generation(one) for name, one in POOLS.items()}
     partition.fold(read(topic, 0), FixedDirectory(control_of(*POOLS.values()), first))
     build, control, letters, parts = Build(POOLS[pool], made), ControlLog(topic), list[DeadLetter](), 0
     partition.begin(build)
     while build.behind(partition.position):
-        if (source := archive_of(build, topic, 0, control)) is not None:
+        if (source := archive_of(build, topic if isinstance(topic, ArchivedTopic) else None, 0, control)) is not None:
             part = source.take(10.0)
             assert part is not None
             letters += partition.catch_up_alone(build, *part)
@@ -75,7 +76,7 @@ def test_it_is_the_one_built_from_the_log(
     expected, refused, _ = built(topic, pool, made)
     assert refused, "of more agents than the pool may have"
     follow(topic, {}, url, 0, cut)
-    found, letters, parts = built(History(topic, url), pool, made)
+    found, letters, parts = built(ArchivedTopic(topic, url), pool, made)
     assert found == expected
     assert [(one.offset, one.item, one.reason, one.rule, one.pool) for one in letters] == [
         (one.offset, one.item, one.reason, one.rule, one.pool) for one in refused
@@ -90,7 +91,7 @@ def test_a_retraction_at_the_horizon_is_not_heeded(tmp_path: Path) -> None:
     before, after = (built(topic, "games", made)[0] for made in generations)
     assert before != after
     follow(topic, {}, url, 0, END)
-    assert [built(History(topic, url), "games", made)[0] for made in generations] == [before, after]
+    assert [built(ArchivedTopic(topic, url), "games", made)[0] for made in generations] == [before, after]
 
 
 def takes_back_an_outcome(record: Record, topic: Topic) -> bool:
@@ -108,7 +109,7 @@ def test_a_build_reads_no_further_than_its_partition_although_the_archive_does(t
     expected, _, _ = built(topic, "games", made)
     follow(topic, {}, url, 0, END)
     directory = FixedDirectory(control_of(*POOLS.values()), {name: first_generation(one) for name, one in POOLS.items()})
-    partition, build, history = Partition(0, 1), Build(POOLS["games"], made), History(topic, url)
+    partition, build, history = Partition(0, 1), Build(POOLS["games"], made), ArchivedTopic(topic, url)
     partition.fold(read(topic, 0)[: END // 2], directory)
     partition.begin(build)
     while build.behind(partition.position):

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from services.archive.follow import follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.control.log import ControlLog
 from services.control.records import Skipped
-from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
+from services.log.protocol import Log, LogError, OffsetLost, Reader, Records
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.attempts import Attempts
@@ -39,7 +39,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
             log.outcomes.append(partition, VALUES)
         follow(log.outcomes, {}, str(tmp_path / "archive"), 1, 30)
         forget(tmp_path, 1, 20)
-        log.archived = History(log.outcomes, str(tmp_path / "archive"))
+        log.archived = ArchivedTopic(log.outcomes, str(tmp_path / "archive"))
         yield log
 
 
@@ -123,7 +123,7 @@ class Failing:
 
     closed = False
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         raise LogError("no broker leads it", retriable=True)
 
     def position(self, partition: int) -> int:
@@ -141,7 +141,7 @@ def test_the_reader_of_forgotten_records_is_closed_after_an_error() -> None:
     assert reader.closed
 
 
-class Counted(History):
+class Counted(ArchivedTopic):
     """Counts its readers."""
 
     readers = 0
@@ -183,7 +183,7 @@ def test_offsets_without_a_record_at_the_end_of_the_archive_are_passed_once(log:
 
 
 def test_records_that_the_archive_does_not_have_either_are_lost(log: Log, tmp_path: Path) -> None:
-    log.archived = History(log.outcomes, str(tmp_path / "none"))
+    log.archived = ArchivedTopic(log.outcomes, str(tmp_path / "none"))
     with closing(ControlLog(log.control)) as control:
         readers = LogReaders(log, control, 7, threading.Event())
         with pytest.raises(OffsetLost) as lost:

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from services.archive.follow import follow
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.builder import Builder
 from services.shard.generations.past import ArchivedPool
@@ -28,10 +29,11 @@ def test_it_is_read_from_its_start_again(tmp_path: Path, monkeypatch: pytest.Mon
     records, url, reads = mixed(11, END), str(tmp_path / "archive"), list[int]()
     log = open_sqlite_log(tmp_path / "log.sqlite", 1)
     log.outcomes.append(0, [(None, record.value) for record in records])
-    records = [Record(offset, record.value, 0.0) for offset, record in enumerate(records)]
+    records = TopicRecords([Record(offset, record.value, 0.0) for offset, record in enumerate(records)])
     follow(log.outcomes, {}, url, 0, END)
     control, partition = ControlLog(log.control), Partition(0, 1)
-    builder = Builder(partition, History(log.outcomes, url), control)
+    log.archived = ArchivedTopic(log.outcomes, url)
+    builder = Builder(partition, log, control)
     partition.fold(records, LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=True))
     take = ArchivedPool.take
 

@@ -11,12 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ratings_core.formats import FileKind, FormatError
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.reading import FileReading
+from ratings_core.formats.source import FileSource
 from services.admin.export import COLUMNS
 from services.admin.export_formats import Format, encoded
 from services.archive.encode import rows
 from services.archive.schema import fields
-from services.imports.sources import Source
 from services.log.protocol import Record
 from services.wire import events
 from tests.support.archive import mixed
@@ -66,7 +68,7 @@ def test_a_row_of_any_kind_is_the_outcome_that_was_sent(tmp_path: Path, pool: st
     sent = [event for event in events.decode([record.value for record in records]).events if event.pool == pool]
     assert {type(event) for event in sent} == {type(event) for event in found.events}
     assert list(map(meaning, found.events)) == list(map(meaning, sent))
-    assert found.account.refused.total() == 0
+    assert found.counts.bad == 0
 
 
 CELLS = [
@@ -97,7 +99,7 @@ def test_a_row_of_a_table_that_is_no_outcome_is_refused_alone(tmp_path: Path) ->
     three = [GAME, GAME | {"id": "b", "agents": ["x", "x"]}, GAME | {"id": "c"}]
     found = outcomes_of(exported(tmp_path / "e.csv", pa.Table.from_pylist(three, fields(COLUMNS))), "p")
     assert [event.id for event in found.events] == ["a", "c"]
-    assert [(one.line, one.path) for one in found.account.first] == [(3, "$.sides[1].agents[0]")]
+    assert [(one.row, one.column) for one in found.counts.first] == [(3, "$.sides[1].agents[0]")]
 
 
 def test_a_table_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) -> None:
@@ -109,9 +111,9 @@ def test_a_table_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) ->
 def test_an_export_is_told_from_battles_by_its_columns(tmp_path: Path) -> None:
     battles = pa.table({"model_a": ["x"], "model_b": ["y"], "winner": ["tie"]})
     pq.write_table(battles, tmp_path / "battles.parquet")
-    for name, kind in (("battles.parquet", FileKind.BATTLES), (written(tmp_path / "e.parquet", GAME).name, FileKind.OUTCOMES)):
-        with Source(tmp_path / name) as source:
-            assert source.kind() is kind
+    for name, kind in (("battles.parquet", FileKind.GAMES), (written(tmp_path / "e.parquet", GAME).name, FileKind.OUTCOMES)):
+        with FileSource(tmp_path / name) as source:
+            assert FileReading(source).kind is kind
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_a_row_that_is_no_outcome_is_refused_alone(tmp_path: Path, change: dict[
         assert (found.events[1].id, found.events[1].time) == ("b", 0.0)
         return
     assert [event.id for event in found.events] == ["a", "c"]
-    assert [(one.line, one.path.startswith(path)) for one in found.account.first] == [(2, True)]
+    assert [(one.row, str(one.column).startswith(path)) for one in found.counts.first] == [(2, True)]
 
 
 def test_a_file_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_a_column_of_another_type_refuses_the_file_before_a_value_becomes_anothe
 def test_a_column_that_is_there_twice_refuses_the_file(tmp_path: Path) -> None:
     table = pa.Table.from_pylist([GAME], fields(COLUMNS)).append_column("id", pa.array(["b"]))
     pq.write_table(table, tmp_path / "e.parquet")
-    with pytest.raises(FormatError, match="column 'id' must be one column"):
+    with pytest.raises(FormatError, match="column 'id' must be the header of only one column"):
         outcomes_of(tmp_path / "e.parquet", "p")
 
 

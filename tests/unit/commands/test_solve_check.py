@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from services.cli.main import application
-from services.cli.options import file_options
 from services.solve import check as module
 from services.solve.check import check
 from services.solve.registry import methods
@@ -96,14 +95,14 @@ def test_a_table_for_people_says_how_it_ended(margins: Path) -> None:
 
 
 def test_a_method_without_a_program_is_refused_with_those_that_have_one(margins: Path) -> None:
-    loaded = load(margins, file_options(None, "skip", None, ","))
+    loaded = load(margins)
     result = methods.solve("copeland", loaded.problem)
     with pytest.raises(InputError, match=r"check must be a method with a reference program: maximal_lottery, .*got 'copeland'"):
         check("copeland", loaded.problem, {}, result)
 
 
 def test_too_large_an_input_is_refused(margins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = load(margins, file_options(None, "skip", None, ","))
+    loaded = load(margins)
     subject = module._SUBJECTS["maximal_lottery"]
     monkeypatch.setitem(module._SUBJECTS, "maximal_lottery", replace(subject, most=3))
     with pytest.raises(InputError, match="must be at most 3 agents for the reference program of maximal_lottery"):
@@ -111,14 +110,14 @@ def test_too_large_an_input_is_refused(margins: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_lottery_of_several_is_refused(margins: Path) -> None:
-    loaded = load(margins, file_options(None, "skip", None, ","))
+    loaded = load(margins)
     result = methods.solve("maximal_lottery", loaded.problem, {"mode": "any"})
     with pytest.raises(InputError, match="must be auto or maxent with --check"):
         check("maximal_lottery", loaded.problem, {"mode": "any"}, result)
 
 
 def test_a_prior_that_the_program_lacks_is_refused(margins: Path) -> None:
-    loaded = load(margins, file_options(None, "skip", None, ","))
+    loaded = load(margins)
     result = methods.solve("sco_fit", loaded.problem, {"prior": 1.0})
     with pytest.raises(InputError, match="must be 0 with --check"):
         check("sco_fit", loaded.problem, {"prior": 1.0}, result)

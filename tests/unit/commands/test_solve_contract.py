@@ -9,7 +9,7 @@ import pytest
 
 from services.cli import main as cli
 
-FILES = {
+FILES: dict[str, tuple[str, str]] = {
     "scores": ("s.csv", "task,zed,amy,bob\nt1,1,2,3\nt2,3,1,2\nt3,2,3,1\n"),
     "margins": ("m.csv", "x,amy,bob,zed\namy,0,2,-1\nbob,-2,0,1\nzed,1,-1,0\n"),
     "results": (
@@ -50,6 +50,8 @@ FILES = {
         ),
     ),
 }
+KINDS = {kind: "games" if kind in ("results", "battles") else kind for kind in FILES}
+"""The kind of each file, as the command names it."""
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ def test_one_object_on_stdout(run: Any, kind: str, method: str) -> None:
     assert out.count("\n") == 1
     found = json.loads(out)
     assert list(found) == ["method", "input", "agents", "certificate", "status", "seconds", "tasks", "extra"]
-    assert (found["method"], found["input"], found["status"]) == (method, kind, "optimal")
+    assert (found["method"], found["input"], found["status"]) == (method, KINDS[kind], "optimal")
     assert set(found["certificate"]) == {"kind", "value"}
     assert sorted(row["agent"] for row in found["agents"]) == ["amy", "bob", "zed"]
     assert all(set(row) <= {"agent", "rating", "rank", "low", "high"} for row in found["agents"])
@@ -82,7 +84,7 @@ def test_one_object_on_stdout(run: Any, kind: str, method: str) -> None:
 
 @pytest.mark.parametrize("kind", ["battles", "profile", "outcomes", "pgn"])
 def test_the_same_cycle_in_every_spelling(run: Any, kind: str) -> None:
-    found = json.loads(run(kind, "--method", "maximal_lottery", "--format", "json", "--input", kind)[1])
+    found = json.loads(run(kind, "--method", "maximal_lottery", "--format", "json", "--input", KINDS[kind])[1])
     assert [row["rank"] for row in found["agents"]] == [1, 1, 1]
     assert [row["rating"] for row in found["agents"]] == pytest.approx([1 / 3] * 3)
 
@@ -163,7 +165,7 @@ def test_a_broken_line_of_outcomes_is_named(run: Any, method: str, lines: str) -
     text = lines + '{"v":1,"pool":"p","sides":[]}\n'
     code, _, err = run("outcomes", "--method", method, text=text)
     assert code == 2
-    assert "line 6: $.sides" in err
+    assert "row 6: $.sides" in err
 
 
 def test_a_file_that_is_not_there(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +220,7 @@ def test_all_bad_rows_are_named_at_once_and_may_be_skipped(run: Any) -> None:
 
 def test_only_the_first_twenty_bad_rows_are_named_and_all_are_counted(run: Any) -> None:
     text = "model_a,model_b,winner\n" + "amy,bob,nobody\n" * 30
-    err = run("battles", "--method", "copeland", "--input", "battles", text=text)[2]
+    err = run("results", "--method", "copeland", text=text)[2]
     assert "30 bad rows" in err
     assert err.count("'nobody'") == 20
 
@@ -257,12 +259,12 @@ def test_bad_rows_of_any_slice_are_refused_first(run: Any) -> None:
     [
         ("results", "home_team,away_team,home_score,away_score\namy,bob,1,0\n", "must be a column of the header"),
         ("scores", "task,amy,bob\nt1,1,0\n", "must be left out for scores"),
-        ("battles", "model_a,model_b,winner,league\n" + "".join(f"amy,bob,tie,{i}\n" for i in range(1001)), "at most 1000 values"),
+        ("results", "model_a,model_b,winner,league\n" + "".join(f"amy,bob,tie,{i}\n" for i in range(1001)), "at most 1000 values"),
     ],
 )
 def test_what_cannot_be_sliced_is_refused(run: Any, kind: str, text: str, rule: str) -> None:
     method = "copeland" if kind == "scores" else "elo"
-    code, out, err = run(kind, "--method", method, "--input", kind, "--slice-by", "league", text=text)
+    code, out, err = run(kind, "--method", method, "--input", KINDS[kind], "--slice-by", "league", text=text)
     assert (code, out) == (2, "")
     assert rule in err
 
@@ -270,7 +272,7 @@ def test_what_cannot_be_sliced_is_refused(run: Any, kind: str, text: str, rule: 
 def test_a_slice_without_an_answer_does_not_hide_the_others(run: Any) -> None:
     text = "model_a,model_b,winner,league\namy,bob,tie,x\namy,zed,tie,y\namy,bob,tie,z\n"
     arguments = ("--method", "copeland", "--slice-by", "league", "--param", 'only_agents=["amy","bob"]', "--format", "json")
-    code, out, err = run("battles", *arguments, "--input", "battles", text=text)
+    code, out, err = run("results", *arguments, text=text)
     assert [json.loads(line)["extra"]["slice"]["value"] for line in out.splitlines()] == ["x", "z"]
     assert code == 1
     assert err.startswith("equirank: league = 'y' has no result: only_agents must name agents of the input, got 'bob'")

@@ -72,13 +72,15 @@ def test_a_column_of_too_many_values_is_refused(run: Any) -> None:
         assert (code, out, "at most 1000 values" in err) == (2, "", True)
 
 
-@pytest.mark.parametrize("option", [("--slice-by", "x"), ("--where", "x=1"), ("--trim",), ("--feature", "x"), ("--column", "task=x")])
+@pytest.mark.parametrize(
+    "option", [("--slice-by", "x"), ("--where", "x=1"), ("--value", "tie=x"), ("--feature", "x"), ("--column", "task=x")]
+)
 @pytest.mark.parametrize("method", ["copeland", "contextual_bradley_terry"])
 def test_options_of_rows_are_refused_where_a_file_has_none(run: Any, option: tuple[str, ...], method: str) -> None:
     if option[0] == "--feature" and method == "copeland":
         return
     code, out, err = run("task,amy,bob\nt,1,2\n", "--method", method, *option)
-    assert (code, out, "only rows of results and battles" in err) == (2, "", True)
+    assert (code, out, "only rows of games have columns" in err) == (2, "", True)
 
 
 # features

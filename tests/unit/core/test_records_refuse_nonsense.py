@@ -22,7 +22,9 @@ from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
 from ratings_core.equilibria import cce, lle
 from ratings_core.errors import InputError
-from ratings_core.formats import read_margins, read_profile, read_scores, write_profile
+from ratings_core.formats.margins import read_margins
+from ratings_core.formats.profile import read_profile, write_profile
+from ratings_core.formats.score_tables import read_scores
 from ratings_core.games import NormalForm
 from ratings_core.ranking import Ranking, kendall_tau, normalised_kendall_tau
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Scores, Side
@@ -117,7 +119,6 @@ CASES = {
     "a file opened as text": lambda: read_scores(io.StringIO("x,a\nt,1\n")),
     "margins opened as text": lambda: read_margins(io.StringIO("x,a\na,0\n")),
     "votes opened as text": lambda: read_profile(io.StringIO("1: 1")),
-    "no delimiter": lambda: read_scores("x,a\nt,1\n", delimiter=None),
     "payoffs whose squares vanish": lambda: cce(NormalForm.of([np.eye(2) * 1e-300, np.eye(2)])),
     "payoffs next to the least float": lambda: lle(NormalForm.of([np.eye(2) * 1e-310, np.eye(2)])),
     "tallies of another kind": lambda: PairTally().merge(PlaceTally()),

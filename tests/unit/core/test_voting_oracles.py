@@ -16,7 +16,7 @@ from open_spiel.python.voting import plurality as spiel_plurality
 from open_spiel.python.voting import schulze as spiel_schulze
 from preflibtools.instances import OrdinalInstance
 
-from ratings_core.formats import read_profile
+from ratings_core.formats.profile import read_profile
 from ratings_core.voting import maximal_lottery
 from ratings_core.voting.condorcet import essential_set, schwartz_set, smith_set
 from ratings_core.voting.copeland import condorcet_winners, copeland

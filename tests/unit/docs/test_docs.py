@@ -16,15 +16,15 @@ import pytest
 import typer.main
 from packaging.requirements import Requirement
 
-from ratings_core.formats import FileKind
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import ReadOptions
+from ratings_core.methods.registry import METHODS
 from ratings_core.online import RATERS
 from services.api.replies import PoolWanted
 from services.cli.main import COMMANDS, application
 from services.control.generations import make_raters
-from services.imports.files import FileOptions
 from services.runtime.settings import Settings
 from services.solve.registry import methods
-from services.solve.registry.methods import METHODS
 from services.wire import events
 from services.wire.pools import Kind
 from tests.support.files import outcomes_of
@@ -118,7 +118,7 @@ def test_the_readmes_table_of_games_is_read_and_solved(method: str, tmp_path: Pa
     file = tmp_path / "games.csv"
     file.write_text(table[1])
     assert len(outcomes_of(file, "league").events) == 3
-    found = methods.solve(method, load(file, FileOptions(unplayed="refuse")).problem)
+    found = methods.solve(method, load(file, ReadOptions(unplayed="refuse")).problem)
     assert found.status == "optimal"
     assert [agent.rank for agent in found.agents] == [1, 1, 1]
 
@@ -237,7 +237,7 @@ def test_the_index_of_decisions_names_what_changed_each() -> None:
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-RUNTIME = ("service", "reference", "chess", "arrow")
+RUNTIME = ("service", "reference", "chess", "plot")
 
 
 def requirements(*extras: str) -> list[Requirement]:

@@ -36,13 +36,16 @@ LIBRARY = (
     ("checks", "extras", "options"),
     ("arrays", "deadline", "graphs", "ranking"),
     ("records",),
+    ("columns",),
     ("tallies", "online"),
     ("games",),
     ("voting",),
     ("batch", "equilibria", "formats"),
     ("margins",),
-    ("analysis",),
+    ("problems", "analysis"),
+    ("methods",),
     ("reference",),
+    ("front",),
 )
 """The same for `ratings_core`."""
 MOST_FLAT = 6

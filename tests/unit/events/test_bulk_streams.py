@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from ratings_core.arrays.arena import pack
 from ratings_core.arrays.hashing import hash128
+from ratings_core.columns.outcomes import NOT_USED
 from services.wire import events
 from services.wire.bulk.layout import MAX_BATCHES, MAX_TEXT_BYTES
 from services.wire.bulk.stream import read
-from services.wire.columns import NOT_USED
 from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side, UnreadableError
 from services.wire.plain import plain_games
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES

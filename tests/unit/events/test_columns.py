@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, ScoreBatch, Scores
 from ratings_core.records.outcomes import Side as CoreSide
 from ratings_core.records.roster import Roster
-from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
+from services.wire.columns import columns_of_games, columns_of_retractions, columns_of_scores
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side
 
 NAMES = st.sampled_from(["a", "b", "Curaçao", "d" * 40, "e e"])
@@ -47,7 +47,7 @@ def assert_equal(ours: Any, twin: Any, *ignored: str) -> None:
 @given(st.lists(game(), max_size=6), st.data())
 def test_games_are_the_batch_that_outcomes_give(events: list[GameEvent], data: st.DataObject) -> None:
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))), np.bool_)
-    columns = GameColumns.of(events).take(mask)
+    columns = columns_of_games(events).take(mask)
     kept = [event for event, keep in zip(events, mask, strict=True) if keep]
     roster, tasks, roster2, tasks2 = Roster(), Roster(), Roster(), Roster()
     ours = columns.batch(roster.intern_coded(columns.names), tasks.intern_packed(columns.tasks))
@@ -55,19 +55,19 @@ def test_games_are_the_batch_that_outcomes_give(events: list[GameEvent], data: s
     assert_equal(ours, twin, "key")
     assert (roster.names(), tasks.names()) == (roster2.names(), tasks2.names())
     assert len(columns) == len(kept)
-    assert_equal(columns, GameColumns.of(kept), "names", "tasks", "meta")
+    assert_equal(columns, columns_of_games(kept), "names", "tasks", "meta")
     assert columns.meta.names() == ["" if event.meta is UNSET else bytes(event.meta).decode() for event in kept]
 
 
 @given(st.lists(score(), max_size=6), st.data())
 def test_scores_are_the_batch_that_measurements_give(events: list[ScoreEvent], data: st.DataObject) -> None:
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))), np.bool_)
-    columns = ScoreColumns.of(events).take(mask)
+    columns = columns_of_scores(events).take(mask)
     kept = [event for event, keep in zip(events, mask, strict=True) if keep]
     ours = columns.batch(Roster().intern_coded(columns.names), Roster().intern_packed(columns.tasks))
     twin = ScoreBatch.of([Scores(event.task, tuple(event.scores.items()), event.time, event.weight) for event in kept], Roster(), Roster())
     assert_equal(ours, twin)
-    assert_equal(columns, ScoreColumns.of(kept), "names", "tasks")
+    assert_equal(columns, columns_of_scores(kept), "names", "tasks")
 
 
 BASE = {"v": 1, "id": "i", "pool": "p", "time": 1.0, "task": "t", "weight": 2.0}
@@ -75,11 +75,11 @@ BASE = {"v": 1, "id": "i", "pool": "p", "time": 1.0, "task": "t", "weight": 2.0}
 
 def game_hash(*sides: tuple[list[str], int], **changed: Any) -> int:
     made = [Side(agents, place) for agents, place in sides or ((["a"], 1), (["b", "c"], 2))]
-    return int(GameColumns.of([GameEvent(**{**BASE, **changed}, sides=made)]).body_hash[0])
+    return int(columns_of_games([GameEvent(**{**BASE, **changed}, sides=made)]).body_hash[0])
 
 
 def score_hash(scores: dict[str, float], **changed: Any) -> int:
-    return int(ScoreColumns.of([ScoreEvent(**{**BASE, **changed}, scores=scores)]).body_hash[0])
+    return int(columns_of_scores([ScoreEvent(**{**BASE, **changed}, scores=scores)]).body_hash[0])
 
 
 @pytest.mark.parametrize("changed", [{"id": "other"}, {"time": 9.0}])
@@ -104,5 +104,7 @@ def test_scores_in_another_order_are_the_same_body() -> None:
 
 
 def test_a_retraction_hashes_to_the_outcome_it_means() -> None:
-    columns = GameColumns.of([GameEvent(**{**BASE, "id": "x"}, sides=[Side(["a"], 1), Side(["b"], 2)])])
-    np.testing.assert_array_equal(retracted_hash([RetractEvent(v=1, id="r", pool="p", time=0.0, retracts="x")]), columns.id_hash)
+    columns = columns_of_games([GameEvent(**{**BASE, "id": "x"}, sides=[Side(["a"], 1), Side(["b"], 2)])])
+    np.testing.assert_array_equal(
+        columns_of_retractions([RetractEvent(v=1, id="r", pool="p", time=0.0, retracts="x")]).id_hash, columns.id_hash
+    )

@@ -1,7 +1,5 @@
-"""Battles and PrefLib profiles."""
+"""PrefLib profiles."""
 
-import io
-import json
 import os
 from pathlib import Path
 
@@ -9,45 +7,11 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import Battle, FormatError, Skipped, iter_battles, read_profile, unpacked
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.profile import read_profile
 
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
 HEAD = "# DATA TYPE: toi\n# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n# ALTERNATIVE NAME 3: C\n"
-LINES = '{"model_a":"x","model_b":"y","winner":"model_b","tstamp":1.5}\n\n{"model_a":"x","model_b":"z","winner":"tie (bothbad)"}\n'
-ROWS = "model_a,model_b,winner,tstamp\nx,y,model_b,1.5\nx,z,tie (bothbad),\n"
-
-
-def read_battles(text: str) -> list[Battle | Skipped]:
-    return list(iter_battles(unpacked(io.BytesIO(text.encode()))))
-
-
-@pytest.mark.parametrize("text", [LINES, ROWS, "[" + ",".join(LINES.split()[:1]) + ',{"model_a":"x","model_b":"z","winner":"tie"}]'])
-def test_battles_in_three_spellings(text: str) -> None:
-    found = read_battles(text)
-    assert [(one.model_a, one.model_b, one.places, one.time) for one in found] == [("x", "y", (2, 1), 1.5), ("x", "z", (1, 1), None)]
-
-
-@pytest.mark.parametrize(
-    ("text", "row", "column"),
-    [
-        (LINES.replace("tie (bothbad)", "draw"), 3, "winner"),
-        (LINES.replace('"y"', '"x"'), 1, "model_b"),
-        (LINES.replace('"y"', "7"), 1, "model_b"),
-        (ROWS.replace("x,y", "x ,y"), 2, "model_a"),
-        (ROWS.replace("winner", "result"), 1, "winner"),
-        ("{\n", 1, None),
-        ("[3]", 1, None),
-    ],
-)
-def test_a_bad_battle_is_named_and_never_a_draw(text: str, row: int, column: str | None) -> None:
-    with pytest.raises(FormatError) as caught:
-        read_battles(text)
-    assert (caught.value.row, caught.value.column) == (row, column)
-
-
-def test_an_array_that_is_no_json() -> None:
-    with pytest.raises(InputError, match="row 1 must be JSON"):
-        read_battles("[{]")
 
 
 def test_a_profile_with_ties_and_unlisted_alternatives() -> None:
@@ -98,10 +62,3 @@ def test_published_profiles() -> None:
         assert len(profile.ballots) == int(stated["NUMBER UNIQUE ORDERS"])
         counts = profile.pair_counts()
         assert (counts.wins + counts.losses + counts.ties <= profile.voters).all()
-
-
-@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\u2029"])
-def test_lines_of_json_end_where_editors_end_them(inside: str) -> None:
-    """Conversations hold characters that some call line breaks; JSON does not escape them."""
-    line = json.dumps({"model_a": "x", "model_b": "y", "winner": "tie", "text": f"a{inside}b"}, ensure_ascii=False)
-    assert [battle.row for battle in read_battles(f"{line}\r\n\n{line}\n")] == [1, 3]

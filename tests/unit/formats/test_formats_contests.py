@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import Contest, FormatError, Skipped, contests_profile, iter_contests, unpacked
+from ratings_core.formats.contests import Contest, contests_profile, iter_contests
+from ratings_core.formats.errors import FormatError, Skipped
+from ratings_core.formats.stream import unpacked
 
 ROUND = {
     "id": 1,
@@ -21,7 +23,12 @@ ROUND = {
 
 def contests(*items: Any, text: str | None = None) -> list[Contest | Skipped]:
     data = text or "\n".join(json.dumps(item, indent=1) for item in items)
-    return list(iter_contests(unpacked(io.BytesIO(data.encode()))))
+    found: list[Contest | Skipped] = []
+    for one in iter_contests(unpacked(io.BytesIO(data.encode()))):
+        if isinstance(one, FormatError):
+            raise one
+        found.append(one)
+    return found
 
 
 def test_places_tied_or_not_time_and_weight() -> None:

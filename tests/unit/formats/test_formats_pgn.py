@@ -12,12 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
-from ratings_core.formats import ChessGame, FormatError, Skipped, iter_games, unpacked
-from ratings_core.formats.results import Unplayed
+from ratings_core.formats.errors import FormatError, Skipped
+from ratings_core.formats.options import Unplayed
+from ratings_core.formats.pgn import ChessGame, iter_games
+from ratings_core.formats.stream import unpacked
 
 
 def games(data: bytes | str, unplayed: Unplayed = "skip") -> list[ChessGame | Skipped]:
-    return list(iter_games(unpacked(io.BytesIO(data.encode() if isinstance(data, str) else data)), unplayed))
+    """The games of a file. Raises the first error of a game."""
+    found: list[ChessGame | Skipped] = []
+    for one in iter_games(unpacked(io.BytesIO(data.encode() if isinstance(data, str) else data)), unplayed):
+        if isinstance(one, FormatError):
+            raise one
+        found.append(one)
+    return found
 
 
 def game(
@@ -88,7 +96,6 @@ def test_games_without_result_or_player_are_left_out_and_counted() -> None:
         (game(tags='[Date "yesterday"]\n'), "Date of game 2' must be a day"),
         (game(tags='[UTCDate "2017.02.01"]\n[UTCTime "25:00:00"]\n'), "UTCDate of game 2' must be a day"),
         (game().replace("[White ", "(White "), "game 2' must be a tag"),
-        ("1. e4 e5 1-0\n", "Result of game 2' must be a tag"),
     ],
 )
 def test_broken_games_are_named_by_number(broken: str, words: str) -> None:
@@ -96,9 +103,17 @@ def test_broken_games_are_named_by_number(broken: str, words: str) -> None:
         games(game() + broken)
 
 
-def test_a_misspelt_word_for_unplayed_games_is_refused() -> None:
-    with pytest.raises(InputError, match=r"unplayed must be one of skip, refuse, got 'skipped'"):
-        list(iter_games(unpacked(io.BytesIO(game().encode())), "skipped"))  # type: ignore[arg-type]
+@pytest.mark.parametrize("result", ["*", "?", "0-0", ""])
+def test_results_of_games_that_were_not_played(result: str) -> None:
+    (found,) = games(f'[White "a"]\n[Black "b"]\n[Result "{result}"]\n\n*\n')
+    assert found == Skipped(1, "no result (unplayed)")
+    with pytest.raises(FormatError, match="Result of game 1"):
+        games(f'[White "a"]\n[Black "b"]\n[Result "{result}"]\n\n*\n', "refuse")
+
+
+def test_a_broken_game_does_not_end_the_file() -> None:
+    found = list(iter_games(unpacked(io.BytesIO((game(result="1/2") + game()).encode()))))
+    assert [type(one) for one in found] == [FormatError, ChessGame]
 
 
 def test_names_in_latin_1_say_what_to_do() -> None:

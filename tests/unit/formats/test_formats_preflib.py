@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from preflibtools.instances import OrdinalInstance
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FormatError, read_profile, unpacked, write_profile
-from ratings_core.formats.profile import data_type
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.profile import data_type, read_profile, write_profile
+from ratings_core.formats.stream import unpacked
 from ratings_core.voting.profile import Profile
 from tests.support.profiles import PREFLIB_FILES, profiles, random_profile, written
 from tests.support.shared import shared_file

@@ -8,7 +8,8 @@ import pytest
 
 from services.control.log import ControlLog
 from services.control.records import Attempt, Skipped, Takeover
-from services.log.protocol import BatchDamaged, Log, Record
+from services.log.protocol import BatchDamaged, Log, Record, Records
+from services.log.records import TopicRecords
 from services.log.skipping import SkippingReader, beyond, open_reader
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.attempts import Attempts, Isolated, isolated_at
@@ -47,8 +48,8 @@ def noted(control: ControlLog) -> tuple[int, int, int] | None:
     return None if found is None else (found.begin, found.end, found.deaths)
 
 
-def records(begin: int, end: int) -> list[Record]:
-    return [Record(offset, b"x", 0.0) for offset in range(begin, end)]
+def records(begin: int, end: int) -> TopicRecords:
+    return TopicRecords([Record(offset, b"x", 0.0) for offset in range(begin, end)])
 
 
 def folded(
@@ -226,7 +227,7 @@ class Damaged:
         self._reader = self._log.outcomes.reader(positions)
         return self
 
-    def poll(self, timeout: float, most: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, most: int) -> Mapping[int, Records]:
         if self._begin <= self._positions[1] < self._end:
             raise BatchDamaged("outcomes", 1, self._positions[1], self._end, "for a test", self._begin)
         return self._reader.poll(timeout, most)

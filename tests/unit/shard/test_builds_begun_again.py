@@ -9,6 +9,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -18,7 +19,7 @@ from tests.support.outcomes import game
 from tests.support.pools import control_of, first_generation, pool_of
 
 POOL, END = pool_of("p"), 10
-RECORDS = [Record(at, json.dumps(game(f"g{at}", "ann", "ben", pool="p")).encode(), 0.0) for at in range(END)]
+RECORDS = TopicRecords([Record(at, json.dumps(game(f"g{at}", "ann", "ben", pool="p")).encode(), 0.0) for at in range(END)])
 
 
 class Shard:

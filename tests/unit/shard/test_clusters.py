@@ -8,20 +8,21 @@ import pytest
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairTally
+from ratings_core.tallies.clusters import GROUPS, counts_of_groups
 from services.control import generations
 from services.control.records import FoldSettings
 from services.demo import simulated
-from services.state.clusters import GROUPS, counts_of_groups
 from services.state.parts import part
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 
 def folded(cuts: list[int], **fold: Any) -> PoolState:
     state = state_of(simulated.POOL, fold=FoldSettings(**fold))
     for low, high in zip([0, *cuts[:-1]], cuts, strict=True):
-        assert state.fold([simulated.game(i, float(i)) for i in range(low, high)]) == []
+        assert fold_events(state, [simulated.game(i, float(i)) for i in range(low, high)]) == []
     return state
 
 
@@ -44,7 +45,7 @@ def test_the_rest_of_the_content_is_that_of_a_plain_pool_and_it_is_restored_whol
     assert digest(rest) == digest(plain.arrays())
     again = PoolState.restore(state.created, state.generation, arrays, 100)
     for one in (state, again):
-        assert one.fold([simulated.game(i, float(i)) for i in range(100, 150)]) == []
+        assert fold_events(one, [simulated.game(i, float(i)) for i in range(100, 150)]) == []
     assert digest(again.arrays()) == digest(state.arrays())
 
 

@@ -9,7 +9,7 @@ from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from services.admin import partition_decisions
 from services.archive.encode import rows
-from services.archive.history import History
+from services.archive.history import ArchivedTopic
 from services.archive.writer import open_writer
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
@@ -17,7 +17,8 @@ from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.demo import simulated
-from services.log.protocol import Log, Record
+from services.log.protocol import Log
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
@@ -44,9 +45,9 @@ class Installation:
         self.partition = self.folded(self.records)
         Checkpointer(self.checkpoints, log.outcomes.identity, 1, 3, None).drain(self.partition)
         damage(log.outcomes, monkeypatch, (0, BEGIN, BEGIN, END))
-        self.builder = Builder(self.partition, log.outcomes, self.control)
+        self.builder = Builder(self.partition, log, self.control)
 
-    def folded(self, records: list[Record]) -> Partition:
+    def folded(self, records: TopicRecords) -> Partition:
         partition = Partition(0, 1)
         partition.fold(records, LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True))
         return partition
@@ -86,7 +87,7 @@ def test_a_new_generation_stops_with_a_command_that_lets_it_go_on(one: Installat
     control = one.control.refresh()
     alone = Partition(0, 1, len(RECORDS))
     alone.begin(again := Build(control.pools[simulated.POOL], control.generations[simulated.POOL][2]))
-    alone.catch_up([record for record in one.records if not BEGIN <= record.offset < END], 0)
+    alone.catch_up(TopicRecords([record for record in one.records if not BEGIN <= record.offset < END]), 0)
     assert again.state is not None
     assert digest(build.state.arrays()) == digest(again.state.arrays())
 
@@ -94,12 +95,12 @@ def test_a_new_generation_stops_with_a_command_that_lets_it_go_on(one: Installat
 @pytest.mark.parametrize("archived", [3, 6])
 def test_what_the_archive_holds_of_the_batch_is_not_skipped(one: Installation, archived: int) -> None:
     open_writer(one.archive, 0, one.log.outcomes.identity).append(rows(one.records[:archived]), 0, archived)
-    one.log.archived = History(one.log.outcomes, one.archive)
+    one.log.archived = ArchivedTopic(one.log.outcomes, one.archive)
     assert one.skip(END - 1) == (max(BEGIN, archived), END)
 
 
 def test_a_batch_that_is_archived_is_not_skipped(one: Installation) -> None:
     open_writer(one.archive, 0, one.log.outcomes.identity).append(rows(one.records), 0, len(RECORDS))
-    one.log.archived = History(one.log.outcomes, one.archive)
+    one.log.archived = ArchivedTopic(one.log.outcomes, one.archive)
     with pytest.raises(InputError, match="must not be archived: new generations read the archive, which has all offsets below 20"):
         one.skip(BEGIN)

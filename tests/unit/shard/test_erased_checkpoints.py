@@ -11,6 +11,7 @@ from services.control.directory import FixedDirectory
 from services.control.erasures import erased_name
 from services.control.records import ControlState, Serve
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -37,13 +38,13 @@ def erasing(control: ControlState, partition: Partition) -> None:
     control.apply(control.position, made)
     control.apply(control.position, Serve(pool="p", number=2, time=0.0))
     partition.begin(Build(POOL, made))
-    partition.catch_up([RECORD], 0)
+    partition.catch_up(TopicRecords([RECORD]), 0)
     partition.switch(partition.builds["p", 2])
 
 
 def test_what_a_store_refused_to_delete_is_deleted_later_though_nothing_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     store, control, partition = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL), Partition(0, 1)
-    partition.fold([RECORD], FixedDirectory(control))
+    partition.fold(TopicRecords([RECORD]), FixedDirectory(control))
     checkpointer(store, 1).drain(partition)
     erasing(control, partition)
     one = checkpointer(store, 2)
@@ -67,7 +68,7 @@ def test_what_a_store_refused_to_delete_is_deleted_later_though_nothing_is_folde
 
 def test_a_shard_that_starts_deletes_what_one_that_died_had_left(monkeypatch: pytest.MonkeyPatch) -> None:
     store, control, partition = CheckpointStore(f"memory://{uuid.uuid4().hex}"), control_of(POOL), Partition(0, 1)
-    partition.fold([RECORD], FixedDirectory(control))
+    partition.fold(TopicRecords([RECORD]), FixedDirectory(control))
     checkpointer(store, 1).drain(partition)
     erasing(control, partition)
 

@@ -20,11 +20,13 @@ from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, N
 from services.control.records import ControlState, decode, encode
 from services.log.dead_letters import EXCERPT_BYTES, DeadLetter
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
+from tests.support.folds import fold_events
 from tests.support.pools import control_of, pool_of, state_of
 from tests.support.streams import stream, table
 
@@ -63,7 +65,10 @@ def _folded(kind: Kind, outcomes: list[dict[str, Any]], cuts: list[int], *, scan
     for begin, end in pairwise(edges):
         values = [json.dumps(one, separators=(",", ":")).encode() for one in outcomes[begin:end]]
         columns = scan(values)
-        state.fold(columns.columns if scanned and not columns.rest else events.decode(values).events)
+        if scanned and not columns.rest:
+            state.fold(columns.columns)
+        else:
+            fold_events(state, events.decode(values).events)
     return state
 
 
@@ -164,7 +169,7 @@ def test_a_game_that_names_both_an_agent_and_its_token_counts_for_nothing(aliase
 def test_no_dead_letter_holds_an_erased_name() -> None:
     """A refused score is named by its agent, in what was sent and in the path of the field."""
     sent = {"v": 1, "pool": "p", "time": 1.0, "id": "s", "task": "t", "scores": {NAMES[1]: 1.0, NAMES[0]: "high"}}
-    (letter,) = Partition(0, 1).fold([Record(0, json.dumps(sent).encode(), 0.0)], FixedDirectory(ControlState()))
+    (letter,) = Partition(0, 1).fold(TopicRecords([Record(0, json.dumps(sent).encode(), 0.0)]), FixedDirectory(ControlState()))
     assert NAMES[0] in letter.path
     without = letter.edited(NameMatcher([ALICE]).in_text)
     assert NAMES[0] not in msgspec.json.encode(without).decode()
@@ -172,7 +177,7 @@ def test_no_dead_letter_holds_an_erased_name() -> None:
 
 
 def _letter(sent: bytes) -> DeadLetter:
-    (letter,) = Partition(0, 1).fold([Record(0, sent, 0.0)], FixedDirectory(ControlState()))
+    (letter,) = Partition(0, 1).fold(TopicRecords([Record(0, sent, 0.0)]), FixedDirectory(ControlState()))
     return letter
 
 

@@ -16,6 +16,7 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import OffsetLost, Record
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
@@ -23,10 +24,12 @@ from services.shard.recovery import WrongLog, retracted, sha256_at
 from services.state.edits import Edits, Retracted
 from services.state.pool import PoolState, Refused
 from services.state.retractions import PoolRetractions
+from services.wire.columns import columns_of
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
 from tests.support import pools
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
 from tests.support.outcomes import game_event
 from tests.support.publishing import EPOCH, Driver, FakeStore
 
@@ -64,17 +67,17 @@ class TestEdits:
 class TestLimits:
     def test_a_full_pool_takes_games_of_agents_that_it_knows(self) -> None:
         state = state_of(Kind.GAMES, max_agents=3)
-        assert state.fold([game(1, "a", "b"), game(2, "b", "c")]) == []
-        assert state.fold([game(3, "a", "c"), game(4, "c", "b"), game(5, "a", "b", "c")]) == []
-        [refused] = state.fold([game(6, "a", "d")])
+        assert fold_events(state, [game(1, "a", "b"), game(2, "b", "c")]) == []
+        assert fold_events(state, [game(3, "a", "c"), game(4, "c", "b"), game(5, "a", "b", "c")]) == []
+        [refused] = fold_events(state, [game(6, "a", "d")])
         assert (refused.at, refused.reason, refused.path) == (0, Reason.TOO_MANY_AGENTS, "sides")
         assert state.content.counts["outcomes"] == 5
 
     def test_a_pool_with_all_its_tasks_takes_scores_of_those(self) -> None:
         state = state_of(Kind.SCORES, max_tasks=1, max_agents=2)
-        assert state.fold([score(1, "t", "a", "b")]) == []
-        assert state.fold([score(2, "t", "b", "a")]) == []
-        refused: list[Refused] = state.fold([score(3, "u", "a"), score(4, "t", "c"), score(5, "t", "a")])
+        assert fold_events(state, [score(1, "t", "a", "b")]) == []
+        assert fold_events(state, [score(2, "t", "b", "a")]) == []
+        refused: list[Refused] = fold_events(state, [score(3, "u", "a"), score(4, "t", "c"), score(5, "t", "a")])
         assert [(one.at, one.reason, one.path) for one in sorted(refused)] == [
             (0, Reason.TOO_MANY_TASKS, "task"), (1, Reason.TOO_MANY_AGENTS, "scores")]  # fmt: skip
         assert state.content.counts["outcomes"] == 3
@@ -83,12 +86,17 @@ class TestLimits:
 @pytest.mark.parametrize("sides", [2, 63, 64])
 def test_a_pool_with_games_of_up_to_64_sides_is_restored(sides: int) -> None:
     state = state_of(Kind.GAMES)
-    assert state.fold([game(1, *(f"a{i:02}" for i in range(sides)))]) == []
+    assert fold_events(state, [game(1, *(f"a{i:02}" for i in range(sides)))]) == []
     arrays = state.content.arrays()
     restored = PoolState.restore(state.created, state.generation, arrays, 1)
     assert digest(restored.content.arrays()) == digest(arrays)
-    assert restored.fold([game(2, "a00", "a01")]) == []
+    assert fold_events(restored, [game(2, "a00", "a01")]) == []
     assert restored.content.counts["outcomes"] == 2
+
+
+def id_of(text: str) -> list[int]:
+    packed = pack([text])
+    return hash128(packed.bytes, packed.start)[0].tolist()
 
 
 class TestHorizon:
@@ -100,22 +108,24 @@ class TestHorizon:
 
     def test_pending_retractions_are_cut_at_it(self) -> None:
         state = state_of(Kind.GAMES)
-        state.fold([self.retraction(offset) for offset in (8, 9, 10, 11)])
-        state.note([(offset, self.retraction(offset)) for offset in (8, 9, 10, 11)])
-        ids = [hash128(one.bytes, one.start)[0].tolist() for one in (pack([f"g{n}"]) for n in (8, 9))]
+        retractions = columns_of([self.retraction(offset) for offset in (8, 9, 10, 11)])
+        state.fold(retractions)
+        state.note(retractions, np.array([8, 9, 10, 11]))
+        ids = [id_of(f"g{n}") for n in (8, 9)]
         known = state.retractions.below(10)
         assert known is not None
         assert known.ids.tolist() == sorted(ids)
         assert PoolRetractions(state.content).below(10) is None, "what an older checkpoint did not keep is unknown"
 
     def test_records_of_the_log_are_cut_at_it(self) -> None:
-        records = [Record(offset, encode([self.retraction(offset)]), 0.0) for offset in (8, 9, 10)]
-        assert [event.retracts for event in retracted_below(10, "p", records)] == ["g8", "g9"]
+        records = TopicRecords([Record(offset, encode([self.retraction(offset)]), 0.0) for offset in (8, 9, 10)])
+        found = retracted_below(10, "p", records)
+        assert np.concatenate(found).tolist() == [id_of("g8"), id_of("g9")]
 
     def test_retractions_of_a_pool_whose_name_holds_its_name_are_not_its_own(self) -> None:
         other = RetractEvent(v=1, id="other", pool="p-two", time=0.0, retracts="g7")
-        records = [Record(8, encode([other]), 0.0), Record(9, encode([self.retraction(9)]), 0.0)]
-        assert [event.retracts for event in retracted_below(10, "p", records)] == ["g9"]
+        records = TopicRecords([Record(8, encode([other]), 0.0), Record(9, encode([self.retraction(9)]), 0.0)])
+        assert np.concatenate(retracted_below(10, "p", records)).tolist() == [id_of("g9")]
 
     @pytest.mark.parametrize("end", [9, 10, 11])
     def test_a_log_that_ends_before_it_is_another_log(self, tmp_path: Path, end: int) -> None:
@@ -125,9 +135,9 @@ class TestHorizon:
         try:
             if end < 10:
                 with pytest.raises(WrongLog, match="was made at 10, and the log ends at 9"):
-                    retracted(made, log.outcomes, 0, ControlState())
+                    retracted(made, log, 0, ControlState())
             else:
-                assert retracted(made, log.outcomes, 0, ControlState()).events == 10
+                assert retracted(made, log, 0, ControlState()).events == 10
         finally:
             log.close()
 
@@ -152,7 +162,7 @@ class TestHorizon:
         partition = Partition(0, 1)
         made = Generation(pool="p", number=1, start=0, time=0.0, fold=FoldSettings(), retraction_horizon=horizon)
         partition.pools["p"] = PoolState(PoolCreated(pool="p", kind=Kind.GAMES, time=0.0), made)
-        records = [Record(0, encode([game(1, "a", "b")]), 0.0), Record(1, encode([self.retraction(1)]), 0.0)]
+        records = TopicRecords([Record(0, encode([game(1, "a", "b")]), 0.0), Record(1, encode([self.retraction(1)]), 0.0)])
         partition.fold(records, FixedDirectory(control))
         assert len(partition.pools["p"].retractions) == pending
 
@@ -196,7 +206,7 @@ def folded_to(position: int) -> Partition:
 def more(partition: Partition, position: int) -> None:
     games = [GameEvent(v=1, id=f"g{i}", pool="pool0", time=float(i), sides=[Side(["a"], 1), Side(["b"], 2)])
              for i in range(partition.position, position)]  # fmt: skip
-    partition.fold([Record(int(one.id[1:]), encode([one]), 0.0) for one in games], FixedDirectory(ControlState()))
+    partition.fold(TopicRecords([Record(int(one.id[1:]), encode([one]), 0.0) for one in games]), FixedDirectory(ControlState()))
 
 
 class TestFence:
@@ -241,7 +251,7 @@ class TestFence:
         state = partition.pools["pool0"]
         partition.pools["pool0"] = PoolState.restore(state.created, state.generation, state.content.arrays(), 4)
         new = GameEvent(v=1, id="new", pool="pool0", time=9.0, sides=[Side(["c"], 1), Side(["d"], 2)])
-        partition.fold([Record(4, encode([new]), 0.0)], FixedDirectory(ControlState()))
+        partition.fold(TopicRecords([Record(4, encode([new]), 0.0)]), FixedDirectory(ControlState()))
         driver = Driver(store, partition)
         driver.round()
         driver.round()

@@ -13,6 +13,7 @@ from services.control.records import FoldSettings
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 FEATURES = ("length", "first-side")
@@ -27,7 +28,7 @@ def game(number: int, meta: Any = UNSET, **changed: Any) -> GameEvent:
 def folded(cuts: list[int], **fold: Any) -> PoolState:
     state = state_of(fold=FoldSettings(**{"features": FEATURES, **fold}))
     for low, high in zip([0, *cuts[:-1]], cuts, strict=True):
-        assert state.fold([game(i, {"length": i % 4, "other": "x"}) for i in range(low, high)]) == []
+        assert fold_events(state, [game(i, {"length": i % 4, "other": "x"}) for i in range(low, high)]) == []
     return state
 
 
@@ -42,7 +43,7 @@ def test_batches_do_not_matter_and_a_restored_pool_goes_on() -> None:
     assert kept(cut) == [[i % 4, 1.0] for i in range(35, 60)]
     again = PoolState.restore(cut.created, cut.generation, cut.arrays(), 60)
     for state in (cut, again):
-        assert state.fold([game(i, {"length": -2.5}) for i in range(60, 90)]) == []
+        assert fold_events(state, [game(i, {"length": -2.5}) for i in range(60, 90)]) == []
     assert digest(again.arrays()) == digest(cut.arrays())
 
 
@@ -57,7 +58,7 @@ NO_NUMBERS = [UNSET, 3, [], {}, {"length": "3"}, {"length": True}, {"length": No
 @pytest.mark.parametrize("meta", NO_NUMBERS)
 def test_a_game_without_the_number_counts_everywhere_else(meta: Any) -> None:
     state = folded([0])
-    assert state.fold([game(0, meta), game(1, {"length": 1e15})]) == []
+    assert fold_events(state, [game(0, meta), game(1, {"length": 1e15})]) == []
     assert kept(state) == [[1e15, 1.0]]
     features = state.content.tallies.features
     assert features is not None
@@ -66,7 +67,7 @@ def test_a_game_without_the_number_counts_everywhere_else(meta: Any) -> None:
 
 def test_duplicates_and_banned_agents_do_not_count_and_aliases_do() -> None:
     state = state_of(fold=FoldSettings(features=("length",)), aliases={"a1": "ann"}, bans=("a2",))
-    assert state.fold([game(i, {"length": i}) for i in (1, 2, 3)] + [game(3, {"length": 9})]) == []
+    assert fold_events(state, [game(i, {"length": i}) for i in (1, 2, 3)] + [game(3, {"length": 9})]) == []
     assert kept(state) == [[1.0], [3.0]]
     assert state.content.agents.names() == ["ann", "b1", "a3", "b3"]
     assert state.content.counts["duplicates"] == 1

@@ -16,6 +16,7 @@ from services.state.dedupe import FrozenWindow
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 AGENTS = 60
@@ -69,7 +70,7 @@ def test_however_long_nobody_reads_it_the_content_is_that_of_its_moment(kind: Ki
     state, draw = state_of(kind=kind, fold=FOLDS[kind]), random.Random(seed)
     frozen, wanted, left = state.freeze(), state.arrays(), draw.randrange(8)
     for batch in batches(kind, seed):
-        state.fold(batch)
+        fold_events(state, batch)
         left -= 1
         if left < 0:
             assert same(frozen.arrays(), wanted)
@@ -82,7 +83,7 @@ def test_folding_while_another_thread_reads_changes_nothing_of_it(kind: Kind) ->
     state, interval = state_of(kind=kind, fold=FOLDS[kind]), sys.getswitchinterval()
     folding = list(batches(kind, 9, 60))
     for batch in folding[:20]:
-        state.fold(batch)
+        fold_events(state, batch)
     sys.setswitchinterval(1e-6)
     try:
         for begin in range(20, 60, 4):
@@ -90,7 +91,7 @@ def test_folding_while_another_thread_reads_changes_nothing_of_it(kind: Kind) ->
             reader = threading.Thread(target=lambda: found.append(frozen.arrays()))  # noqa: B023 - joined below
             reader.start()
             for batch in folding[begin : begin + 4]:
-                state.fold(batch)
+                fold_events(state, batch)
             reader.join()
             assert same(found[0], wanted)
     finally:
@@ -105,7 +106,7 @@ class Late:
 
     def fold(self) -> None:
         if self._folding:
-            self._state.fold(self._folding.pop())
+            fold_events(self._state, self._folding.pop())
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -114,7 +115,7 @@ def test_what_is_folded_between_the_copy_of_a_part_and_the_end_of_its_log_change
 ) -> None:
     state, folding = state_of(kind=kind, fold=FOLDS[kind]), list(batches(kind, 3))
     for batch in folding[:20]:
-        state.fold(batch)
+        fold_events(state, batch)
     frozen, wanted, late = state.freeze(), state.arrays(), Late(state, folding[20:])
     take = RowLog.take
 
@@ -131,21 +132,21 @@ def test_without_what_is_kept_the_content_would_be_another(kept: type, monkeypat
     """These tests can fail: each log is needed."""
     state, folding = state_of(kind=Kind.GAMES, fold=FOLDS[Kind.GAMES]), list(batches(Kind.GAMES, 5))
     for batch in folding[:20]:
-        state.fold(batch)
+        fold_events(state, batch)
     frozen, wanted = state.freeze(), state.arrays()
     if kept is RowLog:
         monkeypatch.setattr(RowLog, "_room", lambda *_: NOTHING)
     else:
         monkeypatch.setattr(kept, "save", lambda *_: None)
     for batch in folding[20:]:
-        state.fold(batch)
+        fold_events(state, batch)
     assert not same(frozen.arrays(), wanted)
 
 
 def test_a_pool_is_frozen_once_at_a_time_and_again_after_it_was_read_or_given_up() -> None:
     state = state_of(kind=Kind.GAMES, fold=FOLDS[Kind.GAMES])
     for batch in batches(Kind.GAMES, 1, 3):
-        state.fold(batch)
+        fold_events(state, batch)
     frozen = state.freeze()
     with pytest.raises(RuntimeError, match="frozen already"):
         state.freeze()
@@ -153,6 +154,6 @@ def test_a_pool_is_frozen_once_at_a_time_and_again_after_it_was_read_or_given_up
     again = state.freeze()
     wanted = state.arrays()
     for batch in batches(Kind.GAMES, 2, 3):
-        state.fold(batch)
+        fold_events(state, batch)
     assert same(again.arrays(), wanted)
     state.freeze().close()

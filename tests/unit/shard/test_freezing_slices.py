@@ -13,6 +13,7 @@ from services.control.directory import FixedDirectory
 from services.control.lifecycles import PoolStatus
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.runtime.durations import Durations
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.checkpointing.freezing import Freezing
@@ -20,6 +21,7 @@ from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.state.frozen import FrozenPool
 from services.state.pool import PoolState
+from services.wire.columns import columns_of_retractions
 from services.wire.pools import Kind
 from tests.support.pools import control_of, pool_of
 
@@ -50,7 +52,7 @@ class Shard:
     """A partition that two checkpointers look after: one freezes it at once, one a pool at a time."""
 
     def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.draw, self.log, self.now = random.Random(seed), list[Record](), 0.0
+        self.draw, self.log, self.now = random.Random(seed), TopicRecords(), 0.0
         self.partition, self.directory = Partition(0, 1), FixedDirectory(control())
         self.stores = [CheckpointStore(f"memory://{uuid.uuid4().hex}") for _ in range(2)]
         self.whole, self.sliced = (Checkpointer(store, "log", 1, 3, None, clock=lambda: 0.0) for store in self.stores)
@@ -175,7 +177,7 @@ def test_what_was_given_up_before_its_end_keeps_nothing_and_is_frozen_again() ->
     states = [PoolState(created, made) for created, made in _pools()]
     pauses = Durations()
     freezing = Freezing(states, lambda i: states[i].freeze(), pauses)
-    states[0].fold([])
+    states[0].fold(columns_of_retractions([]))
     assert sum(pauses.counts) == 1
     assert not freezing.step(0.0)
     freezing.close()
@@ -195,7 +197,7 @@ def test_a_pool_that_could_not_be_frozen_is_not_left_out() -> None:
 
     freezing = Freezing(states, freeze, Durations())
     with pytest.raises(MemoryError):
-        states[0].fold([])
+        states[0].fold(columns_of_retractions([]))
     with pytest.raises(MemoryError):
         freezing.step(float("inf"))
     failing.clear()
@@ -207,7 +209,7 @@ def test_a_pool_that_could_not_be_frozen_is_not_left_out() -> None:
 def test_a_pool_that_could_not_be_frozen_before_a_fold_stops_unbroken_and_is_frozen_later() -> None:
     partition, directory = Partition(0, 1), FixedDirectory(control())
     values = [json.dumps(outcome("games0", i, random.Random(i))).encode() for i in range(2)]
-    partition.fold([Record(0, values[0], 0.0)], directory)
+    partition.fold(TopicRecords([Record(0, values[0], 0.0)]), directory)
     state, failing = partition.pools["games0"], [True]
     before = digest(state.arrays())
 
@@ -217,7 +219,7 @@ def test_a_pool_that_could_not_be_frozen_before_a_fold_stops_unbroken_and_is_fro
         return state.freeze()
 
     freezing = Freezing([state], freeze, Durations())
-    partition.fold([Record(1, values[1], 0.0)], directory)
+    partition.fold(TopicRecords([Record(1, values[1], 0.0)]), directory)
     assert (state.status, state.stop_record.position) == (PoolStatus.STOPPED, 1)
     assert "MemoryError between offsets 1 and 1" in (state.stopped or "")
     assert digest(state.arrays()) == before

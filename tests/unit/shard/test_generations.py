@@ -16,6 +16,7 @@ from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Serve
 from services.log.partition import partition_of
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.state.edits import Retracted
@@ -114,7 +115,7 @@ def catch_up(partition: Partition, log: Sequence[Record], cut: int, most: int = 
         if not behind:
             return
         start = min(behind)
-        partition.catch_up([record for record in log if record.offset >= start][:cut], start)
+        partition.catch_up(TopicRecords([record for record in log if record.offset >= start][:cut]), start)
 
 
 VALUES = stream()
@@ -328,7 +329,7 @@ def test_names_in_other_spellings_are_found() -> None:
     spelled = [json.dumps(value).encode() for value in values]
     spelled[1] = spelled[1].replace(POOL.encode(), POOL.replace("p", "\\u0070").encode())
     spelled[2] = spelled[2].replace(b"retracts", b"retr\\u0061cts")
-    log = [Record(i, value, 0.0) for i, value in enumerate(spelled)]
+    log = TopicRecords([Record(i, value, 0.0) for i, value in enumerate(spelled)])
     partition = Partition(NUMBER, PARTITIONS)
     partition.fold(log, FixedDirectory(control()))
     assert partition.pools[POOL].content.counts["outcomes"] == 2
@@ -440,7 +441,7 @@ def test_a_build_reads_no_record_below_its_position() -> None:
     build, of_log = Build(control().pools[POOL], made(retraction_horizon=END)), records(VALUES)
     build.position = 390
     assert [record.offset for record in build.concerned(of_log[:390])] == []
-    assert build.concerned([]) == []
+    assert build.concerned(TopicRecords([])) == []
     whole, part = build.concerned(of_log), build.concerned(of_log[380:])
     assert part == whole
     assert min(record.offset for record in whole) >= 390

@@ -10,6 +10,7 @@ from services.control.records import FoldSettings
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 
@@ -41,8 +42,8 @@ def test_a_call_refuses_what_is_refused_one_by_one(kind: Kind, seed: int) -> Non
     aliases = draw.choice([{}, {"a0": "a1", "a2": "a3"}])
     limits = {"max_agents": draw.randrange(2, names + 2), "max_tasks": draw.randrange(1, 8)}
     together, alone = pool(kind, aliases, **limits), pool(kind, aliases, **limits)
-    refused = sorted(together.fold(events))
-    singly = [one._replace(at=at) for at, event in enumerate(events) for one in alone.fold([event])]
+    refused = sorted(fold_events(together, events))
+    singly = [one._replace(at=at) for at, event in enumerate(events) for one in fold_events(alone, [event])]
     assert refused == singly
     assert digest(together.arrays()) == digest(alone.arrays())
     assert msgspec.to_builtins(together.content.counts) == msgspec.to_builtins(alone.content.counts)

@@ -11,6 +11,7 @@ from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.state.pool import PoolState
+from tests.support.folds import fold_events
 from tests.support.health import health_of
 from tests.support.outcomes import game_event
 from tests.support.pools import state_of
@@ -18,7 +19,7 @@ from tests.support.pools import state_of
 
 def pool(games: int) -> PoolState:
     state = state_of()
-    state.fold([
+    fold_events(state, [
         game_event(f"g{i}", f"a{i}", f"b{i}") for i in range(games)
     ])  # fmt: skip
     return state

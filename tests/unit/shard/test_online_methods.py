@@ -20,6 +20,7 @@ from services.shard.publishing.updates import update_of  # the boards as they go
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 
 POOL = "all"
 SETTINGS: dict[str, dict[str, float]] = {
@@ -60,13 +61,13 @@ def test_every_method_is_tried() -> None:
 def test_a_pool_goes_on_from_its_checkpoint_bit_for_bit(method: str) -> None:
     made = generation(**(SETTINGS if method == "all" else {method: SETTINGS[method]}))
     whole, half = PoolState(*made), PoolState(*made)
-    assert whole.fold(GAMES) == []
-    half.fold(GAMES[:170])
+    assert fold_events(whole, GAMES) == []
+    fold_events(half, GAMES[:170])
     arrays, _ = unpack(b"".join(bytes(part) for part in pack(half.arrays(), {})))
     restored = PoolState.restore(*made, arrays, 170)
     assert digest(restored.arrays()) == digest(half.arrays())
     for event in GAMES[170:]:
-        restored.fold([event])
+        fold_events(restored, [event])
     assert digest(restored.arrays()) == digest(whole.arrays())
     assert all(sums.pairs > 0 for sums in restored.content.ratings.prequential.values())
 
@@ -78,7 +79,7 @@ def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
     board: dict[str, _Value] = {}
     beliefs: dict[str, Belief] = {}
     for start in range(0, len(GAMES), 60):  # only agents that played since are told
-        state.fold(GAMES[start : start + 60])
+        fold_events(state, GAMES[start : start + 60])
         update = update_of(state, None, 1, partition, 0.0)  # type: ignore[arg-type]
         told = update.boards[method]
         board |= dict(zip(told.names, map(_Value, told.values), strict=True))

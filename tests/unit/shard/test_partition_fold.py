@@ -8,15 +8,17 @@ from dataclasses import replace
 import pytest
 
 from ratings_core.arrays.digest import digest
+from ratings_core.columns.outcomes import Games
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.dead_letters import DeadLetter, write
 from services.log.partition import partition_of
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard import batch
 from services.shard.partition import Partition
 from services.state.pool import PoolState
-from services.wire.columns import GameColumns
+from services.wire import reading
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
 from tests.support.log_records import records
@@ -55,7 +57,7 @@ def game(pool: str, number: int, draw: random.Random) -> dict[str, object]:
     }
 
 
-def folded(cut: int, stream: list[Record], known: FixedDirectory, number: int) -> Partition:
+def folded(cut: int, stream: TopicRecords, known: FixedDirectory, number: int) -> Partition:
     partition = Partition(number, PARTITIONS)
     for start in range(0, len(stream), cut):
         partition.fold(stream[start : start + cut], known)
@@ -67,7 +69,7 @@ def digests(partition: Partition) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def stream() -> tuple[list[Record], FixedDirectory]:
+def stream() -> tuple[TopicRecords, FixedDirectory]:
     """600 records of three pools of partition 1: repeats, conflicts, arrays, retractions, nonsense, buckets, limits."""
     draw = random.Random(7)
     games, bucketed, scores = pools_of(1, 3)
@@ -93,7 +95,7 @@ def stream() -> tuple[list[Record], FixedDirectory]:
 
 
 @pytest.mark.parametrize("cut", [1, 7, 64])
-def test_cuts_change_no_bit(stream: tuple[list[Record], FixedDirectory], cut: int) -> None:
+def test_cuts_change_no_bit(stream: tuple[TopicRecords, FixedDirectory], cut: int) -> None:
     whole, part = folded(1000, *stream, 1), folded(cut, *stream, 1)
     assert len(whole.pools) == 3
     assert digests(part) == digests(whole)
@@ -101,24 +103,24 @@ def test_cuts_change_no_bit(stream: tuple[list[Record], FixedDirectory], cut: in
     assert part.last == whole.last
 
 
-def test_cuts_change_no_dead_letter(stream: tuple[list[Record], FixedDirectory]) -> None:
+def test_cuts_change_no_dead_letter(stream: tuple[TopicRecords, FixedDirectory]) -> None:
     records_, known = stream
     whole = Partition(1, PARTITIONS).fold(records_, known)
     cut = Partition(1, PARTITIONS)
-    single = [letter for record in records_ for letter in cut.fold([record], known)]
+    single = [letter for record in records_ for letter in cut.fold(TopicRecords([record]), known)]
     assert {letter.key: letter for letter in whole} == {letter.key: letter for letter in single}
     assert {letter.reason for letter in whole} >= {"bad_field", "too_many_agents", "too_many_tasks"}
 
 
 @pytest.mark.parametrize("cut", [1, 7, 64, 1000])
 def test_games_read_as_columns_are_folded_and_refused_as_events_are(
-    stream: tuple[list[Record], FixedDirectory], cut: int, monkeypatch: pytest.MonkeyPatch
+    stream: tuple[TopicRecords, FixedDirectory], cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records_, known = stream
     fast, slow = Partition(1, PARTITIONS), Partition(1, PARTITIONS)
     parts = [records_[start : start + cut] for start in range(0, len(records_), cut)]
     letters = [fast.fold(part, known) for part in parts]
-    monkeypatch.setattr(batch, "plain_games", lambda values: replace(scan([]), rest=range(len(values))))
+    monkeypatch.setattr(reading, "plain_games", lambda values: replace(scan([]), rest=range(len(values))))
     assert letters == [slow.fold(part, known) for part in parts]
     assert digests(fast) == digests(slow)
     assert (fast.outcomes, fast.counters) == (slow.outcomes, slow.counters)
@@ -131,16 +133,19 @@ def test_a_pool_is_read_as_columns_beside_one_that_is_not() -> None:
     values[4]["meta"] = {}
     shares = batch.Batch(1, records(list(values))).shares
     assert list(shares) == [first, second]
-    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {first: list, second: GameColumns}
-    assert [share.offset(i) for (share,) in shares.values() for i in range(9)] == [*range(0, 18, 2), *range(1, 18, 2)]
+    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {first: Games, second: Games}
+    assert [offset for (share,) in shares.values() for offset in share.offset.tolist()] == [*range(0, 18, 2), *range(1, 18, 2)]
 
 
-@pytest.mark.parametrize(("pools", "read"), [(64, GameColumns), (65, list)])
-def test_a_call_with_very_many_pools_is_read_as_events(pools: int, read: type) -> None:
+@pytest.mark.parametrize(("pools", "scans"), [(64, True), (65, False)])
+def test_a_call_with_very_many_pools_is_read_as_events(pools: int, scans: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else its time would grow with pools times outcomes."""
-    draw = random.Random(5)
+    draw, split = random.Random(5), list[int]()
+    of_columns = reading._of_columns
+    monkeypatch.setattr(reading, "_of_columns", lambda scanned, left_out: split.append(1) or of_columns(scanned, left_out))
     shares = batch.Batch(1, records([game(f"pool{i}", i, draw) for i in range(pools)])).shares
-    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {f"pool{i}": read for i in range(pools)}
+    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {f"pool{i}": Games for i in range(pools)}
+    assert bool(split) == scans
 
 
 @pytest.mark.parametrize("meta", [[], range(9)], ids=["columns", "events"])
@@ -151,15 +156,14 @@ def test_a_share_is_cut_at_an_offset(meta: Sequence[int]) -> None:
     for n in meta:
         values[n][0]["meta"] = {}  # type: ignore[index]
     ((share,),) = batch.Batch(1, records(values)).shares.values()
-    assert isinstance(share.outcomes, GameColumns) == (not meta)
     for at in range(10):
         below, since = share.below(at), share.since(at)
         assert (len(below), len(since)) == (len(below.outcomes), len(since.outcomes)) == (2 * at, 18 - 2 * at)
-        assert [part.offset(i) for part in (below, since) for i in range(len(part))] == [n // 2 for n in range(18)]
+        assert [*below.offset, *since.offset] == [n // 2 for n in range(18)]
         assert [*below.item, *since.item] == [0, 1] * 9
 
 
-def test_a_restored_state_goes_on_bit_for_bit(stream: tuple[list[Record], FixedDirectory]) -> None:
+def test_a_restored_state_goes_on_bit_for_bit(stream: tuple[TopicRecords, FixedDirectory]) -> None:
     records_, known = stream
     whole, half = folded(1000, records_, known, 1), folded(1000, records_[:300], known, 1)
     for name, state in list(half.pools.items()):
@@ -170,7 +174,7 @@ def test_a_restored_state_goes_on_bit_for_bit(stream: tuple[list[Record], FixedD
     assert digests(half) == digests(whole)
 
 
-def test_records_below_the_position_are_not_folded_again(stream: tuple[list[Record], FixedDirectory]) -> None:
+def test_records_below_the_position_are_not_folded_again(stream: tuple[TopicRecords, FixedDirectory]) -> None:
     records_, known = stream
     once = folded(1000, records_, known, 1)
     again = folded(1000, records_, known, 1)
@@ -193,7 +197,9 @@ def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
     scores = {"v": 1, "id": "s", "pool": pool, "time": 0, "task": "t", "scores": {"a": 1.0}}
     elsewhere, mixed = game(other, 2, draw), [good, game(other, 9, draw)]
     values = [b"{not json", b" " * (1 << 20) + b"{}", good, good, {**good, "weight": 2.0}, elsewhere, scores, mixed]
-    stream = [Record(i, value if isinstance(value, bytes) else json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
+    stream = TopicRecords(
+        [Record(i, value if isinstance(value, bytes) else json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
+    )
     partition = Partition(1, PARTITIONS)
     letters = partition.fold(stream, directory(created(pool)))
     assert [(letter.offset, letter.item, letter.reason) for letter in sorted(letters, key=lambda letter: (letter.offset, letter.item))] == [
@@ -234,7 +240,7 @@ def test_an_entry_shows_its_own_item() -> None:
 
 
 def test_a_record_of_little_things_does_not_make_gigabytes_of_entries() -> None:
-    stream = [Record(0, b"[" + b"0," * 524_286 + b"0]", 0.0), Record(1, b"[" + b"0," * 20_000 + b"0]", 0.0)]
+    stream = TopicRecords([Record(0, b"[" + b"0," * 524_286 + b"0]", 0.0), Record(1, b"[" + b"0," * 20_000 + b"0]", 0.0)])
     letters = Partition(1, PARTITIONS).fold(stream, directory())
     assert [letter.item for letter in letters] == [-1, *range(20_001)]
     assert sum(len(letter.excerpt) for letter in letters[1:]) < len(stream[1].value)
@@ -323,7 +329,9 @@ def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None
     partition = Partition(1, PARTITIONS)
     partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), known)
     monkeypatch.setattr(partition.pools[first].content.tallies.pairs, "add", lambda *_: 1 / 0)
-    more = [Record(2 + i, record.value, 0.0) for i, record in enumerate(records([game(first, 3, draw), game(second, 4, draw)]))]
+    more = TopicRecords(
+        [Record(2 + i, record.value, 0.0) for i, record in enumerate(records([game(first, 3, draw), game(second, 4, draw)]))]
+    )
     partition.fold(more, known)
     assert "ZeroDivisionError" in (partition.pools[first].stopped or "")
     assert partition.pools[first].folded_to(partition.position) == 2, "readers are not told that what came later counts"

@@ -16,6 +16,7 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
+from services.log.records import TopicRecords
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
@@ -50,7 +51,7 @@ def retraction(pool: str, what: str) -> dict[str, object]:
 
 VALUES = values()
 END = len(VALUES)
-RECORDS = [Record(i, json.dumps(value).encode(), 0.0) for i, value in enumerate(VALUES)]
+RECORDS = TopicRecords([Record(i, json.dumps(value).encode(), 0.0) for i, value in enumerate(VALUES)])
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ class Shard:
         self.store = CheckpointStore(folder.as_uri())
         self.partition, manifest = recover(NUMBER, log, self.control.refresh(), self.store, [])
         self.checkpointer = Checkpointer(self.store, log.outcomes.identity, epoch, 3, manifest)
-        self.builder = Builder(self.partition, log.outcomes, self.control)
+        self.builder = Builder(self.partition, log, self.control)
         self.directory = LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True)
         concerned = Build.concerned
 
@@ -136,7 +137,7 @@ def test_a_restart_anywhere_changes_no_bit(log: Log, tmp_path: Path, monkeypatch
         shard.end()  # as a crash leaves it: what follows is not in the checkpoint
         shard.control = ControlLog(log.control)
         shard.control.refresh()
-        shard.builder = Builder(shard.partition, log.outcomes, shard.control)
+        shard.builder = Builder(shard.partition, log, shard.control)
     shard.fold(begun)
     shard.look()
     if restarted >= begun:

@@ -13,6 +13,7 @@ from services.shard.fencing import Fenced
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from tests.support.boards import head_of
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 from tests.support.publishing import EPOCH, Driver, FakeStore, until_done
 
@@ -81,7 +82,7 @@ def test_a_rating_that_is_no_number_stops_its_pool_alone(store: FakeStore, shown
     partition.position = 10
     if shown:
         driver.round()
-    bad.fold([simulated.game(0, 0.0)])
+    fold_events(bad, [simulated.game(0, 0.0)])
     bad.content.ratings.online["elo"].rating[0] = math.nan
     partition.position = 20
     for _ in range(20):
@@ -146,7 +147,7 @@ def test_a_shard_whose_write_is_fenced_counts_it_and_ends(store: FakeStore, monk
 def test_a_deviation_that_is_no_number_stops_its_pool_too(store: FakeStore, method: str) -> None:
     driver = Driver(store, partition_with(1, **{method: {}}))
     bad = driver.partition.pools["pool0"]
-    bad.fold([simulated.game(0, 0.0)])
+    fold_events(bad, [simulated.game(0, 0.0)])
     bad.content.ratings.online[method].column("deviation")[0] = math.nan
     driver.partition.position = 20
     driver.round()
@@ -158,11 +159,11 @@ def test_beliefs_go_with_the_ratings_of_those_who_played_and_of_methods_that_hol
     driver = Driver(store, partition_with(1, weng_lin={}, glicko2={}))
     state = driver.partition.pools["pool0"]
     games = [simulated.game(i, 1e6 * i) for i in range(50)]
-    state.fold(games)
+    fold_events(state, games)
     driver.round()
     raters = state.content.ratings.raters
     assert store.heads["pool0"].beliefs == {"weng_lin": raters["weng_lin"].beliefs, "glicko2": raters["glicko2"].beliefs}
-    state.fold([simulated.game(50, 5e7)])
+    fold_events(state, [simulated.game(50, 5e7)])
     driver.round()
     boards = store.boards["pool0"]
     told = boards["elo"].names
@@ -179,7 +180,7 @@ def test_beliefs_go_with_the_ratings_of_those_who_played_and_of_methods_that_hol
 def test_boards_that_an_earlier_release_wrote_without_beliefs_are_written_whole(store: FakeStore, method: str, whole: bool) -> None:
     driver = Driver(store, partition_with(1, **{method: {}}))
     state = driver.partition.pools["pool0"]
-    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    fold_events(state, [simulated.game(i, float(i)) for i in range(50)])
     state.changes.take()
     state.recovered_at = driver.partition.position = 50
     store.stands["pool0"] = Fence(EPOCH - 1, 1, 50)
@@ -189,7 +190,7 @@ def test_boards_that_an_earlier_release_wrote_without_beliefs_are_written_whole(
     names = store.boards["pool0"][method].names
     assert (len(names) == len(state.content.agents)) is whole
     assert (len(names) == 0) is not whole
-    driver.partition.pools["pool0"].fold([simulated.game(50, 50.0)])
+    fold_events(driver.partition.pools["pool0"], [simulated.game(50, 50.0)])
     driver.round()
     assert len(store.boards["pool0"][method].names) == 2, "once only"
     driver.publisher.drain(driver.now, {}, {})
@@ -227,7 +228,7 @@ def test_a_later_generation_is_shown_once_it_is_at_the_position_that_readers_saw
     partition = Partition(0, 1, 60)
     state = partition.pools["pool0"] = state_of("pool0", number=2)
     state.recovered_at = recovered
-    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    fold_events(state, [simulated.game(i, float(i)) for i in range(50)])
     if recovered:
         state.changes.take()
     standing = store.heads["pool0"] = head_of("pool0", generation=1, position=99)
@@ -266,7 +267,7 @@ def test_a_pool_that_stopped_before_the_position_that_readers_saw_keeps_its_boar
     partition = Partition(0, 1, 200)
     state = partition.pools["pool0"] = state_of("pool0")
     state.recovered_at = 50
-    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    fold_events(state, [simulated.game(i, float(i)) for i in range(50)])
     state.changes.take()
     state.stop("no memory for it", 60)
     store.heads["pool0"] = head_of("pool0", position=99, agents=2)
@@ -299,7 +300,7 @@ def test_readers_ahead_of_a_partition_are_told_that_it_stopped_and_that_it_goes_
     else:
         store.stands["pool1"] = Fence(generation=1, position=99, epoch=EPOCH)
         driver = Driver(store, partition)
-        made.fold([simulated.game(1, 1.0)])
+        fold_events(made, [simulated.game(1, 1.0)])
 
     def head_after_rounds() -> PoolHead:
         for _ in range(20):

@@ -11,7 +11,7 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
 from services.log.partition import partition_of
-from services.log.protocol import BatchDamaged, Drops, Log, LogError, Reader, Record
+from services.log.protocol import BatchDamaged, Drops, Log, LogError, Reader, Records
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
 from services.shard.recovery import WrongLog, check_homes, recover, restore, served
@@ -22,7 +22,7 @@ from tests.support import pools
 class Silent:
     """A reader of a broker that does not answer: polls come back empty."""
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         return {}
 
     def position(self, partition: int) -> int:
@@ -35,7 +35,7 @@ class Silent:
 class Damaged(Silent):
     """A reader at a batch of two records that cannot be read."""
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         raise BatchDamaged("outcomes", 0, 1, 3, "its checksum does not match", 1)
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from services.log.kafka.client import FETCH_PARTITION_BYTES
 from services.log.protocol import Record
-from services.log.records import MAX_RECORD_BYTES
-from services.shard.slices import MOST_BYTES, size, slices
+from services.log.records import MAX_RECORD_BYTES, TopicRecords
+from services.shard.slices import MOST_BYTES, slices
 
 
-def of(*sizes: int) -> list[Record]:
-    return [Record(offset, b"x" * size, 0.0) for offset, size in enumerate(sizes)]
+def of(*sizes: int) -> TopicRecords:
+    return TopicRecords([Record(offset, b"x" * size, 0.0) for offset, size in enumerate(sizes)])
 
 
 def test_what_a_fetch_of_kafka_brings_is_one_slice() -> None:
@@ -25,5 +25,5 @@ def test_slices_are_all_records_in_order_and_none_is_larger_than_the_most(sizes:
     records = of(*sizes)
     found = list(slices(records))
     assert list(chain.from_iterable(found)) == records
-    assert max(map(size, found)) <= MOST_BYTES
-    assert all(size(part) >= 1 << 22 for part in found[:-1])
+    assert max(part.nbytes for part in found) <= MOST_BYTES
+    assert all(part.nbytes >= 1 << 22 for part in found[:-1])

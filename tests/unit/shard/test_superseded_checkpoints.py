@@ -9,6 +9,7 @@ import pytest
 from services.checkpoints.checkpoint import CheckpointStore, SkippedCheckpoint
 from services.control.directory import FixedDirectory
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.shard.recovery import restore
@@ -31,7 +32,7 @@ class Owner:
 
     def fold(self, pool: str) -> None:
         at = self.partition.position
-        self.partition.fold([Record(at, json.dumps(game(f"o{at}", "a", "b", pool=pool)).encode(), 0.0)], self.directory)
+        self.partition.fold(TopicRecords([Record(at, json.dumps(game(f"o{at}", "a", "b", pool=pool)).encode(), 0.0)]), self.directory)
 
     def checkpoint(self) -> None:
         self.now += 1e6

@@ -1,6 +1,6 @@
 """Verification against a store that is behind the checkpoint: it is given a while, and told on when it stays there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.demo import simulated
-from services.log.protocol import Log, LogError, Reader, Record
+from services.log.protocol import Log, LogError, Reader, Records
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
@@ -181,7 +181,7 @@ class Stumbling:
         self._reader, self._left = reader, polls
         self.position, self.close = reader.position, reader.close
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Records]:
         self._left -= 1
         return self._reader.poll(timeout, max_records) if self._left < 0 else {}
 

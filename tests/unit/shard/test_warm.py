@@ -22,6 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from services.precompile import warm
 from services.shard.partition import Partition
 from services.log.protocol import Record
+from services.log.records import TopicRecords
 from tests.support.streams import row, stream, table
 from tests.support.pools import control_of, pool_of
 from services.control.directory import FixedDirectory
@@ -49,7 +50,7 @@ values = [
     *(encode([marks(number)]) for number in range(50)), b"{}",
 ]
 partition = Partition(0, 1)
-partition.fold([Record(offset, value, 0.0) for offset, value in enumerate(values)], directory)
+partition.fold(TopicRecords(Record(offset, value, 0.0) for offset, value in enumerate(values)), directory)
 counts = partition.pools["duels"].content.counts
 assert (counts["outcomes"], counts["duplicates"]) == (3000, 200), counts
 print(sorted(signatures() - before))

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.methods.method import Takes
+from ratings_core.methods.registry import METHODS, NotApplicable
 from ratings_core.options import Value
 from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry.choice import choices, plan_of
-from services.solve.registry.method import Takes
-from services.solve.registry.methods import METHODS, NotApplicable, defaults
+from services.solve.registry.methods import defaults
 from services.solve.registry.rehearsal import rehearse
 from services.wire.pools import Kind
 from tests.support.pools import control_of, pool_of

@@ -5,8 +5,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from ratings_core.problems.inputs import ScoresInput
 from services.demo import clones
-from services.solve.problems.inputs import ScoresInput
 from services.solve.registry import methods
 
 TABLE = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ import pytest
 from ratings_core.equilibria import cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import AgentAgentTask, KingOfTheHill
+from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry.methods import solve
 
 NAMES, TASKS = ("a", "b", "c", "d"), ("t", "u", "v", "w", "x")
@@ -95,6 +95,6 @@ def test_normalising_is_for_differences_of_scores():
 
 
 def test_too_large_games_are_refused_before_they_are_stored(monkeypatch):
-    monkeypatch.setattr("services.solve.registry.games._STORED_CELLS", 10)
+    monkeypatch.setattr("ratings_core.methods.games._STORED_CELLS", 10)
     with pytest.raises(InputError, match="tasks x agents x agents must be at most 10"):
         solve("cce", SCORES)

@@ -11,10 +11,9 @@ from msgspec import Raw
 
 from ratings_core.errors import InputError
 from ratings_core.formats.features import Feature
-from ratings_core.formats.rows import RowRules
+from ratings_core.formats.options import ReadOptions
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings
-from services.imports.files import FileOptions
 from services.solve.intervals.tasks import prepare
 from services.solve.registry import methods
 from services.solve.registry.methods import problem_for
@@ -22,6 +21,7 @@ from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.loading import load
 from tests.support.pools import state_of
 
@@ -48,7 +48,7 @@ def pool(features: tuple[str, ...] = ("length",), **fold: object) -> PoolState:
                   sides=[Side([a], -own), Side([b], -other)])
         for i, (a, b, value, own, other) in enumerate(drawn())
     ]  # fmt: skip
-    assert state.fold(games) == []
+    assert fold_events(state, games) == []
     return state
 
 
@@ -62,9 +62,9 @@ def test_a_pool_is_fitted_as_a_file_of_the_same_games(tmp_path: Path) -> None:
         table = csv.writer(out)
         table.writerow(("home_team", "away_team", "length", "home_score", "away_score"))
         table.writerows(drawn())
-    rules = RowRules(features=(Feature.parsed("length"), Feature.parsed("first-side")))
+    options = ReadOptions(features=(Feature.parsed("length"), Feature.parsed("first-side")))
     ours = solve(pool(("length", "first-side")))
-    twin = methods.solve(METHOD, load(file, FileOptions(rules=rules)).problem, PRIOR)
+    twin = methods.solve(METHOD, load(file, options).problem, PRIOR)
     assert [row.agent for row in ours.agents] == [row.agent for row in twin.agents]
     assert [row.rating for row in ours.agents] == pytest.approx([row.rating for row in twin.agents])
     assert [row.low for row in ours.agents] == pytest.approx([row.low for row in twin.agents])
@@ -77,7 +77,7 @@ def test_a_pool_is_fitted_as_a_file_of_the_same_games(tmp_path: Path) -> None:
 
 def test_games_that_are_no_longer_kept_or_lack_a_feature_are_told() -> None:
     state = pool(feature_window=300)
-    assert state.fold([GameEvent(v=1, id="x", pool="p", time=500.0, sides=[Side(["m0"], 1), Side(["zoe"], 2)])]) == []
+    assert fold_events(state, [GameEvent(v=1, id="x", pool="p", time=500.0, sides=[Side(["m0"], 1), Side(["zoe"], 2)])]) == []
     found = solve(state)
     assert found.extra["games"] == 300
     assert found.extra["games_left_out"] == {"without all features": 1, "older than those kept": 100}

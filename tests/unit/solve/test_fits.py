@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.methods.registry import METHODS
 from ratings_core.online import RATERS
+from ratings_core.problems.inputs import MarginsInput, PairsInput, ProfileInput
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.cli.cells import unrated_line
-from services.solve.problems.inputs import MarginsInput, PairsInput, ProfileInput
-from services.solve.registry.methods import METHODS, solve
+from services.solve.registry.methods import solve
 
 EQ11 = Profile.from_ballots([Ballot(2.0, ((0,), (1,), (2,))), Ballot(3.0, ((2,), (0,), (1,)))], ("A", "B", "C"))
 

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.methods.registry import NotApplicable
+from ratings_core.problems.inputs import GamesInput
 from services.control.records import FoldSettings
 from services.solve.problems.checkpointed import problem
-from services.solve.problems.inputs import GamesInput
-from services.solve.problems.load import Counted, Counting
-from services.solve.registry.methods import NotApplicable, solve
+from services.solve.problems.load import CountedEvents, Counting
+from services.solve.registry.methods import solve
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
 TASKS = ["dust", "mirage", None]
@@ -44,7 +46,7 @@ def events(rows: list[dict[str, Any]]) -> list[Event]:
 
 def folded(rows: list[dict[str, Any]], **fold: Any) -> GamesInput:
     state = state_of(fold=FoldSettings(**fold))
-    assert state.fold(events(rows)) == []
+    assert fold_events(state, events(rows)) == []
     found = problem(Kind.GAMES, state.arrays())
     assert isinstance(found, GamesInput)
     return found
@@ -84,10 +86,10 @@ def test_points_of_games_are_those_counted_by_hand(method: str, parameters: dict
 
 def test_a_file_gives_what_a_pool_gives() -> None:
     rows = games()
-    counted = Counted([], Counting(per_task=True))
+    counted = CountedEvents(Counting(per_task=True))
     for start in range(0, len(rows), 7):
         counted.add(events(rows[start : start + 7]))
-    live, offline = folded(rows, per_task=True).by_name(), counted.problem().by_name()
+    live, offline = folded(rows, per_task=True).by_name(), counted.counted.problem().by_name()
     assert isinstance(offline, GamesInput)
     assert (live.names, live.tasks) == (offline.names, offline.tasks)
     assert offline.tasks == ("dust", "mirage")

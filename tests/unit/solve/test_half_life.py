@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.formats.options import ReadOptions
+from ratings_core.methods.recency import chosen_half_life
+from ratings_core.methods.registry import taken
+from ratings_core.problems.games import games_of
+from ratings_core.problems.inputs import GamesInput
 from services.control.records import FoldSettings
-from services.imports.files import FileOptions
-from services.solve.problems.checkpointed import games_of, problem
-from services.solve.problems.inputs import GamesInput
-from services.solve.problems.load import Counted, Counting
+from services.solve.problems.checkpointed import problem
+from services.solve.problems.load import CountedEvents, Counting
 from services.solve.registry.choice import plan_of
-from services.solve.registry.methods import solve, taken
-from services.solve.registry.recency import chosen_half_life
+from services.solve.registry.methods import solve
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 from tests.support.loading import load
 from tests.support.pools import control_of, pool_of, state_of
 from tests.support.shared import shared_file
@@ -48,9 +51,9 @@ def events(rows: list[dict[str, Any]]) -> list[Event]:
 
 
 def counted(rows: list[dict[str, Any]], **counting: Any) -> GamesInput:
-    tally = Counted([], Counting(**{"bucket_seconds": DAY, **counting}))
+    tally = CountedEvents(Counting(**{"bucket_seconds": DAY, **counting}))
     tally.add(events(rows))
-    found = tally.problem()
+    found = tally.counted.problem()
     assert isinstance(found, GamesInput)
     return found
 
@@ -89,7 +92,7 @@ def test_places_tasks_and_groups_count_alike() -> None:
 def test_a_pool_counts_as_a_file_does() -> None:
     rows = rows_of(12, 5, seed=3)
     state = state_of(fold=FoldSettings(bucket_seconds=int(DAY)))
-    assert state.fold(events(rows)) == []
+    assert fold_events(state, events(rows)) == []
     live, offline = solve_rows(problem(Kind.GAMES, state.arrays())), solve_rows(counted(rows))
     assert live == offline
     assert live != solve_rows(counted(rows), half_life=0.0)
@@ -177,7 +180,7 @@ def test_football_is_predicted_better_with_a_half_life_of_some_years(tmp_path: P
     path, year = tmp_path / "results.csv", 365.25 * DAY
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header, *(row for row in rows if most.issuperset(row[1:3]))])
-    given = load(path, FileOptions(), counting=Counting(bucket_seconds=year)).problem
+    given = load(path, ReadOptions(), counting=Counting(bucket_seconds=year)).problem
     choice = chosen_half_life(given, {})
     losses = dict(choice.losses)
     assert choice.half_life in (4.0, 8.0)

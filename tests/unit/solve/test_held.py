@@ -7,8 +7,8 @@ import tracemalloc
 import msgspec
 import pytest
 
+from ratings_core.methods.refits import TOP
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
-from services.solve.intervals.replicates import TOP
 from services.solve.scheduler.packing import packed, whole
 
 

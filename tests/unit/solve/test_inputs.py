@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ratings_core.problems.inputs import GamesInput, MarginsInput, PairsInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ScoresInput
 
 NAMES = ("zed", "amy", "bob", "cyd")
 ORDER = [1, 2, 3, 0]

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.findings import Findings
 from services.boards.ranked_board import RankedBoard
@@ -16,12 +17,12 @@ from services.control.records import ControlState
 from services.solve.insight import job as insight
 from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
-from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
 from services.wire.events import GameEvent, Side
 from tests.support.boards import solved_of
+from tests.support.folds import fold_events
 from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, result
 from tests.support.pools import state_of
 
@@ -116,7 +117,7 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
     state = state_of("blitz")
     pairs = [(NAMES[a], NAMES[b]) for a in range(4) for b in range(4) if a != b for _ in range(int(WINS[a, b]) // 10)]
     sides = [[Side(agents=[one], place=1), Side(agents=[other], place=2)] for one, other in pairs]
-    state.fold([GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=both) for i, both in enumerate(sides)])
+    fold_events(state, [GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=both) for i, both in enumerate(sides)])
     files = CheckpointStore(tmp_path.as_uri())
     sha256, size = files.write_object("o", state.arrays(), {})
     entry = PoolEntry(

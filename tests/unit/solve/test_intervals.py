@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ratings_core.problems.inputs import PairsInput
 from ratings_core.tallies import PairCounts
-from services.solve.problems.inputs import PairsInput
 from services.solve.registry.methods import solve
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ratings_core.problems.inputs import GamesInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.result import Intervals
 from services.solve.intervals.replicates import add_intervals
-from services.solve.problems.inputs import GamesInput
 from services.solve.registry import methods
 
 METHODS = {

@@ -7,25 +7,15 @@ import pytest
 
 from ratings_core.analysis.resampling import PairGroups
 from ratings_core.errors import InputError
+from ratings_core.methods import registry
+from ratings_core.methods.refits import LEAST, MOST, Sample, most_of, sample
+from ratings_core.methods.resampling import normal_reach, resampling
+from ratings_core.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolveResult
-from services.solve.intervals.replicates import (
-    LEAST,
-    MOST,
-    Ends,
-    Facts,
-    Replication,
-    Sample,
-    add_intervals,
-    measured,
-    most_of,
-    sample,
-    seed_of,
-)
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
+from services.solve.intervals.replicates import Ends, Facts, Replication, about, add_intervals, measured, seed_of
 from services.solve.registry import methods
-from services.solve.uncertainty.resampling import normal_reach, resampling
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
 STRENGTHS = np.array([1579.0, 1605, 1521, 1503, 1321, 1470])
@@ -46,7 +36,7 @@ def season(rng: np.random.Generator) -> PairsInput:
 def test_intervals_of_football_teams_cover_their_strengths_about_as_often_as_they_say() -> None:
     rng, covered = np.random.default_rng(7), []
     for _ in range(25):
-        whole = methods.taken("bradley_terry", season(rng), {"prior": 0.1})
+        whole = registry.taken("bradley_terry", season(rng), {"prior": 0.1})
         found = sample(whole, resampling(whole.problem, whole.method), 0, 0, 40, np.inf)
         low, high = np.quantile(found.ratings, [0.025, 0.975], axis=0)
         covered.append((low <= STRENGTHS) & (high >= STRENGTHS))
@@ -64,7 +54,7 @@ def test_games_of_many_sides_need_whole_outcomes_redrawn() -> None:
     places = PlaceCounts(*(np.array([value], np.int32) for value in (0, 5, 0, 1)), np.ones(1))
     errors = {}
     for kind, parts in {"cells": (), "clustered": tuple(map(PairCounts.from_dense, groups))}.items():
-        whole = methods.taken("bradley_terry", GamesInput(tuple("abcde"), counts, places, groups=parts))
+        whole = registry.taken("bradley_terry", GamesInput(tuple("abcde"), counts, places, groups=parts))
         source = resampling(whole.problem, whole.method)
         assert source.kind == kind
         assert ("too narrow, by up to 1.4" in source.assumes) == (kind == "cells")
@@ -74,7 +64,7 @@ def test_games_of_many_sides_need_whole_outcomes_redrawn() -> None:
 
 def test_means_over_few_tasks_have_student_s_interval() -> None:
     """The deviation of refits is that of six tasks: too small by the root of 5/6, and known with five degrees of freedom."""
-    whole = methods.taken("uniform", SCORES)
+    whole = registry.taken("uniform", SCORES)
     source = resampling(whole.problem, whole.method, whole.values)
     assert source.units == 6
     assert normal_reach(whole.method, source) == pytest.approx(np.sqrt(6 / 5) * 2.570582 / 1.959964, rel=1e-6)
@@ -84,7 +74,7 @@ def test_means_over_few_tasks_have_student_s_interval() -> None:
     np.testing.assert_allclose(widths, 2 * 2.570582 * scatter, rtol=0.25)
     copied = ScoresInput(SCORES.names, tuple("uvwxyz12"), np.hstack([TABLE, TABLE[:, :2]]))
     assert resampling(copied, whole.method, whole.values).units == 6, "copies are no further tasks"
-    assert normal_reach(methods.find("nash_average"), source) == 0.0
+    assert normal_reach(registry.find("nash_average"), source) == 0.0
 
 
 @pytest.mark.parametrize("method", ["nash_average", "uniform"])
@@ -95,7 +85,7 @@ def test_copies_of_a_task_are_drawn_with_it_so_they_narrow_nothing(method: str) 
     both = {"once": scores, "copied": np.hstack([scores, np.tile(scores[:, :1], copies)])}
     errors, assumed = {}, {}
     for name, table in both.items():
-        whole = methods.taken(method, ScoresInput(tuple("abcd"), tuple(map(str, range(table.shape[1]))), table))
+        whole = registry.taken(method, ScoresInput(tuple("abcd"), tuple(map(str, range(table.shape[1]))), table))
         source = resampling(whole.problem, whole.method)
         errors[name], assumed[name] = sample(whole, source, 0, 0, 60, np.inf).ratings.std(axis=0).mean(), source.assumes
     assert ("30 exact copies of tasks are drawn with what they copy" in assumed["copied"]) > ("copies" in assumed["once"])
@@ -108,14 +98,14 @@ def test_copies_of_a_task_are_drawn_with_it_so_they_narrow_nothing(method: str) 
 def test_means_over_tasks_scatter_as_their_standard_error() -> None:
     """A task that is drawn twice counts twice. Merged with itself, it made the scatter a quarter too small."""
     scores = np.random.default_rng(3).normal(size=(4, 40))
-    whole = methods.taken("uniform", ScoresInput(tuple("abcd"), tuple(map(str, range(40))), scores))
+    whole = registry.taken("uniform", ScoresInput(tuple("abcd"), tuple(map(str, range(40))), scores))
     found = sample(whole, resampling(whole.problem, whole.method, whole.values), 0, 0, 400, np.inf).ratings.std(axis=0)
     centered = scores - scores.mean(axis=0)
     np.testing.assert_allclose(found, centered.std(axis=1) / np.sqrt(40), rtol=0.12)
 
 
 def test_tasks_that_are_all_copies_of_one_are_no_sample() -> None:
-    whole = methods.taken("copeland", ScoresInput(("a", "b"), ("t", "u"), np.array([[1.0, 1.0], [2.0, 2.0]])))
+    whole = registry.taken("copeland", ScoresInput(("a", "b"), ("t", "u"), np.array([[1.0, 1.0], [2.0, 2.0]])))
     with pytest.raises(InputError, match="at least two different tasks"):
         resampling(whole.problem, whole.method)
 
@@ -141,7 +131,7 @@ def test_groups_add_up_and_weigh_like_their_sum() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_slices_of_replicates_are_the_replicates(method: str, problem: methods.Problem, kind: str) -> None:
-    whole = methods.taken(method, problem)
+    whole = registry.taken(method, problem)
     source = resampling(whole.problem, whole.method)
     assert source.kind == kind
     seed = seed_of("blitz", 17, method)
@@ -152,7 +142,7 @@ def test_slices_of_replicates_are_the_replicates(method: str, problem: methods.P
 
 
 def test_time_that_is_spent_ends_a_slice_after_one_replicate_at_least() -> None:
-    whole = methods.taken("copeland", SCORES)
+    whole = registry.taken("copeland", SCORES)
     ticks = count()
     found = sample(whole, resampling(whole.problem, whole.method), 0, 0, 100, 4.0, clock=lambda: float(next(ticks)))
     assert len(found.ratings) == 4
@@ -208,11 +198,11 @@ def test_time_ends_it_and_so_does_their_number() -> None:
 
 def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     problem = season(np.random.default_rng(2))
-    whole, plain = methods.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
+    whole, plain = registry.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
     source = resampling(whole.problem, whole.method)
 
     def told(given: Sample) -> tuple[Intervals, dict[str, Ends]]:
-        run = Replication(Facts(whole.problem.names, source.about, 0.0), plain, 1.0)
+        run = Replication(Facts(whole.problem.names, about(source), 0.0), plain, 1.0)
         run.add(given)
         return measured(run)
 

@@ -6,12 +6,13 @@ import pytest
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError
 from ratings_core.margins import posterior_margins
+from ratings_core.methods.registry import METHODS
+from ratings_core.problems.inputs import MarginsInput, PairsInput, ScoresInput
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.copeland import copeland
 from ratings_core.voting.lotteries import maximal_lottery
 from ratings_core.voting.schulze import schulze
-from services.solve.problems.inputs import MarginsInput, PairsInput, ScoresInput
-from services.solve.registry.methods import METHODS, solve
+from services.solve.registry.methods import solve
 from tests.support.planted import PlantedPool
 
 PAIRWISE = sorted(name for name, method in METHODS.items() if any(one.name == "margins" for one in method.parameters))

@@ -12,14 +12,16 @@ from ratings_core.equilibria import AlphaRankOptions, alpharank, cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
+from ratings_core.methods import registry
+from ratings_core.methods.method import Takes
+from ratings_core.methods.parameters import accepted
+from ratings_core.methods.registry import METHODS, NotApplicable
 from ratings_core.options import Parameter, Value
+from ratings_core.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry import methods
-from services.solve.registry.method import Takes
-from services.solve.registry.methods import METHODS, NotApplicable, solve
-from services.solve.registry.parameters import accepted
+from services.solve.registry.methods import solve
 from services.wire.pools import Kind
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -296,8 +298,8 @@ def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
 
 def test_scores_serve_every_method_and_games_those_that_need_no_ballots() -> None:
     featured = {name for name, method in METHODS.items() if method.takes is Takes.FEATURES}
-    assert {name for name, method in METHODS.items() if methods.why_not(method, SCORES)} == featured
-    refused = {name for name, method in METHODS.items() if methods.why_not(method, GAMES)}
+    assert {name for name, method in METHODS.items() if registry.why_not(method, SCORES)} == featured
+    refused = {name for name, method in METHODS.items() if registry.why_not(method, GAMES)}
     assert refused == featured | {name for name, method in METHODS.items() if method.takes is Takes.PROFILE}
     assert {"plurality", "approval", "borda"} & refused == set()
 

@@ -7,10 +7,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.methods.method import GIVEN_BY_SCORES
+from ratings_core.methods.registry import METHODS
+from ratings_core.problems.inputs import ScoresInput
 from services.boards.result import SolveResult
-from services.solve.problems.inputs import ScoresInput
-from services.solve.registry.method import GIVEN_BY_SCORES
-from services.solve.registry.methods import METHODS, solve
+from services.solve.registry.methods import solve
 
 ATARI = Path(__file__).parents[2] / "golden" / "deviation" / "atari_table3.csv"
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.methods.registry import NotApplicable
 from services.boards.history import Kept
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
@@ -19,7 +20,7 @@ from services.checkpoints.objects import BadObject
 from services.control.records import ControlState, SolvePlan
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
-from services.solve.registry.methods import NotApplicable, Solved
+from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import Limits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler

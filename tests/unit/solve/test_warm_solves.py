@@ -7,17 +7,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from ratings_core.equilibria.starts import Start
+from ratings_core.methods.registry import METHODS
+from ratings_core.solution import Start
 from services.boards.result import VERSION, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.solve.registry.methods import METHODS, Solved
+from services.solve.registry.methods import Solved
 from services.solve.registry.starts import packed, unpacked
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import ScoreEvent
 from services.wire.pools import Kind
+from tests.support.folds import fold_events
 
 WARM = [name for name, method in METHODS.items() if method.starts]
 MEMORY = 1 << 30
@@ -39,7 +41,7 @@ class Pool:
         self.checkpoints, self.url = CheckpointStore(folder.as_uri()), folder.as_uri()
 
     def add(self, events: list[ScoreEvent]) -> bytes:
-        assert self.state.fold(events) == []
+        assert fold_events(self.state, events) == []
         name = f"objects/{self.state.content.counts['outcomes']}"
         sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})
         entry = PoolEntry(pool="p", kind="scores", generation=1, position=0, outcomes=0, object=name, sha256=sha256, bytes=size, digest="")

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.margins import posterior_margins
+from ratings_core.problems.inputs import PairsInput
 from ratings_core.tallies import PairCounts
-from services.solve.problems.inputs import PairsInput
 from services.solve.registry.methods import solve
 from tests.support.planted import Matrix, PlantedPool, planted_kappa, with_clones
 

@@ -1,0 +1,180 @@
+"""Files on the whole way that a user goes: start-up, reading, counting and answer, beside a plain loop, pandas with evalica, and before.
+
+`python -m benchmarks.files [--quick] [--before CHECKOUT] [--large ROWS]`. Every figure is the wall time of a process of its own, the best
+of three. With `--before`, the commands of another checkout run in the same round. Numbers are only compared within a run.
+
+Rows: a CSV of results (`solve` by Elo and by Bradley-Terry, `replay` into the log of an empty installation), JSON lines of battles, Parquet
+of battles, wide scores; a plain Python loop over the CSV that computes Elo; and pandas with evalica on the battles. Then the reading
+alone, in rows a CPU second of this process, from the file to counted tallies. `--large` solves a CSV of so many results by Elo and by
+Bradley-Terry, and prints the peak of the memory.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from benchmarks.common import Row, header, parser, show, stream
+from ratings_core.formats.reading import FileReading
+from ratings_core.formats.source import FileSource
+from ratings_core.front.counted import Counted
+
+HERE: Final = Path(__file__).resolve().parents[1]
+TRIES: Final = 3
+AGENTS: Final = 120
+GOALS: Final = {"results.csv": 1.0, "battles.csv": 1.0, "battles.jsonl": 0.4, "battles.parquet": 2.0}
+"""Millions of rows a CPU second."""
+_COMMAND: Final = "import sys; sys.argv[0] = 'equirank'; from services.cli.main import main; sys.exit(main())"
+_LOOP: Final = """
+import csv, sys
+ratings = {}
+with open(sys.argv[1], newline="") as file:
+    for row in csv.DictReader(file):
+        a, b = ratings.get(row["home_team"], 1500.0), ratings.get(row["away_team"], 1500.0)
+        one, two = float(row["home_score"]), float(row["away_score"])
+        gain = 32 * ((one > two) + 0.5 * (one == two) - 1 / (1 + 10 ** ((b - a) / 400)))
+        ratings[row["home_team"]], ratings[row["away_team"]] = a + gain, b - gain
+print(len(ratings))
+"""
+_PANDAS: Final = """
+import sys
+import pandas as pd
+from evalica import Winner, bradley_terry
+frame = pd.read_csv(sys.argv[1])
+words = {"model_a": Winner.X, "model_b": Winner.Y, "tie": Winner.Draw}
+print(len(bradley_terry(frame["model_a"], frame["model_b"], frame["winner"].map(words)).scores))
+"""
+
+
+def write_files(folder: Path, rows: int) -> dict[str, Path]:
+    """Write the same games as a CSV of results, and the same battles as CSV, JSON lines and Parquet; and a wide table of scores."""
+    draw = np.random.default_rng(5)
+    names = np.array([f"agent-{i:03d}" for i in range(AGENTS)])
+    first = draw.integers(0, AGENTS, rows)
+    second = (first + draw.integers(1, AGENTS, rows)) % AGENTS
+    day = np.datetime64("2000-01-01") + np.sort(draw.integers(0, 9000, rows))
+    results = pa.table(
+        {
+            "date": day.astype(str), "home_team": names[first], "away_team": names[second],
+            "home_score": draw.integers(0, 6, rows), "away_score": draw.integers(0, 6, rows),
+        }
+    )  # fmt: skip
+    battles = pa.table(
+        {
+            "question_id": [f"q{i}" for i in range(rows)], "model_a": names[first], "model_b": names[second],
+            "winner": np.array(["model_a", "model_b", "tie"])[draw.integers(0, 3, rows)],
+            "tstamp": 1.6e9 + np.arange(rows, dtype=np.float64),
+        }
+    )  # fmt: skip
+    files = {name: folder / name for name in ("results.csv", "battles.csv", "battles.jsonl", "battles.parquet", "scores.csv")}
+    arrow_csv.write_csv(results, files["results.csv"])
+    arrow_csv.write_csv(battles, files["battles.csv"])
+    pq.write_table(battles, files["battles.parquet"])
+    with files["battles.jsonl"].open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in battles.to_pylist())
+    with files["scores.csv"].open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["task", *names.tolist()])
+        for task in range(rows // 100):
+            writer.writerow([f"task-{task}", *draw.random(AGENTS).round(4).tolist()])
+    return files
+
+
+def seconds(words: Sequence[str], checkout: Path = HERE) -> float:
+    """Wall time of a process, the best of three, each with an empty folder for data. Raises `CalledProcessError` if it fails."""
+    best = float("inf")
+    for _ in range(TRIES):
+        with tempfile.TemporaryDirectory() as data:
+            env = {"PYTHONPATH": str(checkout), "EQUIRANK_DATA": data}
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *words], cwd=checkout, env=env, check=True, capture_output=True)
+            best = min(best, time.perf_counter() - began)
+    return best
+
+
+def reading(path: Path) -> float:
+    """Rows a CPU second of this process, from a file to counted tallies: the best of three after one that loads the kernels."""
+    best, rows = float("inf"), 0
+    for _ in range(TRIES + 1):
+        began, counted = time.process_time(), Counted()
+        with FileSource(path) as source:
+            for part in FileReading(source).parts():
+                counted.add(part.columns)
+                rows += len(part)
+        counted.problem()
+        best, done, rows = min(best, time.process_time() - began), rows, 0
+    return done / best
+
+
+def large(folder: Path, rows: int) -> None:
+    """Print wall time and peak memory of solving a file of many results, each in a process of its own."""
+    path = write_files(folder, rows)["results.csv"]
+    for method in ("elo", "bradley_terry"):
+        began = time.perf_counter()
+        child = subprocess.Popen([sys.executable, *command("solve", str(path), "--method", method)], cwd=HERE, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        took = time.perf_counter() - began
+        rate = f"{rows / took / 1e6:.2f} M rows/s, {usage.ru_maxrss / 2**20:.2f} GiB"
+        print(f"{rows:,} results, {method}: {took:.1f} s, {rate}, status {status}")
+
+
+def command(*words: str) -> list[str]:
+    """A command of Equirank as arguments of Python."""
+    return ["-c", _COMMAND, *words]
+
+
+def rows_of(given: argparse.Namespace, files: dict[str, str], rows: int) -> Iterator[Row]:
+    """One row for each way, beside the other checkout; and beside a loop and pandas."""
+    ways = {
+        "results.csv, Elo": ("solve", files["results.csv"], "--method", "elo"),
+        "results.csv, Bradley-Terry": ("solve", files["results.csv"], "--method", "bradley_terry"),
+        "battles.csv, Bradley-Terry": ("solve", files["battles.csv"], "--method", "bradley_terry"),
+        "battles.jsonl, Bradley-Terry": ("solve", files["battles.jsonl"], "--method", "bradley_terry"),
+        "battles.parquet, Bradley-Terry": ("solve", files["battles.parquet"], "--method", "bradley_terry"),
+        "scores.csv, Borda": ("solve", files["scores.csv"], "--method", "borda"),
+        "results.csv, replay": ("replay", files["results.csv"], "--pool", "football"),
+    }
+    size, taken = f"{rows:,} rows", dict[str, float]()
+    for name, words in ways.items():
+        taken[name] = seconds(command(*words))
+        before = seconds(command(*words), given.before) if given.before else None
+        yield Row(name, size if "scores" not in name else f"{rows // 100:,} x {AGENTS}", taken[name], "before", before)
+    for name, reference, program, file in (
+        ("results.csv, Elo", "a plain loop", _LOOP, "results.csv"),
+        ("battles.csv, Bradley-Terry", "pandas and evalica", _PANDAS, "battles.csv"),
+    ):
+        yield Row(name, size, taken[name], reference, seconds(["-c", program, files[file]]))
+
+
+def main() -> None:
+    """Print one row for each way."""
+    options = parser(__doc__ or "")
+    options.add_argument("--before", type=Path, help="another checkout, whose commands run in the same round")
+    options.add_argument("--large", type=int, metavar="ROWS", help="only solve a file of so many results")
+    given = options.parse_args()
+    rows = 20_000 if given.quick else 195_000
+    with tempfile.TemporaryDirectory() as folder:
+        if given.large:
+            large(Path(folder), given.large)
+            return
+        header("Files, from the command to the answer", ["pyarrow", "pandas", "evalica"])
+        files = {name: str(path) for name, path in write_files(Path(folder), rows).items()}
+        stream(rows_of(given, files, rows))
+        for name in ("results.csv", "battles.csv", "battles.jsonl", "battles.parquet"):
+            show(Row(f"{name}, reading alone", f"{rows:,} rows", reading(Path(files[name])) / 1e6, "goal", GOALS[name], "M rows/s"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""`compare`: several methods on the same games, with the distances of their rankings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ratings_core.errors import InputError
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.rate import checked_method, read, with_columns
+from ratings_core.front.rating import SHOWN, Rating
+from ratings_core.front.tables import drawn, drawn_html, number
+from ratings_core.options import Value
+from ratings_core.ranking import normalised_kendall_tau
+from ratings_core.solution import Floats
+
+METHODS: Final = ("elo", "bradley_terry", "maximal_lottery", "copeland")
+"""Methods that are compared by default."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Ratings of the same agents by several methods.
+
+    Attributes:
+        ratings: Method -> its result, in the order in which the methods were given. All results have the same agents.
+        distances: float64 (methods, methods), share of the pairs of agents that two methods order differently, from 0 to 1; a pair that is
+            tied in exactly one of the rankings counts half (Kendall's distance).
+    """
+
+    ratings: Mapping[str, Rating]
+    distances: Floats
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the agents."""
+        return next(iter(self.ratings.values())).names
+
+    def __getitem__(self, method: str) -> Rating:
+        """The result of a method. Raises `InputError` for a method that was not compared."""
+        if method not in self.ratings:
+            raise InputError("method", method, f"must be one of {', '.join(self.ratings)}")
+        return self.ratings[method]
+
+    def table(self) -> Any:
+        """Rating and rank of each agent by each method, as an Arrow table, in order of the first method."""
+        import pyarrow as pa  # noqa: PLC0415 - takes time to load
+
+        order = self._order()
+        columns: dict[str, Any] = {"agent": [self.names[i] for i in order]}
+        for method, rating in self.ratings.items():
+            columns |= {f"{method}_rank": rating.ranking.rank[order], method: rating.ratings[order]}
+        return pa.table(columns)
+
+    def __str__(self) -> str:
+        return drawn(self._title(), self._heads(), self._rows(), self._more(), left=0)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return drawn_html(self._title(), self._heads(), self._rows(), self._more())
+
+    def _order(self) -> list[int]:
+        ids: list[int] = next(iter(self.ratings.values())).ranking.ids.tolist()
+        return ids
+
+    def _title(self) -> str:
+        return f"{len(self.ratings)} methods on {len(self.names)} agents"
+
+    def _heads(self) -> list[str]:
+        return ["agent", *(head for method in self.ratings for head in (method, "rank"))]
+
+    def _rows(self) -> list[list[str]]:
+        shown = self._order()[:SHOWN]
+        found = [(rating.ratings, rating.ranking.rank) for rating in self.ratings.values()]
+        return [[self.names[i], *(cell for values, ranks in found for cell in (number(values[i]), str(ranks[i])))] for i in shown]
+
+    def _more(self) -> list[str]:
+        methods = list(self.ratings)
+        lines = [f"... and {len(self.names) - SHOWN} more"] if len(self.names) > SHOWN else []
+        pairs = [
+            f"{first} and {second} {100 * self.distances[i, j]:.1f} %"
+            for i, first in enumerate(methods)
+            for j, second in enumerate(methods)
+            if i < j
+        ]
+        return [*lines, f"pairs of agents in another order: {', '.join(pairs)}"] if pairs else lines
+
+
+def compare(
+    games: Any,
+    methods: Sequence[str] = METHODS,
+    *,
+    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = PLAIN,
+    options: Mapping[str, Mapping[str, Value]] | None = None,
+) -> Comparison:
+    """Rate the agents of games by several methods.
+
+    Args:
+        games: Games in one of the forms that `rate` takes.
+        methods: Names of one or more methods, each once.
+        columns: Role -> column, as in `rate`.
+        reading: Further options for reading a table or a file.
+        options: Method -> its options.
+
+    Raises:
+        InputError: As `rate`; or a method has options and is not compared.
+        SolverError: A method did not reach its accuracy.
+    """
+    if isinstance(methods, str) or not len(methods) or len(set(methods)) != len(methods):
+        raise InputError("methods", methods, "must be names of one or more methods, each once")
+    given = options or {}
+    if (unknown := next((method for method in given if method not in methods), None)) is not None:
+        raise InputError("options", unknown, f"must be of the compared methods {', '.join(methods)}")
+    source = read(games, with_columns(reading, columns, ()))
+    rated = {method: source.rated(checked_method(method), given.get(method, {})) for method in methods}
+    return Comparison(rated, _distances(list(rated.values())))
+
+
+def _distances(found: Sequence[Rating]) -> Floats:
+    table = np.zeros((len(found), len(found)))
+    for i, first in enumerate(found):
+        for j, second in enumerate(found):
+            if i < j:
+                table[i, j] = table[j, i] = normalised_kendall_tau(first.ranking, second.ranking)
+    return table

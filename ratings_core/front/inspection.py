@@ -1,0 +1,132 @@
+"""What a file holds: its kind, the roles of its columns, its agents and groups, its bad rows, and how to go on."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.columns import Games
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.reading import FileReading, roles_of_table
+from ratings_core.formats.source import FileSource
+from ratings_core.graphs.components import weak_components
+from ratings_core.records.roster import Roster
+
+_ROW_KINDS: Final = (FileKind.GAMES, FileKind.PGN, FileKind.CONTESTS, FileKind.SCORES)
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What a file holds.
+
+    Attributes:
+        kind: Its kind.
+        note: What the kind rests on, if it was guessed and is not sure; else empty.
+        columns: Names of its columns; empty for files without.
+        roles: Role -> column, of a table of games. `counts.remarks` says what else its rows showed.
+        counts: Numbers of rows; None for kinds that are not read row by row.
+        outcomes: Number of games or measurements.
+        agents: Number of agents.
+        groups: Sizes of the groups of agents that are linked by games, largest first.
+        tasks: Number of tasks.
+        ties: Share of games in which two sides share a place.
+        times: First and last time, in seconds since 1970; None without times.
+        falling: Whether the rows run from new to old.
+    """
+
+    kind: FileKind
+    note: str = ""
+    columns: list[str] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
+    counts: RowCounts | None = None
+    outcomes: int = 0
+    agents: int = 0
+    groups: list[int] = field(default_factory=list)
+    tasks: int = 0
+    ties: float = 0.0
+    times: tuple[float, float] | None = None
+    falling: bool = False
+
+    @property
+    def bad_rows(self) -> list[FormatError]:
+        """Errors of the first bad rows."""
+        return [] if self.counts is None else self.counts.first
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Reason -> number of rows that are not outcomes."""
+        return Counter() if self.counts is None else self.counts.left_out
+
+
+def inspection_of(path: Path, options: ReadOptions = PLAIN) -> Inspection:
+    """Read a file completely and say what it holds.
+
+    Args:
+        path: The file.
+        options: How it is read.
+
+    Raises:
+        InputError: The kind cannot be guessed, or the file is damaged. Bad rows are counted.
+    """
+    with FileSource(path) as source:
+        reading = FileReading(source, options)
+        found = Inspection(reading.kind, reading.note)
+        if reading.kind in (FileKind.GAMES, FileKind.SCORES):
+            found.columns = reading.table().header
+        if reading.kind is FileKind.GAMES:
+            found.roles = roles_of_table(found.columns, options.roles).named
+        if reading.kind in _ROW_KINDS:
+            _read(reading, found)
+        return found
+
+
+def _read(reading: FileReading, found: Inspection) -> None:
+    agents, tasks, ties = Roster(), Roster(), 0
+    links: list[NDArray[np.int64]] = []
+    for part in reading.parts():
+        ids = agents.intern_coded(part.columns.names).astype(np.int64)
+        tasks.intern_packed(part.columns.tasks)
+        found.outcomes += len(part)
+        links.append(_links(part, ids))
+        ties += _tied(part)
+        _add_times(part, found)
+    found.counts, found.falling = reading.counts, bool(reading.order_note)
+    found.agents, found.tasks = len(agents), len(tasks)
+    found.ties = ties / found.outcomes if found.outcomes else 0.0
+    if found.agents:
+        pairs = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
+        labels = weak_components(pairs[:, 0], pairs[:, 1], found.agents)
+        found.groups = sorted(np.bincount(labels).tolist(), reverse=True)
+
+
+def _links(part: Part, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of agents that link all agents of each outcome, each pair once, int64 (k, 2)."""
+    columns = part.columns
+    start = columns.agent_start[columns.side_start] if isinstance(columns, Games) else columns.start
+    first = np.repeat(ids[start[:-1]], np.diff(start)) if len(ids) else ids
+    return np.unique(np.column_stack([first, ids]), axis=0)
+
+
+def _tied(part: Part) -> int:
+    """Number of games in which two sides share a place."""
+    columns = part.columns
+    if not isinstance(columns, Games) or not len(columns):
+        return 0
+    game = np.repeat(np.arange(len(columns)), np.diff(columns.side_start))
+    order = np.lexsort((columns.place, game))
+    equal = (np.diff(game[order]) == 0) & (np.diff(columns.place[order]) == 0)
+    return len(np.unique(game[order][1:][equal]))
+
+
+def _add_times(part: Part, found: Inspection) -> None:
+    if part.timed is None or not part.timed.any():
+        return
+    times = part.columns.time[part.timed]
+    low, high = float(times.min()), float(times.max())
+    found.times = (low, high) if found.times is None else (min(low, found.times[0]), max(high, found.times[1]))

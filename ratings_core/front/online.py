@@ -1,0 +1,118 @@
+"""Online methods game by game, for programs that learn and predict in turn."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.coded import Coded
+from ratings_core.columns import Games
+from ratings_core.columns.duels import duels
+from ratings_core.errors import InputError
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.counted import batch_of
+from ratings_core.front.rating import Rating
+from ratings_core.front.sources import part_of, won_by
+from ratings_core.online import RATERS
+from ratings_core.options import Value
+from ratings_core.ranking import Ranking
+from ratings_core.records.names import check_name
+from ratings_core.records.roster import Roster
+
+
+class Online:
+    """An online method and what it has learned: ``learn_one``, ``learn_many``, ``predict_one``.
+
+    The same kernels fold games here as in `rate` and in the service, so the same games in the same order give the same ratings.
+
+    Args:
+        method: Name of an online method: one of `RATERS`.
+        options: Options of the method by name.
+
+    Raises:
+        InputError: The method or an option is unknown, or a value breaks a rule.
+    """
+
+    def __init__(self, method: str = "elo", **options: Value) -> None:
+        checks.choice("method", method, tuple(RATERS))
+        known = [one.name for one in fields(RATERS[method])]  # type: ignore[arg-type]  # raters are dataclasses by their protocol
+        if (unknown := next((name for name in options if name not in known), None)) is not None:
+            rule = f"must be an option of {method}: {', '.join(known)}{checks.similar(unknown, known)}"
+            raise InputError(unknown, options[unknown], rule)
+        self.method = method
+        self._rater = RATERS[method](**options)
+        self._state: Any = self._rater.init(0)
+        self._agents, self._tasks, self._games = Roster(), Roster(), 0
+
+    def __len__(self) -> int:
+        """Number of agents."""
+        return len(self._agents)
+
+    def learn_one(self, first: str, second: str, result: float = 1.0, *, weight: float = 1.0, time: float = 0.0) -> "Online":
+        """Learn from one game.
+
+        Args:
+            first: An agent.
+            second: Another agent.
+            result: Result of the first agent: 1, 1/2 or 0. By default it won.
+            weight: Weight of the game, 0.001 to 1000.
+            time: When the game was played, in seconds since 1970.
+
+        Returns:
+            The learner itself.
+        """
+        for argument, name in (("first", first), ("second", second)):
+            check_name(name, argument)
+        home, away = (Coded.of(pack([name])) for name in (first, second))
+        won = np.array([won_by(result, "result")], np.int8)
+        self._fold(duels(home, away, won, weight=np.array([weight], np.float64), time=np.array([time], np.float64)))
+        return self
+
+    def learn_many(self, games: Any, reading: ReadOptions = PLAIN) -> "Online":
+        """Learn from games in their order. games: in one of the forms that `rate` takes. Returns the learner itself."""
+        part = part_of(games, reading)
+        columns = part.columns
+        if part.features is not None:
+            raise InputError("features", [one.text for one in reading.features], f"must be left out for {self.method}, an online method")
+        if not isinstance(columns, Games):
+            raise InputError("games", "scores", "must be games: online methods do not rate scores")
+        self._fold(columns)
+        return self
+
+    def predict_one(self, first: str, second: str) -> float:
+        """Expected score of the first agent against the second one, from 0 to 1. Unknown agents are predicted as new ones.
+
+        Raises:
+            InputError: A name breaks a rule, or both are equal.
+        """
+        if check_name(first, "first") == check_name(second, "second"):
+            raise InputError("second", second, "must differ from first")
+        ids = self._agents.lookup([first, second]).tolist()
+        new = len(self._agents)
+        self._rater.grow(self._state, new + 2)  # room for two new agents, who get their names when they play
+        return float(self._rater.predict(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))
+
+    def rating(self) -> Rating:
+        """The ratings of all agents now. Raises `InputError` before the first game."""
+        if not self._games:
+            raise InputError("games", 0, "must be one game at least before there are ratings")
+        names = self._agents.names()
+        order = sorted(range(len(names)), key=names.__getitem__)
+        shown = self._rater.read(self._state, np.array(order, np.int32))
+        state, rater = self._state, self._rater
+        return Rating(
+            method=self.method,
+            names=tuple(names[i] for i in order),
+            ratings=shown.rating,
+            ranking=Ranking.from_scores(shown.rating),
+            games=shown.outcomes.astype(np.float64),
+            certificate=None,
+            status="folded",
+            expects=lambda a, b: rater.predict(state, order[a], order[b]),
+        )
+
+    def _fold(self, games: Games) -> None:
+        self._rater.fold(self._state, batch_of(games, self._agents, self._tasks, first=self._games))
+        self._games += len(games)

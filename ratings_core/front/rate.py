@@ -1,0 +1,222 @@
+"""`rate`: ratings of agents by any method, from games in any form. `predict`: the expected score of one agent against another one."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.columns import Games
+from ratings_core.errors import InputError
+from ratings_core.formats.features import Feature
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.roles import Roles
+from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch_of
+from ratings_core.front.rating import Rating
+from ratings_core.front.solved import solved
+from ratings_core.front.sources import part_of, part_of_file
+from ratings_core.methods.method import Takes
+from ratings_core.methods.registry import METHODS, find
+from ratings_core.online import RATERS
+from ratings_core.options import Value
+from ratings_core.problems.inputs import Problem
+from ratings_core.ranking import Ranking
+from ratings_core.records.roster import Roster
+
+INTERVAL_SECONDS: Final = 60.0
+"""Time limit of the refits for intervals."""
+
+
+def rate(
+    games: Any,
+    method: str = "bradley_terry",
+    *,
+    columns: Mapping[str, str] | None = None,
+    features: Sequence[str] = (),
+    reading: ReadOptions = PLAIN,
+    bucket_seconds: float | None = None,
+    intervals: bool | float = False,
+    **options: Value,
+) -> Rating:
+    """Rate the agents of games by a method.
+
+    Args:
+        games: A data frame or a table that exports Arrow data (pandas, polars, pyarrow, DuckDB); a mapping from names to columns; the path
+            of a file, as `equirank solve` reads it; tuples (winner, loser) or (a, b, result), where the result of a is 1, 1/2 or 0; or
+            `Games` or `TaskScores`.
+        method: Name of a solved method (`METHODS`) or of an online method (`RATERS`), which folds the games in their order.
+        columns: Role -> column, for columns of a table without a usual header: first, second, winner, loser, result, time and others
+            (`Roles`).
+        features: Covariates for `contextual_bradley_terry`, first side minus second: ``COLUMN``, ``A:B`` or ``A~B`` (`Feature`).
+        reading: Further options for reading a table or a file.
+        bucket_seconds: Width of the time buckets in seconds, which the option `half_life` counts in; None for no buckets.
+        intervals: Whether ratings and ranks get 95 % intervals: sandwich intervals of `bradley_terry` and `davidson` for up to some
+            thousand agents, refits to resampled data otherwise. A number is the time limit of the refits in seconds; True means 60.
+        options: Options of the method by name.
+
+    Raises:
+        InputError: The method or an option is unknown, a value breaks a rule, or the method does not apply to the games.
+        SolverError: The method did not reach its accuracy.
+    """
+    checked_method(method)
+    source = read(games, with_columns(reading, columns, features))
+    return source.rated(method, options, bucket_seconds, _seconds_of(intervals))
+
+
+def _seconds_of(intervals: bool | float) -> float | None:
+    """Time limit of the refits; None for no intervals."""
+    if isinstance(intervals, bool):
+        return INTERVAL_SECONDS if intervals else None
+    return checks.number("intervals", intervals, low=0.0)
+
+
+def predict(games: Any, first: str, second: str, method: str = "bradley_terry", **options: Any) -> float:
+    """Expected score of one agent against another one, from 0 to 1, by a method on these games; a tie counts 1/2.
+
+    Args:
+        games: Games in one of the forms that `rate` takes.
+        first: The agent whose score is expected.
+        second: Its opponent.
+        method: Method that predicts results.
+        options: As in `rate`.
+
+    Raises:
+        InputError: As `rate` and `Rating.predict`.
+        SolverError: The method did not reach its accuracy.
+    """
+    return rate(games, method, **options).predict(first, second)
+
+
+def checked_method(method: str) -> str:
+    """The name of a method. Raises `InputError`, with the most similar names, for an unknown one."""
+    known = [*METHODS, *RATERS]
+    if method not in known:
+        raise InputError("method", method, f"must be one of {', '.join(known)}{checks.similar(str(method), known)}")
+    return method
+
+
+def with_columns(reading: ReadOptions, columns: Mapping[str, str] | None, features: Sequence[str]) -> ReadOptions:
+    """Reading options with named columns and features. Raises `InputError` for an unknown role."""
+    if isinstance(features, str):
+        raise InputError("features", features, "must be a sequence of features, not one text")
+    named = reading if not features else replace(reading, features=tuple(Feature.parsed(text) for text in features))
+    if not columns:
+        return named
+    known = [one.name for one in fields(Roles)]
+    for role in columns:
+        if role not in known:
+            raise InputError("columns", role, f"must be one of the roles {', '.join(known)}{checks.similar(role, known)}")
+    return replace(named, roles=Roles(**columns))
+
+
+def read(source: Any, reading: ReadOptions = PLAIN) -> "Read":
+    """Read a source once, for one or more methods. See `rate` for its forms. Raises `InputError`."""
+    if isinstance(source, str | PathLike):
+        from ratings_core.formats.reading import FileReading  # noqa: PLC0415 - loads Arrow, which tuples do not need
+        from ratings_core.formats.source import FileSource  # noqa: PLC0415 - as above
+        from ratings_core.front.load import load  # noqa: PLC0415 - as above
+
+        with FileSource(Path(source)) as file:
+            opened = FileReading(file, reading)
+            if opened.kind is FileKind.OUTCOMES:
+                raise InputError("games", str(source), "must be no file of outcomes of the wire schema: `equirank solve` reads these")
+            if opened.kind not in (FileKind.GAMES, FileKind.PGN):
+                loaded = load(opened)[""]
+                return Read(None, loaded.problem, reading, loaded.left_out)
+            return Read(part_of_file(opened), None, reading, opened.counts.left_out)
+    counts = RowCounts()
+    return Read(part_of(source, reading, counts), None, reading, counts.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A source that was read: a part with outcomes, or a problem without single outcomes.
+
+    Attributes:
+        part: The outcomes; None for files of ballots, margins and scores.
+        problem: The problem of such a file; None otherwise.
+        reading: How it was read.
+        left_out: Reason -> number of rows that are not outcomes.
+    """
+
+    part: Part | None
+    problem: Problem | None
+    reading: ReadOptions
+    left_out: Mapping[str, int]
+
+    def rated(
+        self, method: str, options: Mapping[str, Value], bucket_seconds: float | None = None, interval_seconds: float | None = None
+    ) -> Rating:
+        """Rate by a method. Arguments and errors as of `rate`; interval_seconds: None for no intervals."""
+        if method in RATERS:
+            rating = _folded(self, method, options, interval_seconds)
+        else:
+            problem = self._problem(method, bucket_seconds, clustered=interval_seconds is not None)
+            rating = solved(method, problem, options, interval_seconds)
+        return replace(rating, extra={**rating.extra, "left_out": dict(self.left_out)}) if self.left_out else rating
+
+    def games(self, method: str) -> Games:
+        """The single games, for an online method. Raises `InputError` if there are none."""
+        if self.part is None or not isinstance(self.part.columns, Games):
+            raise InputError("method", method, "must be a solved method: online methods rate games, not scores, margins or ballots")
+        if self.part.features is not None:
+            raise InputError("features", [one.text for one in self.reading.features], f"must be left out for {method}, an online method")
+        return self.part.columns
+
+    def _check_features(self, method: str) -> None:
+        if find(method).takes is not Takes.FEATURES:
+            rule = f"must be left out for {method}, which does not use them; contextual_bradley_terry does"
+            raise InputError("features", [one.text for one in self.reading.features], rule)
+
+    def _problem(self, method: str, bucket_seconds: float | None, *, clustered: bool) -> Problem:
+        if self.part is None and self.problem is not None:
+            if bucket_seconds is not None:
+                raise InputError("bucket_seconds", bucket_seconds, "must be left out: only games are counted by time")
+            return self.problem
+        part = self.part
+        if part is None:
+            raise InputError("games", None, "must be games")
+        if part.features is not None:
+            self._check_features(method)
+            featured = CountedFeatures([feature.text for feature in self.reading.features])
+            featured.add_part(part)
+            return featured.problem()
+        counted = Counted(Counting(find(method).takes is Takes.TASK_PAIRS, clustered, bucket_seconds))
+        counted.add(part.columns)
+        return counted.problem()
+
+
+def _folded(source: Read, method: str, options: Mapping[str, Value], interval_seconds: float | None) -> Rating:
+    if interval_seconds is not None:
+        raise InputError("intervals", True, f"must be False for {method}: online methods fold games once, in their order")
+    begun, games = time.perf_counter(), source.games(method)
+    known = {one.name for one in fields(RATERS[method])}  # type: ignore[arg-type]  # raters are dataclasses by their protocol
+    if unknown := sorted(options.keys() - known):
+        rule = f"must be an option of {method}: {', '.join(sorted(known))}{checks.similar(unknown[0], sorted(known))}"
+        raise InputError(unknown[0], options[unknown[0]], rule)
+    if not len(games):
+        raise InputError("games", 0, "must contain at least one game")
+    agents, tasks = Roster(), Roster()
+    rater = RATERS[method](**options)
+    state = rater.init(0)
+    rater.fold(state, batch_of(games, agents, tasks))
+    names = agents.names()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    shown = rater.read(state, np.array(order, np.int32))
+    return Rating(
+        method=method,
+        names=tuple(names[i] for i in order),
+        ratings=shown.rating,
+        ranking=Ranking.from_scores(shown.rating),
+        games=shown.outcomes.astype(np.float64),
+        certificate=None,
+        status="folded",
+        seconds=time.perf_counter() - begun,
+        expects=lambda first, second: rater.predict(state, order[first], order[second]),
+    )

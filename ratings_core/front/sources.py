@@ -1,0 +1,155 @@
+"""Games and scores in the form in which a caller has them, as columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.coded import Coded
+from ratings_core.columns import Games, TaskScores
+from ratings_core.columns.duels import duels
+from ratings_core.errors import InputError
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.records.names import check_name
+
+if TYPE_CHECKING:
+    from ratings_core.formats.reading import FileReading
+
+_RESULTS: Final = {1.0: 1, 0.5: 0, 0.0: -1}
+"""Result of the first agent -> who won, as in `won_by`."""
+_FORMS: Final = (
+    "must be a data frame, an Arrow table, the path of a file, a mapping of columns, or tuples (winner, loser) or (a, b, result of a: "
+    "1, 0.5 or 0)"
+)
+
+
+def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None = None) -> Part:
+    """The outcomes of a source.
+
+    Args:
+        source: `Games` or `TaskScores`; a data frame or a table that exports Arrow data (pandas, polars, pyarrow, DuckDB); a mapping from
+            names to columns; the path of a CSV, JSON lines, Parquet or PGN file; or tuples (winner, loser) or (a, b, result), where the
+            result of a is 1, 1/2 or 0.
+        options: How rows are read.
+        counts: Counts the rows of a table in memory.
+
+    Raises:
+        InputError: A value breaks a rule. The error names the first one.
+    """
+    if isinstance(source, str | PathLike):
+        from ratings_core.formats.reading import FileReading  # noqa: PLC0415 - loads Arrow
+        from ratings_core.formats.source import FileSource  # noqa: PLC0415 - as above
+
+        with FileSource(Path(source)) as file:
+            return part_of_file(FileReading(file, options))
+    if not isinstance(source, Games | TaskScores) and (frame := frame_of(source)) is not None:
+        return _of_frame(frame, options, RowCounts() if counts is None else counts)
+    if options != PLAIN:
+        raise InputError("reading", options, "must be left out for games without columns of a table")
+    if isinstance(source, Games | TaskScores):
+        return Part(source, np.arange(1, len(source) + 1))
+    if isinstance(source, bytes) or not isinstance(source, Iterable):
+        raise InputError("games", source, _FORMS)
+    games = _of_tuples(list(source))
+    return Part(games, np.arange(1, len(games) + 1))
+
+
+def frame_of(source: Any) -> Any | None:
+    """A data frame or a mapping of columns as an Arrow table; None for other sources. Raises `InputError`."""
+    is_pandas = type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
+    if not (is_pandas or hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)):
+        return None
+    import pyarrow as pa  # noqa: PLC0415 - takes time to load, and tuples need no Arrow
+
+    try:
+        return pa.Table.from_pandas(source, preserve_index=False) if is_pandas else pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass  # perhaps one column has cells of different types
+    try:
+        if is_pandas:
+            return pa.table([_column(source.iloc[:, i]) for i in range(source.shape[1])], names=list(map(str, source.columns)))
+        return pa.table({name: _column(source[name]) for name in source})
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError("games", type(source).__name__, f"must be a table of columns ({error})") from error
+
+
+def _column(cells: Any) -> Any:
+    """A column as an Arrow array; texts of its cells if they have different types."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    from ratings_core.formats.tables.mixed import mixed_texts  # noqa: PLC0415 - as above
+
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        return mixed_texts(cells)
+
+
+def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> Part:
+    from ratings_core.formats.reading import joined, read_table  # noqa: PLC0415 - loads Arrow
+    from ratings_core.formats.tables.block import FrameTable  # noqa: PLC0415 - as above
+
+    for name, value in (("kind", options.kind), ("delimiter", options.delimiter)):
+        if value not in (None, FileKind.GAMES):
+            raise InputError(name, value, "must be left out for a table in memory, which is read as games")
+    _refuse_slices(options)
+    table = FrameTable(frame)
+    part = joined(list(read_table(table, options, counts, again=lambda: table)))
+    return _checked(part, counts, "the table")
+
+
+def part_of_file(reading: "FileReading") -> Part:
+    """The outcomes of a file. Raises `InputError` for the first bad row."""
+    from ratings_core.formats.reading import joined  # noqa: PLC0415 - loads Arrow
+
+    _refuse_slices(reading.options)
+    part = joined(list(reading.parts()))
+    return _checked(part, reading.counts, reading.source.path.name)
+
+
+def _refuse_slices(options: ReadOptions) -> None:
+    if options.slice_by is not None:
+        raise InputError("slice_by", options.slice_by, "must be left out for one answer; `where` chooses the rows of a slice")
+
+
+def _checked(part: Part | None, counts: RowCounts, name: str) -> Part:
+    """The part, if all rows are valid and there is one. Raises `InputError`."""
+    if counts.bad:
+        bad = counts.first[0]
+        rule = f"{bad.rule} (options such as --value are fields of ReadOptions here)" if "--" in bad.rule else bad.rule
+        raise InputError(f"{name}: {bad.argument}", bad.value, f"{rule}; mend or drop such rows ({counts.bad} bad rows of {counts.rows})")
+    if part is None or not len(part):
+        why = "; ".join(f"{count} rows left out: {reason}" for reason, count in counts.left_out.items())
+        raise InputError(name, counts.rows, f"must contain at least one game or measurement{f' ({why})' if why else ''}")
+    return part
+
+
+def _of_tuples(rows: Sequence[Any]) -> Games:
+    for i, row in enumerate(rows):
+        if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (2, 3):
+            raise InputError(f"games[{i}]", row, _FORMS)
+    first, second = (_names(rows, side) for side in (0, 1))
+    won = np.array([1 if len(row) == 2 else won_by(row[2], f"games[{i}][2]") for i, row in enumerate(rows)], np.int8)
+    try:
+        return duels(Coded.of(pack(first)), Coded.of(pack(second)), won)
+    except InputError as error:
+        raise InputError(error.argument.replace("second[", "games["), error.value, error.rule) from None
+
+
+def _names(rows: Sequence[Any], side: int) -> list[str]:
+    names = [row[side] for row in rows]
+    for name in dict.fromkeys(names):
+        check_name(name, f"games[{names.index(name)}][{side}]")
+    return names
+
+
+def won_by(result: Any, argument: str) -> int:
+    """Who won by a result of the first agent: 1 the first agent, -1 the second, 0 for a tie. Raises `InputError`."""
+    if isinstance(result, bool) or not isinstance(result, int | float | np.integer | np.floating) or result not in _RESULTS:
+        raise InputError(argument, result, "must be the result of the first agent: 1, 0.5 or 0")
+    return _RESULTS[float(result)]

@@ -1,0 +1,210 @@
+"""Refits: replicates of a solve on resampled data, and the intervals of ratings and ranks that follow from them.
+
+The number of replicates doubles until the ranks of the best agents do not change any more, or the time is spent.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from ratings_core.analysis.intervals import Intervals, intervals_of
+from ratings_core.errors import InputError, SolverError
+from ratings_core.methods.registry import Taken, ranking_of
+from ratings_core.methods.resampling import Resampling
+from ratings_core.solution import Floats
+
+LEVEL: Final = 0.95
+LEAST: Final = 32
+"""Smallest number of replicates from which percentiles are computed."""
+MOST: Final = 2048
+_MOST_CELLS: Final = 1 << 21
+"""Largest number of ratings (replicates x agents) of one board. The engine holds them and computes percentiles in its own process, so
+more ratings would delay its other work.
+"""
+_FIRST_CHECK: Final = 64
+TOP: Final = 10
+"""Number of best agents whose rank intervals are compared to decide whether there are enough replicates."""
+_MOST_FAILED: Final = 0.1
+"""Largest share of replicates that may fail. Above it, the successful replicates are a biased selection."""
+
+
+class Sample(NamedTuple):
+    """Answers of k replicates with m agents.
+
+    Attributes:
+        ratings: float64 (k, m), agents in order of their names.
+        ranks: int64 (k, m).
+        failed: Number of further replicates, which failed.
+        seconds: Time that all of them took.
+    """
+
+    ratings: Floats
+    ranks: NDArray[np.int64]
+    failed: int
+    seconds: float
+
+    @property
+    def tried(self) -> int:
+        """Number of replicates, solved and failed."""
+        return len(self.ratings) + self.failed
+
+    def followed_by(self, other: "Sample") -> "Sample":
+        """The replicates of both samples, in order."""
+        ratings, ranks = np.concatenate([self.ratings, other.ratings]), np.concatenate([self.ranks, other.ranks])
+        return Sample(ratings, ranks, self.failed + other.failed, self.seconds + other.seconds)
+
+
+def sample(
+    solved: Taken,
+    source: Resampling,
+    seed: int,
+    first: int,
+    most: int,
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Sample:
+    """Solve replicates `first`, `first` + 1, and so on.
+
+    Args:
+        solved: The solve whose data are resampled.
+        source: How the data are resampled.
+        seed: Base seed of the solve (`seed_of`).
+        first: Number of the first replicate.
+        most: Largest number of replicates.
+        seconds: No replicate is begun later than this after the start, except for the first one.
+        clock: Timer in seconds.
+
+    Returns:
+        The answers. A replicate fails if the resampled data are too few for the method, or if the method does not reach its accuracy.
+
+    Raises:
+        InputError: The data cannot be resampled.
+    """
+    began, failed = clock(), 0
+    ratings: list[Floats] = []
+    ranks: list[NDArray[np.int64]] = []
+    for replicate in range(first, first + most):
+        if replicate > first and clock() - began >= seconds:
+            break
+        again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])), values={**solved.values, **source.values})
+        try:
+            rated = again.rated()
+        except (SolverError, InputError):  # the resampled data may be too few for the method
+            failed += 1
+        else:
+            ratings.append(rated.solution.ratings)
+            ranks.append(ranking_of(solved.method, rated).rank)
+    n = len(solved.problem.names)
+    table = np.array(ratings, np.float64).reshape(len(ratings), n)
+    return Sample(table, np.array(ranks, np.int64).reshape(len(ranks), n), failed, clock() - began)
+
+
+class Refits:
+    """Replicates of one solve so far, and whether more are needed.
+
+    Args:
+        agents: Number of agents of the problem that is resampled.
+        top: int64, ids of the best agents of the answer, best first.
+        seconds: Time limit for all replicates.
+
+    Attributes:
+        seconds: Time limit for all replicates.
+        most: Largest number of replicates.
+        top: int64, ids of the best agents of the result, best first. Their rank intervals decide whether replicates are enough.
+        whole: All replicates so far.
+        settled: Whether the rank intervals of the best agents did not change any more.
+    """
+
+    def __init__(self, agents: int, top: NDArray[np.int64], seconds: float) -> None:
+        """Begin without replicates. Raises `InputError` if there are too many agents."""
+        self.seconds, self.most, self.settled, self.top = seconds, most_of(agents), False, top[:TOP]
+        self.whole = Sample(np.empty((0, agents)), np.empty((0, agents), np.int64), 0, 0.0)
+
+    def add(self, found: Sample) -> None:
+        """Add the next slice. When the number of replicates reaches a power of two (64 or more), check whether ranks have settled."""
+        self.whole = self.whole.followed_by(found)
+        if self.whole.tried == self._check_at(self.whole.tried):
+            self.settled = self._stays()
+
+    @property
+    def left(self) -> float:
+        """Seconds that replicates may still take."""
+        return self.seconds - self.whole.seconds
+
+    @property
+    def done(self) -> bool:
+        """Whether no more replicates are needed."""
+        return self.settled or self.whole.tried >= self.most or self.left <= 0
+
+    @property
+    def next(self) -> tuple[int, int]:
+        """Number of the first replicate of the next slice, and the largest length of that slice."""
+        return self.whole.tried, min(self.most, self._check_at(self.whole.tried + 1)) - self.whole.tried
+
+    def _check_at(self, tried: int) -> int:
+        """The smallest number of replicates, at least `tried`, at which ranks are checked: a power of two, 64 or more."""
+        return max(_FIRST_CHECK, 1 << max(0, tried - 1).bit_length())
+
+    def _stays(self) -> bool:
+        """Whether the widest rank interval among the best agents has the same ends as with the first half of the replicates."""
+        ranks = self.whole.ranks[:, self.top]
+        half = ranks[: len(ranks) // 2]
+        if len(half) < LEAST or not len(self.top):
+            return False
+        now, then = _ends(ranks), _ends(half)
+        widest = int(np.argmax(now[1] - now[0]))
+        return bool((now[:, widest] == then[:, widest]).all())
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the replicates give no intervals; None if they do."""
+        whole = self.whole
+        if whole.failed > _MOST_FAILED * whole.tried:
+            return f"{whole.failed} of {whole.tried} refits to resampled data had no answer"
+        if len(whole.ratings) < LEAST:
+            taken = f"{len(whole.ratings)} refits took {whole.seconds:.2g} s"
+            return f"{taken}; {LEAST} are needed within {self.seconds:g} s (interval_seconds)"
+        return None
+
+    def intervals(self) -> Intervals:
+        """Percentiles of the replicates' ratings and ranks."""
+        return intervals_of(self.whole.ratings, self.whole.ranks, level=LEVEL)
+
+
+def most_of(agents: int) -> int:
+    """Largest number of replicates of a board with `agents` agents. Raises `InputError` if it is smaller than `LEAST`."""
+    most = min(MOST, _MOST_CELLS // max(1, agents))
+    if most < LEAST:
+        raise InputError("agents", agents, f"must be at most {_MOST_CELLS // LEAST} on boards with intervals")
+    return most
+
+
+def reach_of(intervals: Intervals, factor: float) -> Floats:
+    """Half widths of normal intervals, float64 (m,): deviations of the replicates' ratings, times Student's quantile; 0 without one.
+
+    Args:
+        intervals: Percentiles and deviations of the replicates.
+        factor: Factor of the deviations (`resampling.normal_reach`).
+    """
+    student = float(scipy.special.stdtrit(intervals.replicates - 1, (1 + LEVEL) / 2))
+    return np.where(np.isfinite(intervals.error), factor * student * intervals.error, 0.0)
+
+
+def around(ratings: Floats, intervals: Intervals, reach: Floats) -> tuple[Floats, Floats]:
+    """Ends of the intervals of ratings, float64 (m,): percentiles, extended to contain the rating and `reach` on both sides of it.
+
+    Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in the
+    direction opposite to the bias of the estimate. The union of both intervals has at least the coverage of each of them.
+    """
+    low, high = np.fmin(intervals.low, ratings - reach), np.fmax(intervals.high, ratings + reach)
+    known = np.isfinite(ratings) & np.isfinite(intervals.low) & np.isfinite(intervals.high)
+    return np.where(known, low, intervals.low), np.where(known, high, intervals.high)
+
+
+def _ends(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    tail = (1 - LEVEL) / 2
+    return np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)

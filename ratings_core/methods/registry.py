@@ -1,0 +1,166 @@
+"""The registry of solved methods: the table `METHODS`, and the methods with the problems and parameters that they are run with.
+
+A method is a row of `METHODS` and a function from a problem to `Rated`. A method that does not apply to a problem gives the reason.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ratings_core.errors import InputError
+from ratings_core.methods.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
+from ratings_core.methods.names import MODULES, ONLINE
+from ratings_core.methods.parameters import accepted
+from ratings_core.methods.recency import RECENCY, recent
+from ratings_core.methods.rosters import ROSTER, roster
+from ratings_core.options import Value
+from ratings_core.problems.inputs import (
+    FeaturesInput,
+    GamesInput,
+    MarginsInput,
+    PairsInput,
+    Problem,
+    ProfileInput,
+    ScoresInput,
+)
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Start
+
+Parameters: TypeAlias = Mapping[str, Value]
+
+_ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
+
+
+LACKING: Final[Mapping[Takes, str]] = {
+    Takes.PAIRS: "needs wins, losses and ties; margins have no number of games",
+    Takes.TASK_PAIRS: "needs results counted per task (of a pool: `equirank pools settings POOL --per-task`; of a file: "
+    "`--column task=HEADER`; in Python: `columns={'task': HEADER}`), or scores",
+    Takes.PLACES: "needs games, ballots or scores; results of pairs have no places",
+    Takes.MARGINS: "needs margins between agents",
+    Takes.PROFILE: "needs ballots or scores; games have no orders of voters",
+    Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
+    "games; of a file of games: `equirank solve FILE --feature COLUMN`; in Python: `features=[COLUMN]`)",
+}
+"""Kind of input -> what a problem or a pool lacks if it does not provide this input."""
+
+
+class NotApplicable(InputError):  # noqa: N818 - names the fact
+    """The method cannot solve this kind of input. `rule` gives the reason."""
+
+
+class Taken(NamedTuple):
+    """A method with the problem and the parameters that it is run with.
+
+    Attributes:
+        method: The method.
+        problem: The part of the problem that the method takes, agents in order of their names.
+        values: Accepted values of the method's own parameters.
+        about: Fields of `extra` about agents left out (`roster`) and about weights of old results (`recency`).
+    """
+
+    method: Method
+    problem: Problem
+    values: dict[str, Value]
+    about: dict[str, object]
+
+    def rated(self, start: Start | None = None) -> Rated:
+        """Run the method. start: Start from an answer of the same method with the same parameters; its data may differ.
+
+        Raises `InputError` and `SolverError`.
+        """
+        warm = {"start": start} if self.method.starts else {}
+        return self.method.run(self.problem, self.values, **warm)
+
+
+def taken(method: str, problem: Problem, parameters: Parameters | None = None) -> Taken:
+    """The method, the part of the problem and the parameters that `solve` uses. Raises `InputError` and its subclass `NotApplicable`."""
+    chosen = find(method)
+    if (reason := why_not(chosen, problem)) is not None:
+        raise NotApplicable("method", method, reason)
+    given = accepted((*chosen.parameters, *ROSTER, *RECENCY), parameters or {})
+    weighted, recency = recent(problem, given)
+    part, left_out = roster(weighted.by_name(), chosen, given)
+    if (reason := why_not(chosen, part)) is not None:
+        raise NotApplicable("method", method, reason)
+    return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, {**left_out, **recency})
+
+
+def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None) -> Ranking:
+    """The ranking of agents: the method's own ranking if it has one, otherwise by ratings.
+
+    tie_tolerance: Ratings within it share a rank. None for the method's default.
+    """
+    if rated.ranking is not None:
+        return rated.ranking
+    return Ranking.from_scores(rated.solution.ratings, tolerance_of(method, rated) if tie_tolerance is None else tie_tolerance)
+
+
+def find(method: str) -> Method:
+    """The method with a name. Raises `InputError` for an unknown name or an online method."""
+    if method in ONLINE:
+        rule = (
+            "must be a solved method; this is an online method: `rate` and `equirank solve FILE` rate games with it, and "
+            f"`equirank pools settings POOL --method {method}` enables it on a pool"
+        )
+        raise InputError("method", method, rule)
+    if method not in METHODS:
+        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or an online method of `solve FILE`: {', '.join(ONLINE)}")
+    return METHODS[method]
+
+
+def why_not(method: Method, problem: Problem) -> str | None:
+    """Why `method` does not apply to `problem`; None if it applies."""
+    n = len(problem.names)
+    if method.takes not in _given(problem):
+        return LACKING[method.takes]
+    if n < method.least_agents:
+        return f"needs at least {method.least_agents} agents, but there are {n}"
+    return None
+
+
+def _given(problem: Problem) -> frozenset[Takes]:
+    """The kinds of input that `problem` provides."""
+    match problem:
+        case GamesInput():
+            return given_by_games(per_task=bool(problem.tasks))
+        case FeaturesInput():
+            return frozenset({Takes.PAIRS, Takes.MARGINS, Takes.FEATURES})
+        case PairsInput():
+            return frozenset({Takes.PAIRS, Takes.MARGINS})
+        case MarginsInput():
+            return frozenset({Takes.MARGINS})
+        case ProfileInput():
+            return frozenset({Takes.PAIRS, Takes.MARGINS, Takes.PLACES, Takes.PROFILE})
+        case ScoresInput():
+            return GIVEN_BY_SCORES
+
+
+def tolerance_of(method: Method, rated: Rated) -> float:
+    """The method's tie tolerance in units of the ratings, at least their rounding error; 0 if it is 0 or None for the method."""
+    if not method.tie_tolerance:
+        return 0.0
+    largest = float(np.nanmax(np.abs(rated.solution.ratings), initial=0.0))
+    return max(method.tie_tolerance * rated.unit, _ROUNDING * largest)
+
+
+class _Methods(Mapping[str, Method]):
+    """All solved methods by name. The module of a method is loaded when the method is first used."""
+
+    def __getitem__(self, name: str) -> Method:
+        module = import_module(f"ratings_core.methods.{MODULES[name]}")
+        registered: tuple[Method, ...] = module.REGISTERED
+        return next(method for method in registered if method.name == name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in MODULES
+
+
+METHODS: Final[Mapping[str, Method]] = _Methods()

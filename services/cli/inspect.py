@@ -1,0 +1,117 @@
+"""`equirank inspect`: what a file is taken for, what it holds, and the command to go on with."""
+
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from ratings_core.formats.kinds import FileKind
+from ratings_core.formats.options import ReadOptions
+from ratings_core.front.inspection import Inspection, inspection_of
+from ratings_core.front.load import described
+from services.cli.options import Columns, DecimalOption, Delimiter, Features, TimeFormat, Trim, UnplayedOption, Values, Where, read_options
+
+_BAD_SHOWN: Final = 5
+_GROUPS_SHOWN: Final = 5
+_METHOD: Final = {
+    FileKind.GAMES: "bradley_terry --param prior=1",
+    FileKind.PGN: "bradley_terry --param prior=1",
+    FileKind.OUTCOMES: "maximal_lottery",
+    FileKind.CONTESTS: "borda",
+    FileKind.SCORES: "maximal_lottery",
+    FileKind.MARGINS: "maximal_lottery",
+    FileKind.PROFILE: "maximal_lottery",
+}
+"""Kind -> a method to begin with."""
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="File of games, chess games, contests, scores, margins or outcomes, or a PrefLib profile.")],
+    input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file. By default it is detected.")] = None,
+    unplayed: UnplayedOption = "skip",
+    column: Columns = None,
+    value: Values = None,
+    delimiter: Delimiter = None,
+    trim: Trim = False,
+    where: Where = None,
+    time_format: TimeFormat = None,
+    decimal: DecimalOption = None,
+    feature: Features = None,
+) -> None:
+    """Show what a file is taken for: its kind, the roles of its columns, agents, groups that never met, and bad rows."""
+    options = read_options(
+        input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where, features=feature,
+        time_format=time_format, decimal=decimal,
+    )  # fmt: skip
+    found, console = inspection_of(file, options), Console(soft_wrap=True)
+    for line in report(file, found, options):
+        console.print(line, highlight=False, markup=False)
+
+
+def report(file: Path, found: Inspection, options: ReadOptions) -> list[str]:
+    """Lines for people about a file."""
+    lines = [f"{file.name}: {found.kind}{f' ({found.note})' if found.note else ''}"]
+    by_column = {column: role for role, column in found.roles.items()}
+    if found.kind is FileKind.GAMES:
+        uses = by_column | (found.counts.remarks if found.counts is not None else {})
+        lines += [f"  column {column}: {uses.get(column, 'not used')}" for column in found.columns]
+    elif found.columns:
+        lines.append(f"  tasks in {found.columns[0]!r}, {len(found.columns) - 1} columns of agents")
+    if found.counts is not None:
+        lines += _numbers(found)
+    lines += [f"  bad rows: {found.counts.bad}"] if found.counts is not None and found.counts.bad else []
+    lines += [f"    {described(error)}" for error in found.bad_rows[:_BAD_SHOWN]]
+    return [*lines, f"go on with: {_next(file, found, options)}"]
+
+
+def _numbers(found: Inspection) -> list[str]:
+    counts = found.counts
+    what = "tasks" if found.kind is FileKind.SCORES else "games"
+    lines = [f"  rows: {counts.rows if counts else 0}", f"  {what}: {found.outcomes}", f"  agents: {found.agents}"]
+    lines += [f"  rows left out: {count}, {why}" for why, count in sorted(found.left_out.items())]
+    if found.tasks and found.kind is not FileKind.SCORES:
+        lines.append(f"  tasks: {found.tasks}")
+    if found.kind is not FileKind.SCORES and found.outcomes:
+        lines.append(f"  ties: {100 * found.ties:.3g} %")
+    if found.times is not None:
+        first, last = (_day(time) for time in found.times)
+        order = "; the rows run from new to old (online methods: --sort)" if found.falling else ""
+        lines.append(f"  times: {first} to {last}{order}")
+    if len(found.groups) > 1:
+        sizes = ", ".join(map(str, found.groups[:_GROUPS_SHOWN])) + (", ..." if len(found.groups) > _GROUPS_SHOWN else "")
+        lines.append(f"  {len(found.groups)} groups that never met, of {sizes} agents: ratings compare only within a group")
+    return lines
+
+
+def _day(time: float) -> str:
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+    except (OverflowError, ValueError, OSError):
+        return f"{time:g}"
+
+
+def _next(file: Path, found: Inspection, options: ReadOptions) -> str:
+    """The command that rates the file, with the options of this one."""
+    method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[found.kind]
+    path = f"./{file}" if str(file).startswith("-") else str(file)
+    words = ["equirank", "solve", path, "--method", *method.split()]
+    words += [] if options.kind is None else ["--input", options.kind]
+    for role, column in options.roles.named.items():
+        words += ["--column", f"{role}={column}"]
+    words += ["--column", "time="] if options.roles.time == "" else []
+    for feature in options.features:
+        words += ["--feature", feature.text]
+    for word, meaning in options.values.items():
+        words += ["--value", f"{meaning}={word}"]
+    for column, value in options.where:
+        words += ["--where", f"{column}={value}"]
+    words += [] if options.delimiter is None else ["--delimiter", options.delimiter]
+    words += [] if options.unplayed == "skip" else ["--unplayed", options.unplayed]
+    words += [] if options.time_format is None else ["--time-format", options.time_format]
+    words += [] if options.decimal is None else ["--decimal", options.decimal]
+    words += ["--trim"] if options.trim else []
+    words += ["--bad-rows", "skip"] if found.counts is not None and found.counts.bad else []
+    return shlex.join(words)

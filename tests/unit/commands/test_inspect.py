@@ -1,0 +1,144 @@
+"""`equirank inspect`: what a file is taken for, and the command to go on with, which works."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratings_core.formats.options import ReadOptions
+from ratings_core.formats.reading import FileReading
+from services.cli import main as cli
+
+GAMES = (
+    "date,home_team,away_team,home_score,away_score,cup\n2026-01-03,ann,bob,1,0,x\n2026-01-02,bob,ann,1,1,x\n2026-01-01,cem,dee,x,0,x\n"
+    "2026-01-01,cem,dee,1,0,x\n2026-01-01,cem,dee,NA,NA,x\n"
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(text: str, name: str, *arguments: str) -> tuple[int, str, str]:
+        path = tmp_path / name
+        path.write_text(text)
+        return command("inspect", str(path), *arguments)
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["equirank", *words])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    run.command = command  # type: ignore[attr-defined]
+    return run
+
+
+def test_a_table_of_games(run: Any) -> None:
+    code, out, _ = run(GAMES, "my league.csv")
+    assert code == 0
+    for line in (
+        "my league.csv: games",
+        "  column home_team: first",
+        "  column cup: not used",
+        "  rows: 5",
+        "  games: 3",
+        "  agents: 4",
+        "  rows left out: 1, no result (unplayed)",
+        "  ties: 33.3 %",
+        "  times: 2026-01-01T00:00:00Z to 2026-01-03T00:00:00Z; the rows run from new to old (online methods: --sort)",
+        "  2 groups that never met, of 2, 2 agents: ratings compare only within a group",
+        "  bad rows: 1",
+        "    row 4: home_score 'x' must be a number within +-1e+15",
+    ):
+        assert line in out.splitlines(), line
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "first"),
+    [
+        ("g.csv", GAMES, (), "g.csv: games"),
+        ("v.csv", "x;y;w\na;b;L\nb;a;L\n", ("--column", "first=x", "--column", "second=y", "--column", "winner=w", "--value", "first=L"),
+         "v.csv: games"),
+        ("s.csv", ",a,b\nt,1,2\nu,3,1\n", (), "s.csv: scores (read as scores: tasks are t, u, ...; agents are a, b)"),
+        ("m.csv", "x,a,b\na,0,1\nb,-1,0\n", (), "m.csv: margins"),
+        ("p.soc", "# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n2: 1,2\n", (), "p.soc: profile"),
+        ("g.pgn", '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1-0\n', (), "g.pgn: pgn"),
+        ("c.json", '{"standings":[["a",0,0],["b",1,1]]}', (), "c.json: contests"),
+        ("o.jsonl", '{"v":1,"pool":"p","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}\n', (), "o.jsonl: outcomes"),
+    ],
+)  # fmt: skip
+def test_the_command_to_go_on_with_works(run: Any, name: str, text: str, arguments: tuple[str, ...], first: str) -> None:
+    code, out, err = run(text, name, *arguments)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == first
+    words = shlex.split(lines[-1].removeprefix("go on with: "))
+    assert words[:2] == ["equirank", "solve"]
+    code, out, err = run.command(*words[1:])
+    assert (code, err) == (0, ""), err
+    assert "optimal" in out
+
+
+BATTLES = "model_a,model_b,winner,la,lb,time\n" + "x,y,model_a,3,1,5\nx,y,model_b,1,2,6\ny,x,model_a,2,4,7\nx,y,tie,1,1,8\n" * 3
+PLACES = (
+    "track;driver;position;points;time\nN;ann;1;25;2025-01-01\nN;bob;2;18;2025-01-01\nN;ann;2;18;2026-01-01\nN;bob;1;25;2026-01-01\n"
+    "S;ann;1;25;2025-02-02\nS;bob;DNF;0;2025-02-02\nT;ann;x;25;2025-02-02\nT;bob;1;0;2025-02-02\n"
+)
+SCORED = (
+    "home;away;home_score;away_score;date\n" + " a;b;1,234;7;05/01/2026\nb ; a;2;3;25/12/2025\na;b;-;-;25/12/2025\na;b;1;2;05/01/2026\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (BATTLES, ("--column", "time=", "--feature", "la~lb", "--feature", "first-side")),
+        (BATTLES, ("--where", "la=1", "--value", "tie=tie")),
+        (PLACES, ("--unplayed", "last", "--delimiter", ";")),
+        (PLACES, ("--column", "time=", "--column", "game=time")),
+        (PLACES, ("--column", "agent=driver", "--where", "track=N", "--input", "games")),
+        (SCORED, ("--trim", "--decimal", ".", "--time-format", "%d/%m/%Y")),
+        (SCORED, ("--trim", "--decimal", ",")),
+        (BATTLES.replace("model_a,model_b,", "--x,y y,"), ("--column", "first=--x", "--column", "second=y y")),
+    ],
+)
+def test_the_command_to_go_on_with_reads_the_file_as_inspect_did(
+    run: Any, monkeypatch: pytest.MonkeyPatch, text: str, arguments: tuple[str, ...]
+) -> None:
+    seen = list[ReadOptions]()
+    for module in ("ratings_core.front.inspection", "services.solve.problems.load"):
+        monkeypatch.setattr(f"{module}.FileReading", lambda source, options: seen.append(options) or FileReading(source, options))
+    code, out, _ = run(text, "g.csv", *arguments)
+    assert code == 0
+    words = shlex.split(out.splitlines()[-1].removeprefix("go on with: "))
+    code, out, err = run.command(*words[1:])
+    assert (code, err) == (0, ""), err
+    assert seen[0] == seen[1]
+
+
+def test_the_command_names_a_file_whose_name_begins_with_a_hyphen(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "-g.csv").write_text(BATTLES)
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(run.command("inspect", "--", "-g.csv")[1].splitlines()[-1].removeprefix("go on with: "))
+    assert run.command(*words[1:])[0] == 0
+
+
+def test_what_the_rows_show_about_a_column_is_said(run: Any) -> None:
+    _, out, _ = run(PLACES, "g.csv")
+    assert "  column track: game, together with time" in out.splitlines()
+    assert "  column points: not used" in out.splitlines()
+    assert "  games: 2" in out.splitlines()
+    assert "  rows left out: 2, fewer than two agents with a place" in out.splitlines()
+    _, out, _ = run(PLACES.replace("20", "+"), "g.csv")
+    assert "  column time: not used: none of its cells is a time (another format: --time-format)" in out.splitlines()
+
+
+def test_a_file_that_cannot_be_guessed_says_what_to_do(run: Any) -> None:
+    code, out, err = run("match,p,q\n1,5,7\n2,8,9\n", "x.csv")
+    assert (code, out) == (2, "")
+    assert "--column first=HEADER" in err

@@ -1,0 +1,60 @@
+"""Intervals of the front door: of plain duels those of the sandwich over single games, of other games those of random groups."""
+
+import numpy as np
+import pytest
+
+from ratings_core import rate
+from ratings_core.formats.options import ReadOptions
+
+AGENTS = 12
+Z = 1.959963984540054
+
+
+def battles(games: int, seed: int = 4) -> list[tuple[str, str, float]]:
+    draw = np.random.default_rng(seed)
+    strength = draw.normal(0.0, 0.8, AGENTS)
+    found = []
+    for _ in range(games):
+        a, b = draw.choice(AGENTS, 2, replace=False)
+        won = draw.random() < 1 / (1 + np.exp(strength[b] - strength[a]))
+        found.append((f"m{a:02}", f"m{b:02}", 0.5 if draw.random() < 0.2 else float(won)))
+    return found
+
+
+def sandwich(games: list[tuple[str, str, float]], names: tuple[str, ...], logits: np.ndarray) -> np.ndarray:
+    """Standard errors of logits less their mean: H+ G H+, with one term of G for each game (White 1982)."""
+    at = {name: i for i, name in enumerate(names)}
+    information, scores = np.zeros((2, len(names), len(names)))
+    for first, second, result in games:
+        arms = np.zeros(len(names))
+        arms[at[first]], arms[at[second]] = 1.0, -1.0
+        p = 1 / (1 + np.exp(-arms @ logits))
+        information += p * (1 - p) * np.outer(arms, arms)
+        scores += (result - p) ** 2 * np.outer(arms, arms)
+    inverse = np.linalg.pinv(information)
+    return np.sqrt(np.diag(inverse @ scores @ inverse))
+
+
+def test_intervals_of_duels_are_those_of_single_games() -> None:
+    games = battles(900)
+    rating = rate(games, intervals=True, scale=1.0, centre=0.0)
+    assert rating.low is not None
+    assert rating.high is not None
+    assert rating.extra["intervals"] == "sandwich"
+    np.testing.assert_allclose((rating.high - rating.low) / 2, Z * sandwich(games, rating.names, rating.ratings), rtol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.5])
+def test_intervals_of_games_with_weights_are_those_of_groups(weight: float) -> None:
+    """A game that counts twice is one game, so its intervals are wider than those of two games."""
+    games = battles(900)
+    columns = {"winner": [a if r else b for a, b, r in games], "loser": [b if r else a for a, b, r in games]}
+    plain = rate(columns, intervals=True)
+    weighed = rate(columns | {"weight": [weight] * len(games)}, intervals=True, reading=ReadOptions(kind="games"))
+    assert plain.low is not None
+    assert weighed.low is not None
+    assert plain.high is not None
+    assert weighed.high is not None
+    np.testing.assert_allclose(weighed.ratings, plain.ratings, atol=1e-6)
+    ratio = float(np.mean((weighed.high - weighed.low) / (plain.high - plain.low)))
+    assert 0.8 < ratio < 1.3
