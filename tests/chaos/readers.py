@@ -113,14 +113,13 @@ class Readers(Helper):
         pool, last = before.pool, self._seen.get(before.pool)
         if end is not None and before.position > end:
             self._complain(pool, 5, f"shows position {before.position}, and the log ends at {end}")
-        if _place(after) < _place(before):
-            self._complain(pool, 1, f"went back from {_place(before)} to {_place(after)} (generation, position)")
+        self._check_since(before, after)
         self._check_page(before, page, after)
         now = _Seen(after)
         if page.head.generation == before.generation == after.generation:
             now.counts, now.end = {row.agent: row.rating or 0.0 for row in page.rows}, end
         if last is not None:
-            self._check_since(last, before)
+            self._check_since(last.head, before)
             if last.head.position == after.position:
                 now.behind = last.behind
             if last.end is not None and last.head.generation == page.head.generation == after.generation:
@@ -136,12 +135,13 @@ class Readers(Helper):
             rows = min(page.total, len(page.rows))
             self._complain(before.pool, 2, f"counts {before.agents} agents in generation {before.generation}, and its board has {rows}")
 
-    def _check_since(self, last: _Seen, head: PoolHead) -> None:
-        if _place(head) < _place(last.head) or head.position < last.head.position:
-            self._complain(head.pool, 1, f"went back from {_place(last.head)} to {_place(head)} (generation, position)")
-        read, had = head.outcomes + head.left_out, last.head.outcomes + last.head.left_out
-        if head.generation > last.head.generation and read < had:
-            self._complain(head.pool, 4, f"generation {head.generation} has read {read} outcomes, {last.head.generation} had read {had}")
+    def _check_since(self, last: PoolHead, head: PoolHead) -> None:
+        """Compare two heads, the earlier one first. A generation may replace another within one look, or between two."""
+        if _place(head) < _place(last) or head.position < last.position:
+            self._complain(head.pool, 1, f"went back from {_place(last)} to {_place(head)} (generation, position)")
+        read, had = head.outcomes + head.left_out, last.outcomes + last.left_out
+        if head.generation > last.generation and read < had:
+            self._complain(head.pool, 4, f"generation {head.generation} has read {read} outcomes, {last.generation} had read {had}")
 
     def _check_counts(self, last: _Seen, head: PoolHead, now: _Seen) -> None:
         """Compare with the counts of `last` where the head has passed their end; else `now` goes on with those."""
