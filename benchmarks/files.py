@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from benchmarks.common import Row, header, parser, show, stream
 from ratings_core.formats.reading import FileReading
@@ -34,6 +36,7 @@ from ratings_core.front.counted import Counted
 HERE: Final = Path(__file__).resolve().parents[1]
 TRIES: Final = 3
 AGENTS: Final = 120
+SMALL: Final = 200
 GOALS: Final = {"results.csv": 1.0, "battles.csv": 1.0, "battles.jsonl": 0.4, "battles.parquet": 2.0}
 """Millions of rows a CPU second."""
 _COMMAND: Final = "import sys; sys.argv[0] = 'equirank'; from services.cli.main import main; sys.exit(main())"
@@ -58,35 +61,50 @@ print(len(bradley_terry(frame["model_a"], frame["model_b"], frame["winner"].map(
 """
 
 
-def write_files(folder: Path, rows: int) -> dict[str, Path]:
-    """Write the same games as a CSV of results, and the same battles as CSV, JSON lines and Parquet; and a wide table of scores."""
-    draw = np.random.default_rng(5)
+def draw_pairs(draw: np.random.Generator, rows: int) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+    """Draw the names of the two agents of each game."""
     names = np.array([f"agent-{i:03d}" for i in range(AGENTS)])
     first = draw.integers(0, AGENTS, rows)
-    second = (first + draw.integers(1, AGENTS, rows)) % AGENTS
+    return names[first], names[(first + draw.integers(1, AGENTS, rows)) % AGENTS]
+
+
+def write_results(folder: Path, rows: int) -> Path:
+    """Write a CSV of results, in the order of their days."""
+    draw = np.random.default_rng(5)
+    first, second = draw_pairs(draw, rows)
     day = np.datetime64("2000-01-01") + np.sort(draw.integers(0, 9000, rows))
     results = pa.table(
         {
-            "date": day.astype(str), "home_team": names[first], "away_team": names[second],
+            "date": day.astype(str), "home_team": first, "away_team": second,
             "home_score": draw.integers(0, 6, rows), "away_score": draw.integers(0, 6, rows),
         }
     )  # fmt: skip
+    arrow_csv.write_csv(results, path := folder / "results.csv")
+    return path
+
+
+def write_files(folder: Path, rows: int) -> dict[str, Path]:
+    """Write a CSV of results and its first rows; the same battles as CSV, JSON lines and Parquet; and a wide table of scores."""
+    draw = np.random.default_rng(6)
+    first, second = draw_pairs(draw, rows)
     battles = pa.table(
         {
-            "question_id": [f"q{i}" for i in range(rows)], "model_a": names[first], "model_b": names[second],
+            "question_id": [f"q{i}" for i in range(rows)], "model_a": first, "model_b": second,
             "winner": np.array(["model_a", "model_b", "tie"])[draw.integers(0, 3, rows)],
             "tstamp": 1.6e9 + np.arange(rows, dtype=np.float64),
         }
     )  # fmt: skip
-    files = {name: folder / name for name in ("results.csv", "battles.csv", "battles.jsonl", "battles.parquet", "scores.csv")}
-    arrow_csv.write_csv(results, files["results.csv"])
+    files = {name: folder / name for name in ("small.csv", "battles.csv", "battles.jsonl", "battles.parquet", "scores.csv")}
+    files["results.csv"] = write_results(folder, rows)
+    with files["results.csv"].open() as source:
+        files["small.csv"].write_text("".join(islice(source, SMALL + 1)))
     arrow_csv.write_csv(battles, files["battles.csv"])
     pq.write_table(battles, files["battles.parquet"])
     with files["battles.jsonl"].open("w") as file:
         file.writelines(json.dumps(row) + "\n" for row in battles.to_pylist())
     with files["scores.csv"].open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["task", *names.tolist()])
+        writer.writerow(["task", *(f"agent-{i:03d}" for i in range(AGENTS))])
         for task in range(rows // 100):
             writer.writerow([f"task-{task}", *draw.random(AGENTS).round(4).tolist()])
     return files
@@ -120,7 +138,7 @@ def reading(path: Path) -> float:
 
 def large(folder: Path, rows: int) -> None:
     """Print wall time and peak memory of solving a file of many results, each in a process of its own."""
-    path = write_files(folder, rows)["results.csv"]
+    path = write_results(folder, rows)
     for method in ("elo", "bradley_terry"):
         began = time.perf_counter()
         child = subprocess.Popen([sys.executable, *command("solve", str(path), "--method", method)], cwd=HERE, stdout=subprocess.DEVNULL)
@@ -138,6 +156,9 @@ def command(*words: str) -> list[str]:
 def rows_of(given: argparse.Namespace, files: dict[str, str], rows: int) -> Iterator[Row]:
     """One row for each way, beside the other checkout; and beside a loop and pandas."""
     ways = {
+        "start: --help": ("--help",),
+        "start: --version": ("--version",),
+        f"start: {SMALL} results, Elo": ("solve", files["small.csv"], "--method", "elo"),
         "results.csv, Elo": ("solve", files["results.csv"], "--method", "elo"),
         "results.csv, Bradley-Terry": ("solve", files["results.csv"], "--method", "bradley_terry"),
         "battles.csv, Bradley-Terry": ("solve", files["battles.csv"], "--method", "bradley_terry"),
@@ -150,7 +171,8 @@ def rows_of(given: argparse.Namespace, files: dict[str, str], rows: int) -> Iter
     for name, words in ways.items():
         taken[name] = seconds(command(*words))
         before = seconds(command(*words), given.before) if given.before else None
-        yield Row(name, size if "scores" not in name else f"{rows // 100:,} x {AGENTS}", taken[name], "before", before)
+        own = "" if "start" in name else f"{rows // 100:,} x {AGENTS}" if "scores" in name else size
+        yield Row(name, own, taken[name], "before", before)
     for name, reference, program, file in (
         ("results.csv, Elo", "a plain loop", _LOOP, "results.csv"),
         ("battles.csv, Bradley-Terry", "pandas and evalica", _PANDAS, "battles.csv"),
@@ -172,8 +194,10 @@ def main() -> None:
         header("Files, from the command to the answer", ["pyarrow", "pandas", "evalica"])
         files = {name: str(path) for name, path in write_files(Path(folder), rows).items()}
         stream(rows_of(given, files, rows))
-        for name in ("results.csv", "battles.csv", "battles.jsonl", "battles.parquet"):
-            show(Row(f"{name}, reading alone", f"{rows:,} rows", reading(Path(files[name])) / 1e6, "goal", GOALS[name], "M rows/s"))
+        for name, goal in GOALS.items():
+            show(Row(f"{name}, reading alone", f"{rows:,} rows", reading(Path(files[name])) / 1e6, "goal", goal, "M rows/s"))
+        cells = reading(Path(files["scores.csv"])) * AGENTS / 1e6
+        show(Row("scores.csv, reading alone", f"{rows // 100:,} x {AGENTS}", cells, "-", None, "M scores/s"))
 
 
 if __name__ == "__main__":

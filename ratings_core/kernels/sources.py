@@ -8,6 +8,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -32,23 +33,34 @@ def fingerprint(module: str, file: Path) -> str:
         OSError: A source cannot be read.
     """
     packages = {_LIBRARY, module.partition(".")[0]}
-    texts = {module: file.read_text(encoding="utf-8")}
+    sources = {module: _Source.of(file)}
     waiting = [module]
     while waiting:
-        for name in _imported(texts[waiting.pop()]):
-            if name not in texts and name.partition(".")[0] in packages and (source := _source(name)) is not None:
-                texts[name] = source
+        for name in sources[waiting.pop()].imports:
+            if name not in sources and name.partition(".")[0] in packages and (source := _source(name)) is not None:
+                sources[name] = source
                 waiting.append(name)
     digest = hashlib.sha256()
-    for name in sorted(texts):
-        for part in (name, texts[name]):
-            data = part.encode()
+    for name in sorted(sources):
+        for data in (name.encode(), sources[name].text.encode()):
             digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A source file. imports: names that may be modules; `from a import b` may name `a` and `a.b`."""
+
+    text: str
+    imports: frozenset[str]
+
+    @classmethod
+    def of(cls, file: Path) -> "_Source":
+        text = file.read_text(encoding="utf-8")
+        return cls(text, frozenset(_imported(text)))
+
+
 def _imported(text: str) -> Iterator[str]:
-    """Names that may be modules: `from a import b` may name `a` and `a.b`."""
     for origin, names, modules in _IMPORT.findall(text):
         parts = [part.split()[0] for part in _COMMENT.sub("", names or modules).strip("() \n").split(",") if part.strip()]
         if origin:
@@ -59,12 +71,12 @@ def _imported(text: str) -> Iterator[str]:
 
 
 @cache
-def _source(module: str) -> str | None:
-    """The text of a module in an imported package; None if there is no such module."""
+def _source(module: str) -> _Source | None:
+    """The source of a module in an imported package; None if there is no such module. Kernels share most of their imports."""
     top, *rest = module.split(".")
     for folder in getattr(sys.modules.get(top), "__path__", ()):
         base = Path(folder, *rest)
         for path in (base / "__init__.py", base.with_suffix(".py")):
             if path.is_file():
-                return path.read_text(encoding="utf-8")
+                return _Source.of(path)
     return None

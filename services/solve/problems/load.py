@@ -98,7 +98,7 @@ class NamedPool:
     retractions: Retractions
 
 
-OFFLINE: Final = NamedPool("offline", columns_of_retractions([]))
+OFFLINE: Final = NamedPool("offline", Retractions(np.empty((0, 2), np.uint64), np.empty(0)))
 """The pool of files whose rows name no pool."""
 
 
