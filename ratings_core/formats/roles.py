@@ -84,8 +84,9 @@ class Roles:
         if len(forms := [sorted(form & self.named.keys()) for form in RESULTS if form & self.named.keys()]) > 1 and self.loser is None:
             raise InputError("roles", " and ".join(", ".join(form) for form in forms), "must be one form of results, not several")
         if not self.are_complete:
-            known = "the known columns are " + ", ".join(f"{role} {column!r}" for role, column in self.named.items())
-            raise InputError("roles", ", ".join(header), f"{NEEDED}; {known if self.named else 'no column is known'}: name the others")
+            known = ", ".join(f"{role} {column!r}" for role, column in self.named.items())
+            advice = f"the known columns are {known}: name the others" if known else "no header is a usual one: name the columns"
+            raise InputError("roles", ", ".join(header), f"{NEEDED}; {advice}")
 
 
 RESULTS: Final = (

@@ -93,9 +93,14 @@ def solve(
     ] = False,
     feature: Features = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="Compute intervals of ratings and ranks by refits to resampled data.")
+        bool,
+        typer.Option(
+            "--intervals",
+            help="Compute 95 % intervals of ratings and ranks: from the model for bradley_terry and davidson with up to some thousand "
+            "agents, otherwise by refits to resampled data.",
+        ),
     ] = False,
-    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of --intervals in seconds.")] = 60.0,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of the refits in seconds.")] = 60.0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare small inputs with the paper's program; exit status 1 if they differ.")
     ] = False,

@@ -311,7 +311,7 @@ def test_features_are_refused_by_a_method_that_does_not_use_them() -> None:
 
 
 def test_errors_say_which_columns_there_are_and_how_a_choice_is_made_in_python() -> None:
-    with pytest.raises(InputError, match="no column is known: name the others, got 'p, q'"):
+    with pytest.raises(InputError, match="no header is a usual one: name the columns, got 'p, q'"):
         rate({"p": ["x"], "q": ["y"]})
     with pytest.raises(InputError, match=r"such as model_a, model_b, tie, .*options such as --value are fields of ReadOptions"):
         rate({"model_a": ["x"], "model_b": ["y"], "winner": ["z"]})
