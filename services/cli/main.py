@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "pools": "List pools, and show or change how they are folded.",
     "partitions": "List the state of partitions, and decide how stopped partitions continue.",
     "dead-letters": "List refused outcomes and records, and send them again.",
+    "store": "List the logs whose boards are in the store, and remove those of a log that is not used any more.",
     "precompile": "Compile the kernels after an installation, so that the first outcomes do not wait for the compiler.",
 }
 """Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""

@@ -229,10 +229,9 @@ class Engine:
                 stop.wait(min(left, _TICK_SECONDS))
 
     def _tidy(self, store: RedisStore, control: ControlLog) -> None:
-        """Every 60 s, remove obsolete keys from the store, and then register this engine there.
+        """Every 60 s, remove pools that the control log lacks from the store, and then register this engine there.
 
-        Obsolete are pools that are missing from the control log, and the keys of logs whose engines are gone. Removal comes first, because
-        a full store accepts removals and refuses writes.
+        Removal comes first, because a full store accepts removals and refuses writes.
         """
         if (now := time.monotonic()) < self._sweep_at:
             return
@@ -241,13 +240,12 @@ class Engine:
             # The store is read first, because a new pool is in the control log before it is in the store.
             lost = store.live.names() - control.refresh().pools.keys()
             store.live.remove(lost)
-            removed = [*lost, *store.logs.remove_gone()]
-            if removed:
-                log.info("unused keys were removed from the store: %s", ", ".join(sorted(removed)))
+            if lost:
+                log.info("pools that the log lost were removed from the store: %s", ", ".join(sorted(lost)))
         except (StoreError, LogError) as error:
-            self._troubles.warn(log, "unused keys cannot be removed from the store, trying again: %s", error)
+            self._troubles.warn(log, "pools that the log lost cannot be removed from the store, trying again: %s", error)
         try:
-            store.logs.register()
+            store.register()
         except StoreError as error:
             self._troubles.warn(log, "the engine could not register in the store, trying again: %s", error)
 

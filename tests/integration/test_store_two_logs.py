@@ -1,22 +1,27 @@
-"""One Redis and two logs, each with pools of the same names: neither reads or changes the other's keys, and who is gone leaves none."""
+"""One Redis and two logs, each with pools of the same names: neither reads or changes the other's keys, and a person may forget a log."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import redis
+from typer.testing import CliRunner
 
+from ratings_core.errors import InputError
 from services.backends import open_log, open_store
 from services.boards import reading as boards
 from services.boards.history import kept
 from services.boards.insight import insight
 from services.boards.store import logs
+from services.boards.store.connection import Connection
 from services.boards.store.keys import LOGS
 from services.boards.store.live import STALE_SECONDS
-from services.boards.store.logs import GONE_SECONDS
+from services.boards.store.logs import ALIVE_SECONDS
 from services.boards.store.protocol import INSIGHT, Fence, StoreError
 from services.boards.store.redis import RedisStore
+from services.cli.store import store as command
 from services.runtime.settings import Settings
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import content, redis_url
@@ -129,27 +134,54 @@ def silent(raw: redis.Redis, log: str, seconds: int) -> None:
     raw.hset(LOGS, log, int(raw.time()[0]) - seconds)
 
 
-def test_an_engine_removes_every_key_of_a_log_whose_engine_is_gone(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+def test_every_key_of_a_forgotten_log_is_removed_and_no_other(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
     publish(store, 9, 5, rock=1.0)
     own = content(raw)
     publish(another, 9, 5, rock=1.0)
+    raw.hset(another.keys.folding, "0", "x")
     for one in (store, another):
-        one.logs.register()
-    silent(raw, ANOTHER, GONE_SECONDS - 60)
-    assert store.logs.remove_gone() == []
-    assert another.live.head("blitz") is not None
-    silent(raw, ANOTHER, GONE_SECONDS)
-    assert store.logs.remove_gone() == [ANOTHER]
+        one.register()
+    silent(raw, ANOTHER, ALIVE_SECONDS)
+    removed = logs.forget(store.connection, ANOTHER, LOG)
+    assert (removed.log, removed.pools, removed.keys) == (ANOTHER, 1, len(own) + 1)
     left = content(raw)
     assert list(left.pop(LOGS)) == [LOG]  # type: ignore[call-overload]
     assert left == own
-    assert store.logs.remove_gone() == []
+    with pytest.raises(InputError, match=f"must be a log in the store .there are: {LOG}."):
+        logs.forget(store.connection, ANOTHER, LOG)
 
 
-def test_a_log_whose_engine_comes_back_writes_all_of_it_again(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+def test_a_log_of_a_running_engine_and_the_own_one_are_not_forgotten(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+    for one in (store, another):
+        publish(one, 9, 5, rock=1.0)
+    silent(raw, LOG, 10 * ALIVE_SECONDS)
+    silent(raw, ANOTHER, ALIVE_SECONDS - 60)
+    before = content(raw)
+    with pytest.raises(InputError, match=r"must not have a running engine .* stop it, and wait 300 s"):
+        logs.forget(store.connection, ANOTHER, LOG)
+    with pytest.raises(InputError, match="must not be the log of this installation"):
+        logs.forget(store.connection, LOG, LOG)
+    assert content(raw) == before
+
+
+def test_the_store_lists_each_log_with_its_engine_and_its_keys(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+    assert logs.held_logs(store.connection) == []
     publish(another, 9, 5, rock=1.0)
-    silent(raw, ANOTHER, GONE_SECONDS)
-    assert store.logs.remove_gone() == [ANOTHER]
+    keys = raw.dbsize()
+    raw.set("equirank:{blitz}:head", "x")  # of a layout before this one
+    assert logs.held_logs(store.connection) == [(ANOTHER, None, 1, keys)], "its engine has never registered"
+    silent(raw, ANOTHER, 7200)
+    silent(raw, LOG, 7200)
+    [of_another, of_log] = logs.held_logs(store.connection)
+    assert of_another[2:] == (1, keys)
+    assert of_log[2:] == (0, 0)
+    assert of_another.seen_ago is not None
+    assert of_another.seen_ago >= 7200
+
+
+def test_a_log_whose_engine_comes_back_writes_all_of_it_again(store: RedisStore, another: RedisStore) -> None:
+    publish(another, 9, 5, rock=1.0)
+    logs.forget(store.connection, ANOTHER, LOG)
     with pytest.raises(StoreError, match="the store lost pool blitz"):
         another.live.publish(head_of(position=10), 5, live(rock=1.0))
     publish(another, 10, 5, rock=1.0)
@@ -163,37 +195,73 @@ def fill(store: RedisStore, raw: redis.Redis) -> None:
         pipe.execute()
 
 
-def test_a_round_is_bounded_and_the_next_one_goes_on(
+def interrupt(monkeypatch: pytest.MonkeyPatch, raw: redis.Redis, before: Callable[[int], None]) -> list[int]:
+    """Call `before` with the number of removals before each removal. Returns the numbers of keys at these times, which grows."""
+    keys, registration = list[int](), logs._registration
+
+    def registered(connection: Connection, log: str) -> str | None:
+        keys.append(raw.dbsize())
+        before(len(keys) - 2)  # the first call is before the scan
+        return registration(connection, log)
+
+    monkeypatch.setattr(logs, "_registration", registered)
+    return keys
+
+
+def test_keys_are_removed_in_bounded_steps_and_an_interrupted_removal_is_repeated(
     store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "_SCANS_A_ROUND", 2)
+    def fail(removals: int) -> None:
+        if removals == 2:
+            raise StoreError("interrupted", retriable=True)
+
     fill(another, raw)
-    silent(raw, ANOTHER, GONE_SECONDS)
-    rounds, left = 0, 5000
-    while store.logs.remove_gone() == []:
-        rounds += 1
-        assert raw.hexists(LOGS, ANOTHER), "what is not removed yet is not forgotten"
-        assert left - 4000 <= (left := raw.dbsize() - 1) < 5000
-    assert rounds >= 1
+    silent(raw, ANOTHER, ALIVE_SECONDS)
+    with monkeypatch.context() as patch:
+        keys = interrupt(patch, raw, fail)
+        with pytest.raises(StoreError, match="interrupted"):
+            logs.forget(store.connection, ANOTHER, LOG)
+    assert all(0 < before - after < 2000 for before, after in pairwise(keys[1:]))
+    assert raw.hexists(LOGS, ANOTHER), "a log with keys stays registered"
+    left = raw.dbsize() - 1
+    assert 0 < left < 5000
+    assert logs.forget(store.connection, ANOTHER, LOG).keys == left
     assert content(raw) == {}
 
 
-def test_removal_stops_when_the_engine_is_back_and_a_later_one_leaves_nothing(
+def test_removal_stops_when_the_engine_is_started(
     store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "_SCANS_A_ROUND", 1)
     fill(another, raw)
-    silent(raw, ANOTHER, GONE_SECONDS)
-    assert store.logs.remove_gone() == []
-    another.logs.register()
-    kept = raw.dbsize()
-    assert store.logs.remove_gone() == []
-    assert raw.dbsize() == kept
-    fill(another, raw)  # also where the scan that was given up had been already
-    silent(raw, ANOTHER, GONE_SECONDS)
-    while store.logs.remove_gone() == []:
-        assert raw.hexists(LOGS, ANOTHER)
-    assert content(raw) == {}
+    silent(raw, ANOTHER, ALIVE_SECONDS)
+    keys = interrupt(monkeypatch, raw, lambda removals: another.register() if removals == 1 else None)
+    with pytest.raises(StoreError, match=f"the engine of {ANOTHER} was started during the removal"):
+        logs.forget(store.connection, ANOTHER, LOG)
+    assert raw.dbsize() == keys[-1] > 1
+    assert raw.hexists(LOGS, ANOTHER)
+
+
+def test_an_operator_lists_the_logs_of_a_store_and_forgets_one(
+    another: RedisStore, raw: redis.Redis, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*arguments: str) -> str:
+        found = CliRunner().invoke(command, [*arguments, "--data", str(tmp_path)], catch_exceptions=False)
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    monkeypatch.setenv("EQUIRANK_REDIS", redis_url)
+    assert run("logs") == "the store holds no boards\n"
+    publish(another, 9, 5, rock=1.0)
+    keys = raw.dbsize()
+    silent(raw, ANOTHER, 7200)
+    assert run("logs") == f"{ANOTHER}: engine was there 2 h ago; pools: 1, keys: {keys}\n"
+    with closing(open_log(Settings(data=tmp_path))) as log:
+        own = log.outcomes.identity
+    silent(raw, own, 7200)
+    with pytest.raises(InputError, match="must not be the log of this installation"):
+        run("forget", own)
+    assert run("forget", ANOTHER) == f"{ANOTHER} was forgotten; removed pools: 1, removed keys: {keys}\n"
+    assert list(content(raw)) == [LOGS]
 
 
 def positions(reader: RedisStore) -> list[int]:
@@ -209,7 +277,7 @@ def test_readers_that_do_not_know_their_log_take_the_only_one_or_ask_their_setti
     assert store.live.publish(head_of(position=9), 5, live(rock=1.0))
     with pytest.raises(StoreError, match="holds no boards yet, and the log of these settings cannot be opened"):
         open_store(settings)
-    store.logs.register()
+    store.register()
     assert positions(open_store(settings)) == [9]
     silent(raw, ANOTHER, 0)
     with pytest.raises(StoreError, match=f"boards of 2 logs \\({ANOTHER}, {LOG}\\), .* set EQUIRANK_KAFKA or the data folder"):

@@ -13,8 +13,7 @@ from services.boards.store.keys import Keys
 SUPERSEDED_SECONDS: Final = 60
 """A heartbeat of a lower epoch does not replace one of a higher epoch that is younger than this."""
 KEPT_SECONDS: Final = 30 * 24 * 3600
-"""How long the heartbeats of an installation that was switched off are kept, so that readers can see how long nothing has been folded.
-An engine of another log removes them after `logs.GONE_SECONDS`, with all keys of their log."""
+"""How long the heartbeats of an installation that was switched off are kept, so that readers can see how long nothing has been folded."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Heartbeat).decode

@@ -1,8 +1,8 @@
 """Key layout of the Redis store.
 
-Every key of a log begins with `equirank:LOG`, where LOG is the log's identity, so two logs share no key. Only `Logs` removes keys of
-another log. All keys of a pool are in one cluster slot, because the pool's name is the only part in braces. Names of agents are members
-and values, never part of a key.
+Every key of a log begins with `equirank:LOG`, where LOG is the log's identity, so two logs share no key. Only
+`equirank store forget` removes keys of another log. All keys of a pool are in one cluster slot, because the pool's name is the only
+part in braces. Names of agents are members and values, never part of a key.
 
 - equirank:logs  hash: identity of a log -> when its engine last registered, in seconds since 1970
 - equirank:LOG:pools  set of pool names

@@ -1,65 +1,106 @@
-"""The logs whose boards are in one Redis. If the engine of a log is gone, the engine of another log removes its keys."""
+"""The logs whose boards are in one Redis: when their engines last registered, and the removal of a log's keys by a person."""
 
+import re
+from collections import Counter
+from collections.abc import Iterator
 from operator import methodcaller
-from typing import Final
+from typing import Final, NamedTuple
 
+from ratings_core.errors import InputError
 from services.boards.store.connection import Connection
 from services.boards.store.keys import LOGS, Keys
+from services.boards.store.protocol import StoreError
 
-GONE_SECONDS: Final = 3600
-"""An engine counts as gone if it has not registered for so long. If it returns, it writes all of its boards again."""
+ALIVE_SECONDS: Final = 300
+"""An engine counts as running if it has registered within this time. Engines register every minute."""
 _KEYS_A_SCAN: Final = 1000
-_SCANS_A_ROUND: Final = 100
-"""Largest number of scans in one round, which bounds its time. A Redis with millions of keys takes several rounds."""
-_FORGET: Final = "return redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] and redis.call('HDEL', KEYS[1], ARGV[1]) or 0"
+_LOG_OF_A_KEY: Final = re.compile(r"equirank:([^{]+):(?:\{|pools$|folding$)")
 
 
-class Logs:
-    """Registers the engine of one log, and removes the keys of logs whose engine is gone."""
+class HeldLog(NamedTuple):
+    """A log that has keys in the store, or whose engine has registered there.
 
-    def __init__(self, connection: Connection, log: str) -> None:
-        self._redis, self._log = connection, log
-        self._scans: dict[str, tuple[int, bool]] = {}
-        """Log -> cursor of the unfinished scan for its keys, and whether the scan has found no key so far."""
+    Attributes:
+        log: Identity of the log.
+        seen_ago: Seconds since its engine last registered; None if the store has no registration.
+        pools: Number of pools with published boards.
+        keys: Number of keys.
+    """
 
-    def register(self) -> None:
-        """Record that this log's engine is running now."""
-        now = self._now()
-        self._redis.run(lambda client: client.hset(LOGS, self._log, now))
+    log: str
+    seen_ago: int | None
+    pools: int
+    keys: int
 
-    def remove_gone(self) -> list[str]:
-        """Remove keys of the first log whose engine is gone. Returns the log once it has no keys left, which may take several rounds."""
-        now = self._now()
-        seen: dict[str, str] = self._redis.run(lambda client: client.hgetall(LOGS))
-        gone = sorted(log for log, at in seen.items() if log != self._log and now - int(at) >= GONE_SECONDS)
-        self._scans = {log: scan for log, scan in self._scans.items() if log in gone}
-        return [log for log in gone[:1] if self._remove(log, seen[log])]
 
-    def _now(self) -> int:
-        """Seconds since 1970 by the server's clock, which all engines share."""
-        return int(self._redis.run(lambda client: client.time())[0])
-
-    def _remove(self, log: str, seen: str) -> bool:
-        """Remove keys of a log. Returns whether a complete scan found no key any more.
-
-        seen: When the log's engine last registered. If it registered again, nothing more is removed.
-        """
-        cursor, clean = self._scans.pop(log, (0, True))
-        for _ in range(_SCANS_A_ROUND):
-            cursor, names = self._redis.run(methodcaller("scan", cursor, Keys(log).pattern, _KEYS_A_SCAN))
-            if names:
-                if self._redis.run(lambda client: client.hget(LOGS, log)) != seen:
-                    return False
-                self._redis.run(methodcaller("unlink", *names))
-                clean = False
-            if int(cursor) == 0:
-                if clean:
-                    return bool(self._redis.run(lambda client: client.eval(_FORGET, 1, LOGS, log, seen)))
-                clean = True  # scan again: a key may have been written where this scan had already passed
-        self._scans[log] = int(cursor), clean
-        return False
+def register(connection: Connection, log: str) -> None:
+    """Record that the log's engine is running now."""
+    now = _now(connection)
+    connection.run(lambda client: client.hset(LOGS, log, now))
 
 
 def written_logs(connection: Connection) -> list[str]:
     """Identities of all logs that are registered in this Redis and were not removed."""
     return sorted(connection.run(lambda client: client.hkeys(LOGS)))
+
+
+def held_logs(connection: Connection) -> list[HeldLog]:
+    """All logs in the store, by identity. It scans all keys of the store once."""
+    keys = Counter(found[1] for names in _scan(connection, "equirank:*") for name in names if (found := _LOG_OF_A_KEY.match(name)))
+    now, seen = _now(connection), connection.run(lambda client: client.hgetall(LOGS))
+    logs = sorted(keys.keys() | seen.keys())
+    pools: list[int] = connection.pipeline(methodcaller("scard", Keys(log).pools) for log in logs) if logs else []
+    return [HeldLog(log, now - int(seen[log]) if log in seen else None, count, keys[log]) for log, count in zip(logs, pools, strict=True)]
+
+
+def forget(connection: Connection, log: str, own: str | None) -> HeldLog:
+    """Remove all keys of a log, at most 1,000 at a time, and then its registration. After an interruption, call it again.
+
+    Args:
+        connection: To the store.
+        log: Identity of the log.
+        own: Identity of the caller's log, which is refused; None if the caller has none.
+
+    Returns:
+        What the store held of the log before.
+
+    Raises:
+        InputError: The log is `own`, its engine is running, or the store holds nothing of it.
+        StoreError: The store does not answer, or the log's engine registered during the removal.
+    """
+    if log == own:
+        raise InputError("LOG", log, "must not be the log of this installation, whose engine writes its boards again")
+    seen = _registration(connection, log)
+    held = {one.log: one for one in held_logs(connection)}
+    if log not in held:
+        raise InputError("LOG", log, f"must be a log in the store (there are: {', '.join(held) or 'none'})")
+    if (ago := held[log].seen_ago) is not None and ago < ALIVE_SECONDS:
+        raise InputError("LOG", log, f"must not have a running engine (it registered {ago} s ago): stop it, and wait {ALIVE_SECONDS} s")
+    for names in _scan(connection, Keys(log).pattern):
+        if _registration(connection, log) != seen:
+            msg = f"the engine of {log} was started during the removal: it writes its boards again; to forget them, stop it first"
+            raise StoreError(msg, retriable=False)
+        connection.run(methodcaller("unlink", *names))
+    connection.run(lambda client: client.hdel(LOGS, log))
+    return held[log]
+
+
+def _scan(connection: Connection, pattern: str) -> Iterator[list[str]]:
+    """All keys of a glob pattern, about 1,000 at a time. Keys that are written during the scan may be left out."""
+    cursor, names = connection.run(methodcaller("scan", 0, pattern, _KEYS_A_SCAN))
+    while True:
+        if names:
+            yield names
+        if int(cursor) == 0:
+            return
+        cursor, names = connection.run(methodcaller("scan", cursor, pattern, _KEYS_A_SCAN))
+
+
+def _registration(connection: Connection, log: str) -> str | None:
+    registration: str | None = connection.run(lambda client: client.hget(LOGS, log))
+    return registration
+
+
+def _now(connection: Connection) -> int:
+    """Seconds since 1970 by the server's clock, which all engines share."""
+    return int(connection.run(lambda client: client.time())[0])

@@ -5,11 +5,11 @@ the position shown, but never older, because the head is written last. Unit of p
 may lose everything.
 """
 
+from services.boards.store import logs
 from services.boards.store.connection import Connection
 from services.boards.store.heartbeats import Heartbeats
 from services.boards.store.keys import LOGS, Keys
 from services.boards.store.live import LiveBoards
-from services.boards.store.logs import Logs
 from services.boards.store.seen import Seen
 from services.boards.store.solved import SolvedBoards
 from services.boards.store.versions import Versions
@@ -27,6 +27,7 @@ class RedisStore:
     """
 
     def __init__(self, url: str, log: str, *, patience: float | None = None) -> None:
+        self._log = log
         self.connection = Connection(url, patience=patience)
         self.keys = Keys(log)
         self.seen = Seen()
@@ -34,11 +35,14 @@ class RedisStore:
         self.solved = SolvedBoards(self.connection, self.keys, self.seen)
         self.heartbeats = Heartbeats(self.connection, self.keys)
         self.versions = Versions(self.connection, self.keys, self.seen)
-        self.logs = Logs(self.connection, log)
 
     def ping(self) -> None:
         """Raise `StoreError` if the store does not answer readers."""
         self.connection.run(lambda client: client.exists(LOGS))
+
+    def register(self) -> None:
+        """Record in the store that this log's engine is running now."""
+        logs.register(self.connection, self._log)
 
     def close(self) -> None:
         """Close all connections."""

@@ -56,7 +56,7 @@ def test_the_list_says_of_each_command_what_it_says_itself(name: str) -> None:
     assert str(said).partition("\n\n")[0] == cli.COMMANDS[name]
 
 
-@pytest.mark.parametrize("group", ["pools", "partitions", "dead-letters"])
+@pytest.mark.parametrize("group", ["pools", "partitions", "dead-letters", "store"])
 def test_a_group_without_a_command_shows_its_help_and_nothing_else(
     group: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

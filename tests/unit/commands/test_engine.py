@@ -246,10 +246,10 @@ def test_a_partition_is_told_with_its_shard_and_host() -> None:
 
 
 class Untidy:
-    """A store with a pool that the log lost; it goes away when it is asked to remove what gone logs left."""
+    """A store with a pool that the log lost; it does not answer when that pool is removed."""
 
     def __init__(self) -> None:
-        self.live = self.logs = self
+        self.live = self
         self.removed: list[set[str]] = []
         self.registered = 0
 
@@ -261,8 +261,6 @@ class Untidy:
 
     def remove(self, pools: set[str]) -> None:
         self.removed.append(pools)
-
-    def remove_gone(self) -> list[str]:
         raise StoreError("away", retriable=True)
 
 
