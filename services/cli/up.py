@@ -14,12 +14,10 @@ from urllib.error import URLError
 
 import typer
 from rich.console import Console, RenderableType
-from rich.markup import escape
 
 from ratings_core.errors import InputError
 from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
-from services.boards.store.protocol import StoreError
 from services.cli.begin import begin
 from services.cli.installation import Data
 from services.cli.ports import free_port, refuse_busy
@@ -30,7 +28,7 @@ from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import check_room, temporary_folder
 from services.runtime.settings import Settings
 from services.runtime.signals import on_signals
-from services.runtime.supervisor import BACKOFF, Program, Supervisor
+from services.runtime.supervisor import Program, Supervisor
 
 _READY_SECONDS: Final = 90.0
 _TICK_SECONDS: Final = 0.2
@@ -74,8 +72,6 @@ class Installation:
         self._stop = threading.Event()
         self._supervisor = Supervisor(settings.data / "logs")
         self._redis: EmbeddedRedis | None = None
-        self._store_at = float("-inf")
-        self._store_failures = 0
 
     def run(self) -> None:
         """Start all processes, print their addresses, supervise them until a signal arrives, and stop them."""
@@ -114,8 +110,12 @@ class Installation:
             self._console.print(shown, highlight=not soft_wrap, soft_wrap=soft_wrap)
 
     def _start_store(self) -> None:
-        if self._settings.redis is None:
-            self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
+        """Start the embedded Redis, unless the settings name another one, and wait until it answers."""
+        if self._settings.redis is not None:
+            return
+        redis = self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER)
+        self._supervisor.start(Program("redis", redis.command, stop_seconds=5.0))
+        self._supervisor.wait_until("redis", lambda: self._stop.is_set() or redis.answers(), _READY_SECONDS)
 
     def _programs(self) -> list[Program]:
         this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: do not import a folder ./services of the user
@@ -131,26 +131,9 @@ class Installation:
     def _watch(self) -> None:
         while not self._stop.wait(_TICK_SECONDS):
             self._supervisor.watch(time.monotonic())
-            if self._redis is not None and not self._redis.is_alive():
-                self._restart_store(time.monotonic())
             if self._show is not None:
                 for shown in next(self._show, ()):
                     self._print(shown)
-
-    def _restart_store(self, now: float) -> None:
-        """Restart a store that ended. If that fails, as on a full disk, try again after growing pauses; the store is only a cache."""
-        if now < self._store_at:
-            return
-        try:
-            self._start_store()
-        except (OSError, StoreError) as error:
-            pause = BACKOFF[min(self._store_failures, len(BACKOFF) - 1)]
-            self._store_failures += 1
-            self._store_at = time.monotonic() + pause
-            self._say(f"the store ended and cannot be started; it is retried in {pause:g} s: {escape(str(error))}")
-            return
-        self._store_failures = 0
-        self._say("the store ended and was started again")
 
     def _stop_hard(self, number: int) -> None:
         self._supervisor.kill()
@@ -160,10 +143,9 @@ class Installation:
         # Begins with a line break, because a terminal has just shown ^C.
         self._print("\nEquirank stops: it finishes batches and writes checkpoints. Ctrl-C again stops it at once.", soft_wrap=True)
         self._stop.set()
-        if self._redis is not None:
-            self._supervisor.stop_programs()
-            self._redis.stop()
         self._supervisor.stop()
+        if self._redis is not None:
+            self._redis.remove()
 
 
 def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:

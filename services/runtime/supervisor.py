@@ -127,12 +127,7 @@ class Supervisor:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stop all programs, then kill the process group."""
-        self.stop_programs()
-        self.kill()
-
-    def stop_programs(self) -> None:
-        """Stop all programs, newest first. A program that does not end within its `stop_seconds` is killed."""
+        """Stop all programs, newest first, then kill the process group. A program that outlasts its `stop_seconds` is killed."""
         for program, child in reversed(self._running.values()):
             child.terminate()
             try:
@@ -140,6 +135,7 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 log.error("%s did not stop within %g s: killed", program.name, program.stop_seconds)  # noqa: TRY400 - no traceback helps
                 child.kill()
+        self.kill()
 
     def kill(self) -> None:
         """Kill the process group now."""

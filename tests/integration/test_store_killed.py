@@ -1,7 +1,5 @@
 """The embedded store is killed ten times under a poll: readers of a known pool get 200 or 503, and no 404."""
 
-import os
-import signal
 import threading
 from collections import Counter
 from pathlib import Path
@@ -9,13 +7,13 @@ from pathlib import Path
 import httpx
 
 from services.boards.history import kept
-from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from tests.support.api import NOW, running
 from tests.support.boards import head_of, solved_of
 from tests.support.http import PLAIN
 from tests.support.installation import until
+from tests.support.redis import kill_supervised, supervised
 
 POOL = "/v1/pools/blitz"
 ROUTES = [
@@ -62,13 +60,6 @@ def publish(url: str, log: str, position: int) -> None:
         store.close()
 
 
-def killed(redis: EmbeddedRedis, folder: Path) -> EmbeddedRedis:
-    """Kill the server, and start an empty one at its address, as `equirank up` does."""
-    os.kill(redis.pid, signal.SIGKILL)
-    until(lambda: not redis.is_alive(), "the store ended")
-    return EmbeddedRedis(folder)
-
-
 def polled(readers: list[Reader]) -> None:
     """Wait until each reader has sent a request after this call, and got its answer."""
     before = [reader.answers.total() for reader in readers]
@@ -76,30 +67,26 @@ def polled(readers: list[Reader]) -> None:
 
 
 def test_readers_of_a_known_pool_get_no_404_while_its_store_restarts(tmp_path: Path) -> None:
-    redis = EmbeddedRedis(tmp_path / "redis")
-    try:
-        with running(tmp_path, redis.url) as here:
-            log = here.log.outcomes.identity
-            assert here.client.put(POOL, json={"kind": "games"}).status_code == 201
-            publish(redis.url, log, 1)
-            assert here.client.get(f"{POOL}/boards").json()["methods"]["solved"] == ["maximal_lottery"]
-            readers = [Reader(here.url, route) for route in ROUTES]
-            for reader in readers:
-                reader.start()
-            for kill in range(KILLS):
-                polled(readers)
-                redis = killed(redis, tmp_path / "redis")
-                polled(readers)
-                publish(redis.url, log, kill + 2)
+    with supervised(tmp_path) as (redis, supervisor), running(tmp_path, redis.url) as here:
+        log = here.log.outcomes.identity
+        assert here.client.put(POOL, json={"kind": "games"}).status_code == 201
+        publish(redis.url, log, 1)
+        assert here.client.get(f"{POOL}/boards").json()["methods"]["solved"] == ["maximal_lottery"]
+        readers = [Reader(here.url, route) for route in ROUTES]
+        for reader in readers:
+            reader.start()
+        for kill in range(KILLS):
             polled(readers)
-            for reader in readers:
-                reader.stop.set()
-            for reader in readers:
-                reader.join()
-            wrong = {reader.route: {k: n for k, n in reader.answers.items() if k not in {(200, None), (503, "1")}} for reader in readers}
-            assert {route: found for route, found in wrong.items() if found} == {}
-            uncached = next(reader for reader in readers if reader.route == "/boards/elo?count=050")
-            assert uncached.answers[200, None] >= KILLS
-            assert uncached.answers[503, "1"] >= KILLS
-    finally:
-        redis.stop()
+            kill_supervised(redis, supervisor)
+            polled(readers)
+            publish(redis.url, log, kill + 2)
+        polled(readers)
+        for reader in readers:
+            reader.stop.set()
+        for reader in readers:
+            reader.join()
+        wrong = {reader.route: {k: n for k, n in reader.answers.items() if k not in {(200, None), (503, "1")}} for reader in readers}
+        assert {route: found for route, found in wrong.items() if found} == {}
+        uncached = next(reader for reader in readers if reader.route == "/boards/elo?count=050")
+        assert uncached.answers[200, None] >= KILLS
+        assert uncached.answers[503, "1"] >= KILLS

