@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 
 from benchmarks.common import Row, header, parser, show
 from deploy.local.kafka.broker import Broker, missing
-from services.archive import chain
 from services.archive.encode import rows
 from services.archive.reader import open_reader
 from services.archive.records import parts
@@ -146,8 +145,6 @@ def main() -> None:
         show(Row("read and fold", size, ours, "from SQLite", theirs, "outcomes/s"))
         refold, kafka = ours, kafka_rate(values)
         show(Row("read and fold", size, refold, "from Kafka, JSON", kafka, "outcomes/s"))
-        verified = n / seconds(lambda: chain.verify(chain.genesis(LOG, 0), open_reader(url, 0).read()), times)
-        show(Row("verify the chain", size, verified, "-", None, "outcomes/s"))
         ours = stored = sum(path.stat().st_size for path in Path(folder, "archive").rglob("*.parquet")) / n
         log_bytes = sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
         show(Row("bytes an outcome", size, ours, "SQLite file", log_bytes, "bytes"))

@@ -18,7 +18,7 @@ from services.backends import open_log
 from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
-from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, erased_name, matchers
+from services.control.erasures import ErasureRequest, NameMatcher, erased_name, matchers
 from services.control.log import ControlLog, NoPool
 from services.control.records import Generation, GenerationRequest, decode, encode
 from services.log import dead_letters
@@ -80,7 +80,7 @@ def erase_kept(
     settled: int,
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
-) -> ArchiveRewrite | None:
+) -> int:
     """Replace erased names in control records, dead letters and one partition's archive.
 
     Args:
@@ -95,7 +95,7 @@ def erase_kept(
         settled_elsewhere: Number of `elsewhere` that the control log notes as done.
 
     Returns:
-        Change of the archive by the newest erasure; None if no archive is set, or if it did not change.
+        Number of rows of the archive that were changed.
 
     Raises:
         StillKeptError: A checkpoint of an earlier generation exists. Call again after the next checkpoint.
@@ -110,7 +110,7 @@ def erase_kept(
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if settings.archive is None:
-            return None
+            return 0
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         noted = settled, settled_elsewhere

@@ -1,6 +1,7 @@
 """Verify checkpoints and live boards: fold the log again and compare the results. No shard takes part.
 
 For each partition, the log is folded from its beginning to the position of the newest complete checkpoint, and digests are compared.
+Records that the archive holds are read from the archive, also if the topic holds them too. So a changed outcome in the archive is found.
 Newer incomplete checkpoints are reported as differences. The log is then folded to the position of each pool in the store, and every value
 on its live boards is compared.
 
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.digest import digest
+from services.archive.history import ArchiveFails
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
@@ -97,6 +99,14 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         LogError: The log cannot be read.
         StoreError: The store failed.
     """
+    try:
+        yield from _verified(number, log, checkpoints, store)
+    except ArchiveFails as error:
+        yield Finding(partition=number, pool=None, what="archive", position=0, difference=str(error), made=False)
+
+
+def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBoards | None) -> Iterator[Finding]:
+    """See `verify_partition`. Raises `ArchiveFails`, too."""
     state = control_state(log.control)
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
@@ -196,7 +206,8 @@ class _Refolded:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
         self._ahead: Records = NO_RECORDS
-        self._reader = open_reader(log.history, {start.number: start.position}, control.partitions.skipped)
+        topic = log.outcomes if log.archived is None else log.archived.archive_first()
+        self._reader = open_reader(topic, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
         """Fold every record below `position`. Raises `LogError`; it is retriable if the log gives no records."""

@@ -40,10 +40,11 @@ class ArchivedTopic:
     Args:
         topic: The outcome log.
         url: URL of its archive.
+        archive_first: Read what the archive holds from the archive, also if the topic holds it too.
     """
 
-    def __init__(self, topic: Topic, url: str) -> None:
-        self._topic, self._url = topic, url
+    def __init__(self, topic: Topic, url: str, *, archive_first: bool = False) -> None:
+        self._topic, self._url, self._archive_first = topic, url, archive_first
         self.name, self.partitions, self.identity = topic.name, topic.partitions, topic.identity
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
@@ -62,7 +63,14 @@ class ArchivedTopic:
 
     def reader(self, positions: Mapping[int, int]) -> Reader:
         """Open a reader that reads forgotten records from the archive, as `ArchivedRecords`, and the others from the topic."""
-        return _HistoryReader(self, self._topic, positions)
+        reader = _HistoryReader(self, self._topic, positions)
+        for partition in positions if self._archive_first else ():
+            reader.go_back(partition)
+        return reader
+
+    def archive_first(self) -> "ArchivedTopic":
+        """See `History.archive_first`."""
+        return ArchivedTopic(self._topic, self._url, archive_first=True)
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""

@@ -11,7 +11,6 @@ from deltalake import DeltaTable
 from pyarrow.dataset import FileSystemDataset, ParquetReadOptions
 from pyarrow.fs import SubTreeFileSystem
 
-from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
 from services.archive.constants import constants
 from services.archive.pieces import Piece, pieces
 from services.archive.schema import CODED, NAMES, ORDER, SCHEMA, SEGMENT_ROWS, fields
@@ -51,6 +50,11 @@ class ArchiveReader:
         self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=options, filesystem=_files(table.table_uri))
         self.begin, self.position, self.rows, self.log = begin_of(table), position_of(table), rows_of(table), log_of(table)
 
+    @property
+    def segments(self) -> int:
+        """Number of segments."""
+        return -(-self.rows // SEGMENT_ROWS)
+
     def read(
         self,
         begin: int = 0,
@@ -83,7 +87,7 @@ class ArchiveReader:
         wanted = wanted if end is None else wanted & (pc.field("offset") < end)
         equal = {name: value for name, value in (("pool", pool), ("kind", kind)) if value is not None}
         following: int | None = 0 if begin <= 0 else None
-        for segment in range(-(-self.rows // SEGMENT_ROWS)):
+        for segment in range(self.segments):
             for table in self._tables(segment, wanted, columns, equal, most, derived=coded):
                 if not equal and len(table):
                     following = self._check(table[ORDER].to_numpy(), following)
@@ -92,37 +96,14 @@ class ArchiveReader:
         if not equal and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
-    def rows_from(self, row: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """Yield all rows from number `row` on, one table for each segment. Raises `ArchiveDamagedError`."""
-        for segment in range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS)):
-            first, end = max(row, segment * SEGMENT_ROWS), min((segment + 1) * SEGMENT_ROWS, self.rows)
-            table = self._segment(segment, pc.field(ORDER) >= first, columns)
-            if self._check(table[ORDER].to_numpy(), first) != end:
-                raise self._missing(first, end, len(table))
-            yield table.select(list(columns)).cast(fields(columns))
-
-    def link(self, partition: int, covered: int) -> ChainHead:
-        """The stored link of the hash chain that covers the first `covered` rows, a multiple of `BLOCK_ROWS`.
-
-        Raises:
-            ArchiveDamagedError: The link is missing.
-        """
-        if not covered:
-            return genesis(self.log, partition)
-        found = self._segment((covered - 1) // SEGMENT_ROWS, pc.field(ORDER) == covered - 1, SCHEMA.names)
-        link = found["chain"][0].as_py() if len(found) == 1 else None
-        if link is None:
-            raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
-        return ChainHead(covered, link)
-
-    def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
-        """The last stored link of the hash chain, and the rows after those that it covers. Raises `ArchiveDamagedError`."""
-        head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
-        return head, pa.concat_tables([SCHEMA.empty_table(), *self.rows_from(head.rows)]).combine_chunks()
-
-    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
-        """Rows of one segment in order of row number. See `_tables`."""
-        return pa.concat_tables([CODED.empty_table().select(_with_order(columns)), *self._tables(segment, wanted, columns, {})])
+    def segment(self, number: int, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
+        """All rows of a segment in order of row number. Raises `ArchiveDamagedError`."""
+        first, end = number * SEGMENT_ROWS, min((number + 1) * SEGMENT_ROWS, self.rows)
+        parts = self._tables(number, pc.field(ORDER) >= first, columns, {})
+        table = pa.concat_tables([CODED.empty_table().select(_with_order(columns)), *parts])
+        if self._check(table[ORDER].to_numpy(), first) != end:
+            raise self._missing(first, end, len(table))
+        return table.select(list(columns)).cast(fields(columns))
 
     def _tables(
         self,
@@ -246,3 +227,10 @@ def rows_of(table: DeltaTable) -> int:
     """Number of rows of a snapshot, from the statistics of its files."""
     files = pa.table(table.get_add_actions(flatten=True))
     return 0 if not len(files) else int(pc.max(files["max.row"]).as_py()) + 1
+
+
+def check_count(table: DeltaTable, rows: int) -> None:
+    """Raise `ArchiveDamagedError` if the files of a snapshot do not have `rows` rows together, by their statistics."""
+    count = pc.sum(pa.table(table.get_add_actions(flatten=True))["num_records"], min_count=0).as_py()
+    if count != rows:
+        raise ArchiveDamagedError(table.table_uri, f"it must hold each of the rows 0 to {rows - 1} once and its files hold {count} rows")

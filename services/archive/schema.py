@@ -1,8 +1,9 @@
 """Columns of the archive, and their layout on disk.
 
 A row is one item of a log record: an outcome, a retraction, or bytes that the wire schema refuses. Rows have the order of the log. The
-columns up to `raw` depend on the log alone. The columns of `VERDICT` hold a generation's decision about the item. They depend on the
-generation and its dedupe window, so the hash chain does not cover them.
+columns up to `raw` depend on the log alone. `generation`, `verdict` and `reason` are reserved.
+
+Tables of earlier releases have one more column, `chain`. Readers ignore it, and new rows leave it null.
 
 Lists of an outcome have equal length. Agent k plays on side `sides[k]`, which took place `places[k]`; or it reached `scores[k]`.
 """
@@ -56,13 +57,11 @@ SCHEMA: Final = pa.schema(
         pa.field("generation", pa.int64()),
         pa.field("verdict", pa.string()),
         pa.field("reason", pa.string()),
-        pa.field("chain", pa.binary()),
     ]
 )
 """segment: row // SEGMENT_ROWS. row: number of the row in its partition, from 0, without gaps. offset, item: record of the log, and index
 in its array (-1: the complete record was refused). logged: time of the record in the log, limited to years 1 to 9999. time: of the
-outcome, seconds since 1970. meta: JSON text as it was sent. raw: refused bytes as they were sent. chain: SHA-256 link over all rows up to
-this one, on the last row of each block."""
+outcome, seconds since 1970. meta: JSON text as it was sent. raw: refused bytes as they were sent."""
 CODED: Final = SCHEMA.set(
     SCHEMA.get_field_index("agents"), pa.field("agents", pa.list_(pa.field("element", pa.dictionary(pa.int32(), pa.string()))))
 )
@@ -73,12 +72,8 @@ STEADY: Final = ("item", "kind", "pool", "weight", "task", "scores", "retracts",
 """Columns that often are null or constant in all rows. Folds take a constant value from the files' statistics instead of reading the
 column. If `ArchiveReader` reads such a column anyway, it compares the values with the statistics.
 """
-VERDICT: Final = ("generation", "verdict", "reason")
-"""Columns of a generation's decision about the item."""
-CHAINED: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "chain", *VERDICT})
-"""Columns that the hash chain covers."""
-CONTENT: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "row", "chain"})
-"""Columns of an append; the writer numbers and chains the rows."""
+CONTENT: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "row"})
+"""Columns of an append; the writer numbers the rows."""
 
 
 def fields(names: Sequence[str]) -> pa.Schema:

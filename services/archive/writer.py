@@ -18,10 +18,9 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
 from ratings_core.errors import InputError
-from services.archive.chain import ChainHead, extended
 from services.archive.erased_rows import erased
-from services.archive.reader import ArchiveReader
-from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
+from services.archive.reader import check_count, rows_of
+from services.archive.schema import APP_ID, BEGIN_ID, CONTENT, ELSEWHERE_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
 from services.archive.table import erasures_of, open_table, position_of, sync_commit, sync_left
 from services.control.erasures import ErasureRequest, matchers
 
@@ -50,31 +49,17 @@ class ArchiveWriter:
 
     Attributes:
         position: First offset that is not archived.
-        head: Last link of the chain.
+        rows: Number of rows of the partition.
 
     Args:
         table: The newest snapshot.
-        head: Last link of its chain.
-        open_rows: Rows that the link does not cover, with the columns `CHAINED`.
         erasures: Erasures of the partition. Tokens replace the names of those that are applied to the table.
         elsewhere: Erasures of other partitions. Tokens replace all of their names.
     """
 
-    def __init__(
-        self,
-        table: DeltaTable,
-        head: ChainHead,
-        open_rows: pa.Table,
-        erasures: Sequence[ErasureRequest] = (),
-        elsewhere: Sequence[ErasureRequest] = (),
-    ) -> None:
-        self._table, self._open, self._erasures, self._elsewhere = table, open_rows, erasures, elsewhere
-        self.position, self.head = position_of(table), head
-
-    @property
-    def rows(self) -> int:
-        """Number of rows of the partition."""
-        return self.head.rows + len(self._open)
+    def __init__(self, table: DeltaTable, erasures: Sequence[ErasureRequest] = (), elsewhere: Sequence[ErasureRequest] = ()) -> None:
+        self._table, self._erasures, self._elsewhere = table, erasures, elsewhere
+        self.position, self.rows = position_of(table), rows_of(table)
 
     def append(self, rows: pa.Table, begin: int, end: int, *, gap_to: int | None = None) -> None:
         """Append the log's rows from offset `begin` to before `end`. On return, the rows are durable and visible.
@@ -97,14 +82,10 @@ class ArchiveWriter:
             raise ArchiveMovedError(self._table.table_uri, begin, position_of(self._table))
         applied, elsewhere = self._applied()
         numbered = self._numbered(erased(rows, matchers([*self._erasures[:applied], *self._elsewhere]))[0])
-        chained = pa.concat_tables([self._open, numbered.select(CHAINED).cast(fields(CHAINED))])
-        head, links = extended(self.head, chained)
-        numbered = numbered.append_column("chain", pa.array(links[len(self._open) :], pa.binary()))
         transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied), Transaction(ELSEWHERE_ID, elsewhere)]
         transactions += [] if gap_to is None else [Transaction(BEGIN_ID, gap_to)]
         self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), transactions)
-        self._open = chained.slice(head.rows - self.head.rows).combine_chunks()
-        self.head, self.position = head, end
+        self.rows, self.position = self.rows + len(rows), end
 
     def _applied(self) -> tuple[int, int]:
         """Numbers of applied erasures after an append, of this partition and of others.
@@ -124,7 +105,14 @@ class ArchiveWriter:
     def _commit(self, rows: pa.Table, transactions: list[Transaction]) -> None:
         properties = CommitProperties(app_transactions=transactions, max_commit_retries=_RETRIES)
         try:
-            write_deltalake(self._table, rows, mode="append", commit_properties=properties, writer_properties=layout())
+            write_deltalake(
+                self._table,
+                rows,
+                mode="append",
+                schema_mode="merge",  # tables of earlier releases have a column that the rows lack
+                commit_properties=properties,
+                writer_properties=layout(),
+            )
         except CommitFailedError as error:
             self._table.update_incremental()
             raise ArchiveMovedError(self._table.table_uri, self.position, position_of(self._table)) from error
@@ -145,14 +133,15 @@ def open_writer(
 
     Raises:
         OtherLogError: The table belongs to another log.
-        ArchiveDamagedError: Rows are missing or cannot be read.
+        ArchiveDamagedError: Rows are missing or duplicated, by the statistics of the files.
         DeltaError, OSError: The table cannot be read or synced.
 
     """
     table = open_table(url, partition, log)
     sync_left(table)
-    head, open_rows = ArchiveReader(table).chain_head(partition)
-    return ArchiveWriter(table, head, open_rows.select(CHAINED), erasures, elsewhere)
+    writer = ArchiveWriter(table, erasures, elsewhere)
+    check_count(table, writer.rows)
+    return writer
 
 
 def _check(rows: pa.Table, begin: int, end: int) -> None:

@@ -82,8 +82,7 @@ def _list(console: Console, state: ControlState, pool: str | None) -> None:
 def _state(state: ControlState, request: ErasureRequest) -> str:
     """The state of an erasure as text."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
-        changes = [change for change in (done.archive, *done.elsewhere.values()) if change is not None]
-        rows = f"; {sum(change.rows for change in changes)} rows of the archive were changed" if changes else ""
+        rows = f"; {done.rows} rows of the archive were changed" if done.rows else ""
         return f"erased at {_time(done.time)}{rows}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:

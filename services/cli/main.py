@@ -26,8 +26,8 @@ COMMANDS: Final = {
     "next": "Recommend which games or measurements to run next to reduce the uncertainty of a target fastest.",
     "methods": "List all solved methods and the pool's choice; change the choice with --add and --drop. "
     "Online methods: `equirank pools settings`.",
-    "verify": "Check the installation: checkpoints and live boards against the log, solved boards against files, "
-    "the archive against its hash.",
+    "verify": "Check the installation: checkpoints and live boards against log and archive, solved boards against files, "
+    "the archive for lost rows.",
     "export": "Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log.",
     "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.",
     "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",

@@ -1,4 +1,4 @@
-"""`equirank verify`: compare a new fold of the log with checkpoints and store, solved boards with files, and the archive with its hash."""
+"""`equirank verify`: compare a new fold of log and archive with checkpoints and store, and solved boards with files; check the archive."""
 
 import sys
 from collections import Counter
@@ -24,7 +24,7 @@ from services.runtime.settings import Settings
 def verify(
     data: Data = None,
 ) -> None:
-    """Check the installation: checkpoints and live boards against the log, solved boards against files, the archive against its hash.
+    """Check the installation: checkpoints and live boards against log and archive, solved boards against files, the archive for lost rows.
 
     The exit status is 1 if something differs or could not be compared.
     """

@@ -45,38 +45,17 @@ class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     time: float
 
 
-class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an erasure changed in the archive. The links of the hash chain show that nothing else changed between two erasures.
+class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="erased"):
+    """An erasure is complete: the name is removed from everything except the log. Other fields, which earlier releases wrote, are ignored.
 
-    Attributes:
-        rows: Number of changed rows.
-        covered: Number of rows that the two links cover.
-        before: Last link before the erasure, hexadecimal; empty if it was lost in a crash.
-        after: Last link after the erasure, hexadecimal.
-    """
-
-    rows: int
-    covered: int
-    before: str
-    after: str
-
-
-class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag="erased"):
-    """An erasure is complete: the name is removed from everything except the log.
-
-    archive: changes in the archive of the pool's partition; None if no row of it had the name. elsewhere: changes in the archives of other
-    partitions, by number.
+    rows: Number of rows of the archive that the engine's tasks changed since the erasure before. It omits tasks of an engine that was
+    killed.
     """
 
     pool: str
     token: str
     time: float
-    archive: ArchiveRewrite | None = None
-    elsewhere: dict[int, ArchiveRewrite] = {}
-
-    def change(self, partition: int, home: int) -> ArchiveRewrite | None:
-        """What changed in the archive of a partition. home: the partition of the pool."""
-        return self.archive if partition == home else self.elsewhere.get(partition)
+    rows: int = 0
 
 
 @dataclass(slots=True)
@@ -86,18 +65,15 @@ class ErasureRecords:
     Attributes:
         requests: Requests in log order. Only the first request for a name in a pool is kept.
         done: Completed erasures by pool and token.
-        notes: All `ErasureDone` records in log order.
     """
 
     requests: list[ErasureRequest] = field(default_factory=list)
     done: dict[tuple[str, str], ErasureDone] = field(default_factory=dict)
-    notes: list[ErasureDone] = field(default_factory=list)
 
     def apply(self, record: ErasureRequest | ErasureDone) -> None:
         """Fold one record."""
         if isinstance(record, ErasureDone):
             self.done.setdefault((record.pool, record.token), record)
-            self.notes.append(record)
         elif all((one.name.salt, one.name.name_hash) != (record.name.salt, record.name.name_hash) for one in self.of(record.pool)):
             self.requests.append(record)
 

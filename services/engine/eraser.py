@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Final
 
 from services.admin.erasure import erase_kept
-from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRecords, ErasureRequest, parted
+from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, parted
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.engine.partition_tasks import PartitionTasks
@@ -78,8 +78,8 @@ class Eraser:
         self.tasks = PartitionTasks(pool, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
         self._seen: dict[int, tuple[int, int]] = {}
         """Partition -> numbers of erasures that tasks of this engine completed in it: those of its pools, and those of other pools."""
-        self._changes: dict[int, ArchiveRewrite] = {}
-        """Partition -> change of its archive by its last task; only if that task changed it."""
+        self._rows = 0
+        """Number of rows of the archive that tasks changed since the last note of a complete erasure."""
 
     def step(self, now: float, control: ControlState, archiving: Collection[int]) -> None:
         """Process ended tasks, and start due tasks.
@@ -125,28 +125,19 @@ class Eraser:
             return True
         return request.name in serving.erased and request.name in self._has_erased(request.pool)
 
-    def _note(self, partition: int, seen: tuple[int, int], change: ArchiveRewrite | None) -> None:
+    def _note(self, partition: int, seen: tuple[int, int], rows: int) -> None:
         """Process the result of a task, and note erasures that are now complete in all partitions. Raises `LogError`.
 
-        seen: value of `_seen` after this task; change: change of the partition's archive. After an error, the task is repeated.
+        seen: value of `_seen` after this task; rows: number of changed rows. After an error, the task is repeated.
         """
-        self._changes.pop(partition, None)
-        if change is not None:
-            self._changes[partition] = change
+        self._rows += rows
         known = self._control.known().erasures
-        pending = [one for one in known.requests if not known.is_done(one)]
         reached = self._seen | {partition: seen}
-        ended = [one for one in pending if self._is_everywhere(one, known, reached)]
-        if change is not None and not pending:
-            ended = known.requests[-1:]  # a restored archive was erased again: `verify` needs its new link
-        for one in ended:
+        for one in [one for one in known.requests if not known.is_done(one) and self._is_everywhere(one, known, reached)]:
+            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock(), rows=self._rows))
             home = partition_of(one.pool, self._settings.partitions)
-            elsewhere = {number: found for number, found in self._changes.items() if number != home}
-            done = ErasureDone(
-                pool=one.pool, token=one.name.token, time=self._clock(), archive=self._changes.get(home), elsewhere=elsewhere
-            )
-            self._control.append(done)
             log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": home})
+            self._rows = 0
         self._seen = reached
 
     def _is_everywhere(self, request: ErasureRequest, erasures: ErasureRecords, reached: Mapping[int, tuple[int, int]]) -> bool:

@@ -291,6 +291,9 @@ class History(Topic, Protocol):
     def archive(self, partition: int, position: int) -> Any:
         """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
 
+    def archive_first(self) -> "History":
+        """The same topic, whose readers read from the archive what it holds, also if the topic holds it too."""
+
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
         """Yield the archived records of a pool from offset `begin` on. Yields nothing if the archive does not include the offset `begin`.
 

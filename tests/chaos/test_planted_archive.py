@@ -12,16 +12,18 @@ import pytest
 from deltalake import Transaction
 
 from services.admin import backup
+from services.admin.verify import verify_partition
 from services.admin.verify_archive import verify_archive
 from services.archive import follow as following
 from services.archive.reader import ArchiveDamagedError
 from services.archive.writer import ArchiveWriter
 from services.backends import open_log
+from services.checkpoints.checkpoint import CheckpointStore
 from services.log.protocol import Log, Topic
 from services.runtime.settings import Settings
 from tests.support.archiving import archive, fold
 from tests.support.forgetting import forget, forgetful
-from tests.support.worker import differences, play, published, until, working
+from tests.support.worker import HOME, play, published, store_of, until, working
 
 planted = pytest.mark.parametrize("planted", [False, True])
 
@@ -44,7 +46,10 @@ def found(settings: Settings, log: Log) -> Iterator[str]:
     except ArchiveDamagedError as error:
         yield str(error)
     yield from (one.difference for one in verify_archive(str(settings.archive), log) if one.difference is not None)
-    yield from (difference or "" for difference in differences(settings, log))
+    with store_of(settings, log) as store:
+        findings = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
+    assert findings
+    yield from (one.difference for one in findings if one.difference is not None)
 
 
 @planted

@@ -29,7 +29,6 @@ from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire.events import encode
 from services.wire.pools import Kind
-from tests.support.archive import ArchiveFirst
 from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
@@ -122,7 +121,7 @@ def test_archive_and_topic_change_no_bit_wherever_the_cut_is(
     number, url = partition_of("football", PARTITIONS), str(tmp_path / "archive")
     for cut in sorted(draw.sample(range(1, log.outcomes.end(number)), cuts)):
         follow(log.outcomes, {}, url, number, cut)
-        assert folded_from(ArchiveFirst(log.outcomes, url), log, number)["football"] == expected["football"], cut
+        assert folded_from(ArchivedTopic(log.outcomes, url, archive_first=True), log, number)["football"] == expected["football"], cut
 
 
 def folded_from(history: ArchivedTopic, log: Log, number: int) -> Digests:

@@ -1,20 +1,17 @@
 """Records of every kind for the archive, and a check that a table holds exactly the rows of the log's records."""
 
 import json
-from collections.abc import Mapping
 from itertools import pairwise
 from threading import Barrier, Thread
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from services.archive.encode import rows
-from services.archive.history import ArchivedTopic
 from services.archive.reader import open_reader
 from services.archive.schema import CONTENT
 from services.archive.writer import ArchiveMovedError, ArchiveWriter, open_writer
-from services.log.protocol import Reader, Record
+from services.log.protocol import Record
 from services.log.records import TopicRecords
 
 LOG = "log-1"
@@ -53,17 +50,6 @@ def _game(rng: np.random.Generator, number: int) -> dict[str, object]:
     sides = [{"agents": agents[:cut], "place": int(rng.integers(1, 3))}, {"agents": agents[cut:], "place": 2}]
     game: dict[str, object] = {"v": 1, "id": f"g{number}", "pool": "games", "time": number / 7, "sides": sides}
     return game | [{}, {"weight": 0.3}, {"task": "Curaçao"}, {"meta": {"a": [1, None]}}][int(rng.integers(0, 4))]
-
-
-class ArchiveFirst(ArchivedTopic):
-    """Reads all that the archive holds from the archive, although the topic holds it too."""
-
-    def reader(self, positions: Mapping[int, int]) -> Reader:
-        """Open a reader that begins in the archives."""
-        reader: Any = super().reader(positions)
-        for partition in positions:
-            reader.go_back(partition)
-        return reader
 
 
 def append(writer: ArchiveWriter, records: list[Record], count: int) -> int:

@@ -20,7 +20,6 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from tests.chaos.traffic import POOLS, traffic
-from tests.support.archive import ArchiveFirst
 from tests.support.installation import until
 from tests.support.worker import PARTITIONS, store_of, working
 
@@ -68,7 +67,6 @@ def hold(settings: Settings, log: Log, outcomes: int, cuts: int, seed: int, say:
     say(f"folded again from the JSON log: {_differing(findings)}")
     draw, ends = random.Random(seed), [log.outcomes.end(number) for number in range(PARTITIONS)]
     places = [sorted(draw.sample(range(1, end + 1), cuts)) for end in ends]
-    log.archived = ArchiveFirst(log.outcomes, str(settings.archive))
     for cut in zip(*places, strict=True):
         for number, end in enumerate(cut):
             follow(log.outcomes, {}, str(settings.archive), number, end)

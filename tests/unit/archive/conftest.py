@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from services.archive import chain, compaction, erasure, pieces, reader, schema, writer
+from services.archive import compaction, erasure, pieces, reader, schema, writer
 
 
 @pytest.fixture
@@ -12,13 +12,11 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 64 rows, segments of 256, row groups of 30 and pieces of 40, so that few rows fill several."""
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of 256 rows, row groups of 30 and pieces of 40, so that few rows fill several."""
     whole = schema.layout()
     for module in (compaction, erasure, writer):
         monkeypatch.setattr(module, "layout", lambda: replace(whole, max_row_group_size=30))
     monkeypatch.setattr(pieces, "_ROWS", 40)
-    for module in (chain, reader):
-        monkeypatch.setattr(module, "BLOCK_ROWS", 64)
-    for module in (erasure, reader, writer):
+    for module in (reader, writer):
         monkeypatch.setattr(module, "SEGMENT_ROWS", 256)

@@ -26,7 +26,7 @@ def rows_files(url: str) -> set[Path]:
     return set(Path(unquote(urlparse(table_uri(url, 0)).path)).rglob("*.parquet"))
 
 
-def test_compaction_merges_files_and_changes_no_row(url: str, small_blocks: None) -> None:
+def test_compaction_merges_files_and_changes_no_row(url: str, small_segments: None) -> None:
     fill(url, RECORDS, 10)
     before = open_reader(url, 0)
     files = len(DeltaTable(table_uri(url, 0)).file_uris())
@@ -58,7 +58,7 @@ def test_files_that_no_snapshot_needs_are_removed(url: str) -> None:
     check(url, RECORDS)
 
 
-def test_appends_and_compactions_run_at_once(url: str, small_blocks: None) -> None:
+def test_appends_and_compactions_run_at_once(url: str, small_segments: None) -> None:
     open_writer(url, 0, LOG)
     done, merged = Event(), list[int]()
 

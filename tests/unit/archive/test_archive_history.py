@@ -69,7 +69,7 @@ def folded(parts: Iterable[Sequence[Record]]) -> tuple[dict[str, str], set[tuple
 @pytest.mark.parametrize("rows", [7, 10_000])
 @pytest.mark.parametrize("cut", [1, 57, 58, 299, 300])
 def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(
-    tmp_path: Path, small_blocks: None, cut: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_segments: None, cut: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archived_records, "_ROWS", rows)
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")

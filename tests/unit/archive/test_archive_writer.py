@@ -17,7 +17,7 @@ from tests.support.archive import LOG, append, check, contents, fill, mixed, rac
 RECORDS = mixed(7, 120)
 
 
-def test_what_is_appended_is_read_back_bit_for_bit(url: str, small_blocks: None) -> None:
+def test_what_is_appended_is_read_back_bit_for_bit(url: str, small_segments: None) -> None:
     writer = fill(url, RECORDS, 17)
     assert check(url, RECORDS) == writer.position == RECORDS[-1].offset + 1
     reader = open_reader(url, 0)
@@ -28,12 +28,12 @@ def test_what_is_appended_is_read_back_bit_for_bit(url: str, small_blocks: None)
     assert {pool for part in reader.read(pool="games", columns=["pool"]) for pool in part["pool"].to_pylist()} == {"games"}
 
 
-def test_a_reopened_writer_continues_numbers_and_chain(url: str, small_blocks: None) -> None:
+def test_a_reopened_writer_continues_the_numbers_of_rows(url: str, small_segments: None) -> None:
     while append(open_writer(url, 0, LOG), RECORDS, 31):
         pass
     whole = fill(url + "-whole", RECORDS, 1000)
     assert check(url, RECORDS)
-    assert open_writer(url, 0, LOG).head == whole.head
+    assert open_writer(url, 0, LOG).rows == whole.rows
     assert contents(url).equals(contents(url + "-whole"))
 
 
@@ -69,6 +69,8 @@ def test_a_commit_without_its_transaction_version_is_found(
     append(zombie, RECORDS, 10)
     with pytest.raises(ArchiveDamagedError, match="each of the rows"):
         check(url, RECORDS)
+    with pytest.raises(ArchiveDamagedError, match="each of the rows"):  # without reading rows
+        open_writer(url, 0, LOG)
 
 
 def test_a_commit_on_a_snapshot_whose_version_was_not_compared_is_found(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest, erased_name
+from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, erased_name
 from services.control.records import ControlState, Serve
 from services.engine.eraser import TASK_SECONDS, Eraser
 from services.log.partition import partition_of
@@ -71,10 +71,9 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, 0, [], 0)
     health = one.eraser.health()
     assert (health.pending, health.oldest_seconds) == (1, 30.0)
-    change = ArchiveRewrite(rows=3, covered=8192, before="aa", after="bb")
-    one.tasks.newest.end(change)
+    one.tasks.newest.end(3)
     assert one.step() == 1
-    assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, archive=change)
+    assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, rows=3)
     assert one.eraser.health().pending == 0
     assert not one.eraser.tasks.busy
 
@@ -89,30 +88,29 @@ def test_a_name_is_erased_once_no_partition_of_the_archive_holds_it(tmp_path: Pa
     one.serve(ANN)
     one.cleared = [ANN]
     assert one.step() == 3
-    one.tasks.newest.end(None)
-    away[0].end(change := ArchiveRewrite(rows=1, covered=0, before="aa", after="bb"))
+    one.tasks.newest.end(3)
+    away[0].end(1)
     assert one.step() == 3
     assert one.eraser.health().pending == 1
-    away[1].end(None)
+    away[1].end(0)
     one.step()
     assert one.eraser.health().pending == 0
-    done = one.control.erasures.done["p", ANN.token]
-    assert (done.archive, done.elsewhere) == (None, {away[0].arguments[1]: change})
+    assert one.control.erasures.done["p", ANN.token].rows == 4
 
 
-def test_a_change_of_an_archive_after_all_erasures_are_done_is_noted_for_verify(tmp_path: Path) -> None:
-    """As of one from a backup, or that an earlier release erased in the pools' own partitions only."""
+def test_an_archive_that_is_erased_again_after_all_erasures_are_done_is_not_noted(tmp_path: Path) -> None:
+    """As one from a backup, or one that an earlier release erased in the pools' own partitions only."""
     one = Drive(tmp_path, str(tmp_path / "archive"))
     one.log.append(first_generation(CREATED, number=2, erased=[ANN]))
     one.ask(ANN)
-    one.log.append(ErasureDone(pool="p", token=ANN.token, time=1.0))
+    one.log.append(done := ErasureDone(pool="p", token=ANN.token, time=1.0))
     assert one.step() == 3
-    change = ArchiveRewrite(rows=1, covered=0, before="aa", after="bb")
     for task in one.tasks.tasks:
-        task.end(None if task.arguments[1] == HOME else change)
+        task.end(1)
+    position = one.control.position
     assert one.step() == 3
-    found = {number for note in one.control.erasures.notes for number in range(PARTITIONS) if note.change(number, HOME) == change}
-    assert found == {*range(PARTITIONS)} - {HOME}
+    assert one.control.position == position
+    assert one.control.erasures.done == {("p", ANN.token): done}
 
 
 def test_names_are_erased_in_the_order_of_the_requests(tmp_path: Path) -> None:
@@ -126,7 +124,7 @@ def test_names_are_erased_in_the_order_of_the_requests(tmp_path: Path) -> None:
     one.cleared = [ANN, BEN]
     assert one.step() == 1
     assert one.tasks.newest.arguments[3] == {"p": 3}
-    one.tasks.newest.end(None)
+    one.tasks.newest.end(0)
     one.step()
     assert len(one.control.erasures.done) == 2
 
@@ -168,7 +166,7 @@ def test_an_erasure_that_hangs_is_cancelled_and_the_next_one_has_longer(tmp_path
     assert "it did not end within 3600 s and was cancelled" in caplog.text
     one.now += 60.0
     one.step()
-    one.tasks.newest.end(None)
+    one.tasks.newest.end(0)
     one.step()
     assert one.eraser.health().pending == 0
 
@@ -178,12 +176,12 @@ def test_a_pool_without_outcomes_and_erasures_of_an_earlier_engine(tmp_path: Pat
     del one.control.generations["p"]
     one.ask(ANN)
     assert one.step() == 1, "nothing was folded: nothing holds the name but what is archived"
-    one.tasks.newest.end(None)
+    one.tasks.newest.end(0)
     one.step()
     other = Drive(tmp_path)
     other.control = other.log.state = one.control
     assert other.step() == 1
     assert other.tasks.newest.arguments[4], "done before: only an archive from a backup would be changed"
-    other.tasks.newest.end(None)
+    other.tasks.newest.end(0)
     assert other.step() == 1
     other.eraser.tasks.cancel()
