@@ -1,4 +1,4 @@
-"""Request the erasure of an agent's name, and replace the name in the control log, dead letters and the archive.
+"""Request the erasure of an agent's name, and replace the name in dead letters and the archive.
 
 Two other programs do the rest. The shard makes a generation without the name, and deletes checkpoints that hold it. The engine replaces
 the name in results. Every step may be repeated: after a crash, the erasure starts again.
@@ -17,13 +17,11 @@ from ratings_core.records.names import check_name
 from services.backends import open_log
 from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
-from services.control import generations
 from services.control.erasures import ErasureRequest, NameMatcher, erased_name, matchers
 from services.control.log import ControlLog, NoPool
-from services.control.records import Generation, GenerationRequest, decode, encode
+from services.control.records import Generation, GenerationRequest
 from services.log import dead_letters
-from services.log.protocol import Record, Rewrites, Topic
-from services.log.reading import read_range
+from services.log.protocol import Record, Rewrites
 from services.runtime.settings import Settings
 
 _logger = logging.getLogger("equirank.erasure")
@@ -66,10 +64,10 @@ def request_erasure(
             _check_agent(boards, pool, name)
         request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
         control.append(request)
-    if _names(standing := control.standing(pool), name):  # also after an earlier call that was cut off before this
-        # a compacted control log keeps only the newest request of a pool, so the earlier one with the name is removed
-        control.want(generations.wish(standing, time=time.time()))
-    return control.refresh().erasures.find(pool, name) or request
+    state = control.refresh()
+    if (waiting := state.wish(pool)) is not None and _names(waiting[1], name):  # readers see it; also after a call that was cut off here
+        control.want(waiting[1])
+    return state.erasures.find(pool, name) or request
 
 
 def erase_kept(
@@ -81,7 +79,7 @@ def erase_kept(
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
 ) -> int:
-    """Replace erased names in control records, dead letters and one partition's archive.
+    """Replace erased names in dead letters and one partition's archive.
 
     Args:
         settings: The service's settings.
@@ -105,8 +103,6 @@ def erase_kept(
     _check_checkpoints(CheckpointStore(settings.checkpoint_url), partition, first)
     names, left = matchers(requests), settled < len(requests)
     with closing(open_log(settings, create=False)) as log:
-        if left:
-            _erase_control(log.control, names)
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if settings.archive is None:
@@ -138,30 +134,6 @@ def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapp
         kept = [one for one in checkpoints.generations(partition, pool) if one < number]
         if kept:
             raise StillKeptError(f"a checkpoint of generation {min(kept)} of pool {pool} is kept until the next one is written")
-
-
-def _erase_control(topic: Topic, names: Mapping[str, NameMatcher]) -> None:
-    """Replace names in generations, and in requests for generations.
-
-    A topic with `Rewrites` changes the records in place. On a compacted topic, new records of generations with the same keys are appended,
-    and compaction removes the old ones. Requests are replaced there by `request_erasure`.
-    """
-    if isinstance(topic, Rewrites):
-        topic.rewrite(0, partial(_erased_control, names))
-        return
-    newest = {record.key: record for record in read_range(topic, 0, topic.begin(0), topic.end(0))}
-    changed = [(key, value) for key, record in newest.items() if (value := _erased_control(names, record)) != record.value]
-    generations_only = [(key, value) for key, value in changed if isinstance(decode(value), Generation)]
-    if generations_only:
-        topic.append(0, generations_only)
-
-
-def _erased_control(names: Mapping[str, NameMatcher], record: Record) -> bytes:
-    decoded = decode(record.value)
-    if not isinstance(decoded, Generation | GenerationRequest) or decoded.pool not in names:
-        return record.value
-    erased = generations.without_names(decoded, names[decoded.pool])
-    return record.value if erased == decoded else encode(erased)[1]
 
 
 def _erased_letter(names: Mapping[str, NameMatcher], record: Record) -> bytes:

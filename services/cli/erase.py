@@ -33,7 +33,7 @@ def erase(
     wait: Annotated[bool, typer.Option(help="Wait until the engine has replaced the name everywhere except in the log.")] = True,
     data: Data = None,
 ) -> None:
-    """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.
+    """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters and the archive.
 
     The engine does this in the background, also after a restart, and records it in the control log. Ratings stay the same. Later outcomes
     with the name count for the token. docs/operations/erasure.md states what the log and backups still contain.

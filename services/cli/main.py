@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "verify": "Check the installation: checkpoints and live boards against log and archive, solved boards against files, "
     "the archive for lost rows.",
     "export": "Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log.",
-    "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.",
+    "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters and the archive.",
     "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",
     "restore": "Create a data folder from a backup, and its archive in EQUIRANK_ARCHIVE. Then start `equirank up`.",
     "pools": "List pools, and show or change how they are folded.",

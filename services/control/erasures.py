@@ -1,7 +1,8 @@
 """Erasures: an agent's name is replaced by an opaque token. A salted hash recognizes the name in later records.
 
 The log keeps the name until its retention removes the records, and producers may send the name again. So every reader of the log replaces
-the name before using it. The control records of an erasure contain the hash and never the name.
+the name before using it. The control records of an erasure contain the hash and never the name. Earlier control records keep a name in
+their aliases, bans or initial ratings; the next generation has the token there.
 """
 
 import hashlib

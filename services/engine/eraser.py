@@ -1,4 +1,4 @@
-"""Erase names in control records, dead letters and archives, by tasks in worker processes.
+"""Erase names in dead letters and archives, by tasks in worker processes.
 
 A task erases names in one partition. It starts when the partition's boards and results no longer hold these names. The control log holds
 the requests, and notes the erasures that are complete everywhere. Tasks may be repeated, so the next engine continues after a restart.

@@ -10,6 +10,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from services.admin import verify_archive as verify_archive_module
+from services.admin.verify import verify_partition
 from services.admin.verify_archive import verify_archive
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
@@ -93,6 +94,15 @@ def test_verify_finds_what_was_changed_in_the_archive_although_the_topic_holds_i
     assert differences(settings, log) == []
     change_a_rating(Path(str(settings.archive)) / f"partition-{HOME:05d}")
     assert differences(settings, log)
+
+
+def test_verify_compares_nothing_with_an_archive_that_cannot_be_read_although_the_topic_holds_all(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 300)
+    archive(settings.model_copy(update={"drop_archived": False}))
+    min(Path(str(settings.archive)).rglob("*.parquet")).unlink()
+    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), None))
+    assert [(one.what, one.made) for one in found] == [("archive", False)]
+    assert "cannot be read" in str(found[0].difference)
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"{")])

@@ -24,10 +24,12 @@ from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.erasures import ErasureRequest
 from services.control.log import ControlLog
+from services.control.records import Generation, GenerationRequest, decode
 from services.demo import simulated
 from services.engine.archiver import append_partition
 from services.engine.eraser import Eraser
 from services.log.protocol import Log
+from services.log.reading import read_range
 from services.runtime.settings import Settings
 from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import Limits
@@ -121,20 +123,16 @@ def _content(client: Any, key: bytes) -> bytes:
 
 
 @pytest.fixture
-def installation(settings: Settings, log: Log, run: Run, tmp_path: Path) -> Installation:
-    """300 games, edits that name the agent, refused outcomes, results of three solves, and an archive; the newest games are without it."""
+def installation(settings: Settings, log: Log) -> Installation:
+    """300 games, refused outcomes, results of three solves, and an archive; the newest games are without the agent."""
     one = Installation(settings, log)
     settings.data.mkdir(exist_ok=True)
     log.outcomes.append(HOME, games(0, 300))
     refused = b'{"v":1,"id":"x","pool":"demo-rps","time":1,"sides":[{"agents":["pebble"],"place":1}]}'
     log.outcomes.append(HOME, [(POOL.encode(), refused), (POOL.encode(), b'[{"pool":"demo-rps","agents":["\\u0070ebble","pebble"]')])
     log.outcomes.append(HOME, games(300, 400, without=NAME))
-    aliases = tmp_path / "aliases.csv"
-    aliases.write_text("alias,agent\nrock-copy-1,pebble\n")
     with working(settings, log):
         until(lambda: published(settings) > 300, "published")
-        run("pools", "settings", POOL, "--aliases", str(aliases))
-        until(lambda: one.control.refresh().served(POOL) == 2, "generation 2 serves")
     archive(settings)
     for position in (10, 20, 30):
         one.results().write(result(position, log.outcomes.identity))
@@ -168,7 +166,6 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     rows = [row for table in open_reader(str(settings.archive), HOME).read() for row in table.to_pylist()]
     assert done.rows == sum(token in repr((row["agents"], row["raw"])) for row in rows)
     assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 2
-    assert [made.aliases for made in installation.control.refresh().generations[POOL].values()][-1] == {"rock-copy-1": token}
     boards = [board for _, board in installation.results().kept(log.outcomes.identity)]
     assert [one.position for one in boards] == [10, 20, 30, 40]
     assert all(one.result.agents[0].agent == token and one.result.extra["support"] == [token, "rock"] for one in boards[:3])
@@ -230,11 +227,35 @@ def test_rows_that_a_producer_sent_to_another_partition_are_erased_too(installat
     assert any("archive" in str(finding.difference) for finding in verify_archive(str(settings.archive), log))
 
 
+def test_settings_that_name_the_agent_hold_the_token_and_only_earlier_control_records_the_name(
+    installation: Installation, run: Run, tmp_path: Path
+) -> None:
+    settings, log, control = installation.settings, installation.log, installation.control
+    aliases = tmp_path / "aliases.csv"
+    aliases.write_text(f"alias,agent\nrock-copy-1,{NAME}\n")
+    with working(settings, log):
+        run("pools", "settings", POOL, "--aliases", str(aliases))
+        until(lambda: control.refresh().served(POOL) == 2, "generation 2 serves")
+    run("pools", "settings", POOL, "--start", "1000000", "--no-wait")  # a request that waits, and that readers see
+    token = erased(installation, run).name.token
+    state = control.refresh()
+    waiting = state.wish(POOL)
+    assert waiting is not None
+    seen = [state.serving(POOL), state.newest(POOL), waiting[1], control.standing(POOL)]
+    assert [one.aliases for one in seen if one is not None] == [{"rock-copy-1": token}] * 4
+    assert NAME not in run("pools", "settings", POOL, "--format", "json")
+    assert {Path(path).name for path in holders(settings)} <= {"log.sqlite", "log.sqlite-wal"}
+    kept = read_range(log.control, 0, 0, log.control.end(0))
+    assert {type(decode(one.value)) for one in kept if NAME.encode() in one.value} == {Generation, GenerationRequest}
+    assert not [one for one in read_range(log.dead_letters, 0, 0, log.dead_letters.end(0)) if NAME.encode() in one.value]
+    assert differences(settings, log) == []
+
+
 class Killed(Exception):  # noqa: N818 - names the fact
     """In place of a kill."""
 
 
-@pytest.mark.parametrize("moment", ["_check_checkpoints", "_erase_control", "_erased_letter", "open_log"])
+@pytest.mark.parametrize("moment", ["_check_checkpoints", "_erased_letter", "open_log"])
 def test_an_engine_that_starts_goes_on_where_another_one_was_killed(
     installation: Installation, run: Run, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

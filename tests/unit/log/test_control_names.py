@@ -1,18 +1,15 @@
-"""Names erased from records of a control log that is compacted: records of the same keys take the place of those that hold the name."""
+"""Settings that readers see hold the token of an erased name. Earlier control records stay as they are."""
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ratings_core.errors import InputError
-from services.admin.erasure import _erase_control, request_erasure
+from services.admin.erasure import request_erasure
 from services.control import generations
-from services.control.erasures import ErasureRequest, erased_name, matchers
+from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
-from services.control.records import decode
-from services.log.protocol import Record
 from services.log.reading import read_range
 from services.log.sqlite.log import open_sqlite_log
 from tests.support.pools import first_generation, pool_of
@@ -20,46 +17,25 @@ from tests.support.pools import first_generation, pool_of
 NAME = "ann"
 
 
-class Compacted:
-    """A topic that cannot replace values, as Kafka's. compacted: the newest record of each key."""
-
-    def __init__(self, topic: Any) -> None:
-        self._topic = topic
-        self.begin, self.end, self.reader, self.append, self.name = topic.begin, topic.end, topic.reader, topic.append, topic.name
-
-    def compacted(self) -> list[Record]:
-        records = {record.key: record for record in read_range(self._topic, 0, 0, self._topic.end(0))}
-        return sorted(records.values())
-
-
-def test_the_compacted_control_log_holds_no_erased_name(tmp_path: Path) -> None:
+def test_the_next_generation_holds_the_token_and_no_record_is_written_again(tmp_path: Path) -> None:
     with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
-        topic, control = Compacted(log.control), ControlLog(log.control)
+        control = ControlLog(log.control)
         created = control.create_pool(pool_of("p"))
-        edits = {"aliases": {"annie": NAME}, "bans": ("eve",), "initial": {"elo": {NAME: 1600.0}}}
-        made = first_generation(created, **edits)
+        made = first_generation(created, aliases={"annie": NAME}, bans=("eve",), initial={"elo": {NAME: 1600.0}})
         control.create_generation(made)
-        request = request_erasure(control, None, "p", NAME, "case 1")
-        names = matchers([request])
-        assert [one.pool for one in control.refresh().erasures.requests] == ["p"]
-        _erase_control(topic, names)  # type: ignore[arg-type]  # the methods that it calls
         end = log.control.end(0)
-        _erase_control(topic, names)  # type: ignore[arg-type]  # as above
-        assert log.control.end(0) == end, "nothing is left to do"
-        assert not [record for record in topic.compacted() if b'"ann"' in record.value]
-        assert control.refresh().generations["p"][1] == made, "the first record of a generation counts"
-        wish = control.refresh().wish("p")
-        assert wish is not None
-        token = request.name.token
-        assert (wish[1].aliases, wish[1].initial) == ({"annie": token}, {"elo": {token: 1600.0}})
-        kept = [one for record in topic.compacted() if hasattr(one := decode(record.value), "aliases")]
-        assert [one.aliases for one in kept] == [{"annie": token}] * 2
+        token = request_erasure(control, None, "p", NAME, "case 1").name.token
+        assert log.control.end(0) == end + 1, "one record: the request"
+        assert control.refresh().generations["p"][1] == made
+        after = control.create_generation(generations.again(control.refresh(), made, 0, 2.0))
+        assert (after.number, after.aliases, after.initial) == (2, {"annie": token}, {"elo": {token: 1600.0}})
 
 
 def test_a_request_that_was_cut_off_is_completed_by_the_next_one(tmp_path: Path) -> None:
     with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
         control = ControlLog(log.control)
-        control.create_generation(first_generation(control.create_pool(pool_of("p")), aliases={"annie": NAME}))
+        control.create_generation(first_generation(control.create_pool(pool_of("p"))))
+        control.want(generations.wish(control.standing("p"), time=1.0, aliases={"annie": NAME}, start=1000))
         begun = ErasureRequest(pool="p", name=erased_name(NAME, ()), by="case 1", time=1.0)
         control.append(begun)
         assert request_erasure(control, None, "p", NAME, "case 1") == begun
