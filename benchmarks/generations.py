@@ -108,7 +108,7 @@ def rows(folder: Path, n: int) -> None:
         show(Row(f"{len(gone):,} retractions -> corrected boards", f"{n:,} outcomes", spent, "goal", GOAL_SECONDS))
         print(f"meanwhile {RATE:,}/s of another pool of the partition: each shown after at most {feed.worst:.2f} s")
         began = time.perf_counter()
-        asked = ["pools", "settings", POOL, "--param", "elo.k=20", "--data", str(up.data), "--no-wait"]
+        asked = ["pools", "settings", POOL, "--set", "online.elo.k=20", "--data", str(up.data), "--no-wait"]
         subprocess.run([sys.executable, "-m", "services.cli.main", *asked], check=True, capture_output=True)
         head.seconds_to(generation=3)
         show(Row("another K -> corrected boards", f"{n:,} outcomes", time.perf_counter() - began, "goal", GOAL_SECONDS))

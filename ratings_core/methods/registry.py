@@ -35,12 +35,12 @@ _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 LACKING: Final[Mapping[Takes, str]] = {
     Takes.PAIRS: "needs wins, losses and ties; margins have no number of games",
-    Takes.TASK_PAIRS: "needs results counted per task (of a pool: `equirank pools settings POOL --per-task`; of a file: "
+    Takes.TASK_PAIRS: "needs results counted per task (of a pool: `equirank pools settings POOL --set per_task=true`; of a file: "
     "`--column task=HEADER`; in Python: `columns={'task': HEADER}`), or scores",
     Takes.PLACES: "needs games, ballots or scores; results of pairs have no places",
     Takes.MARGINS: "needs margins between agents",
     Takes.PROFILE: "needs ballots or scores; games have no orders of voters",
-    Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
+    Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --set features=KEY`, a number in the `meta` of its "
     "games; of a file of games: `equirank solve FILE --feature COLUMN`; in Python: `features=[COLUMN]`)",
 }
 """Kind of input -> what a problem or a pool lacks if it does not provide this input."""
@@ -102,7 +102,7 @@ def find(method: str) -> Method:
     if method in ONLINE:
         rule = (
             "must be a solved method; this is an online method: `rate` and `equirank solve FILE` rate games with it, and "
-            f"`equirank pools settings POOL --method {method}` enables it on a pool"
+            f"`equirank pools settings POOL --set online={method}` rates a pool with it"
         )
         raise InputError("method", method, rule)
     if method not in METHODS:

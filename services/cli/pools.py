@@ -2,14 +2,14 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column, Table
@@ -21,30 +21,26 @@ from services.admin.log_coverage import check_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
-from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
+from services.cli.pool_settings import KEYS, PoolSettings, changed, difference, edits, present, rows
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, Generation, GenerationRequest, Start
+from services.control.records import Generation, GenerationRequest
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
 pools = typer.Typer(help="List pools, and show or change how they are folded.", no_args_is_help=True, add_completion=False)
 
+Pool: TypeAlias = Annotated[str, typer.Argument(help="Name of the pool.")]
+Agents: TypeAlias = Annotated[list[str], typer.Argument(help="Names of agents.")]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask, also if a change of bans looks like a mistake.")]
 _Wait = Annotated[bool, typer.Option(help="Wait until readers see the new generation.")]
+_MOST_ROWS: Final = 20
 _LOOK_SECONDS: Final = 0.2
 _STUCK_SECONDS: Final = 60.0
-
-
-class Edit(StrEnum):
-    """Lists that a pool may have in addition to its settings."""
-
-    ALIASES = "aliases"
-    BANS = "bans"
-    INITIAL = "initial"
 
 
 @pools.command("list")
@@ -68,181 +64,136 @@ def list_(data: Data = None) -> None:
 
 @pools.command("settings")
 def settings_(
-    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
-    method: Annotated[list[str] | None, typer.Option(help="An online method, in place of the present ones. Repeatable.")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="Parameter of an online method, such as elo.k=20. Repeatable.")] = None,
-    per_task: Annotated[bool | None, typer.Option(help="Keep pair tallies per task, too.")] = None,
-    clustered: Annotated[
-        bool | None, typer.Option(help="Keep pair tallies of random groups of games, for intervals of multi-sided games.")
-    ] = None,
-    feature: Annotated[
+    pool: Pool,
+    assignments: Annotated[
         list[str] | None,
-        typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side. Repeatable. An empty value: no features."),
+        typer.Option(
+            "--set", help="key=value, such as per_task=true, online.elo.k=20, start=now or bans=@FILE.csv. Empty: the default. Repeatable."
+        ),
     ] = None,
-    feature_window: Annotated[
-        int | None, typer.Option(min=1, help="Largest number of games whose features are kept; the newest ones.")
+    file: Annotated[
+        Path | None, typer.Option(help="JSON or TOML file with the keys to change. --format json prints one with all keys.")
     ] = None,
-    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket in seconds; 0 for a single bucket.")] = None,
-    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Number of newest buckets to keep; 0 for all.")] = None,
-    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Number of outcome ids remembered to find duplicates.")] = None,
-    max_agents: Annotated[int | None, typer.Option(min=2, help="Largest number of agents.")] = None,
-    max_tasks: Annotated[int | None, typer.Option(min=1, help="Largest number of tasks.")] = None,
-    aliases: Annotated[
-        Path | None, typer.Option(help="CSV file with columns alias,agent: outcomes of the alias count for the agent.")
-    ] = None,
-    bans_file: Annotated[
-        Path | None, typer.Option("--bans", help="CSV file with column agent: all agents whose games do not count.")
-    ] = None,
-    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count. Repeatable.")] = None,
-    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again. Repeatable.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Confirm changes of bans that look like a mistake and are refused otherwise.")] = False,
-    initial: Annotated[Path | None, typer.Option(help="CSV file with columns agent,elo,...: initial ratings.")] = None,
-    clear: Annotated[list[Edit] | None, typer.Option(help="Remove all aliases, bans or initial ratings. Repeatable.")] = None,
-    start: Annotated[
-        str | None, typer.Option(help="Start: same (keep), now (new season), or a log position; waits until it is reached.")
-    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only check and show what would change.")] = False,
+    yes: Yes = False,
     wait: _Wait = True,
     data: Data = None,
-    format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for --file.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once."""
-    settings = settings_of(data)
-    given = {
-        "per_task": per_task,
-        "clustered": clustered,
-        "features": None if feature is None else tuple(name for name in feature if name),
-        "feature_window": feature_window,
-        "bucket_seconds": bucket_seconds,
-        "buckets_kept": buckets_kept,
-        "dedupe_window": dedupe_window,
-        "max_agents": max_agents,
-        "max_tasks": max_tasks,
-    }
-    limits = {name: value for name, value in given.items() if value is not None}
-    edits = _edits(aliases, bans_file, initial, clear or [])
-    with opened(settings) as (log, control):
+    """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once.
+
+    The changes are shown first. On a terminal, they wait for a confirmation; elsewhere they are applied at once.
+    """
+    if assignments or file is not None:
+        _edit(pool, data, lambda now, kind: changed(now, kind, file, assignments or []), dry_run=dry_run, yes=yes, wait=wait)
+        return
+    with opened(settings_of(data)) as (_, control):
         standing_ = control.standing(pool)
         kind = control.refresh().pools[pool].kind
-        if not (method or param or limits or edits or ban or unban or start is not None):
-            _show(standing_, kind, format)
-            return
-        fold = _fold(standing_.fold, kind, limits, method, param or [])
-        if ban or unban:
-            edits["bans"] = _changed_bans(standing_, edits, ban or [], unban or [])
-        if not yes and Edit.BANS not in (clear or []):
-            _refuse_doubtful(settings, log.outcomes.identity, standing_, edits.get("bans"), unban or [])
-        wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
-        _ask(settings, log, control, wanted, wait=wait)
+    if format == "json":
+        typer.echo(msgspec.json.format(msgspec.json.encode(present(standing_, kind)), indent=2).decode())
+    else:
+        _show(pool, kind, present(standing_, kind))
+
+
+@pools.command("ban")
+def ban(pool: Pool, agents: Agents, yes: Yes = False, wait: _Wait = True, data: Data = None) -> None:
+    """Ban agents in addition to the banned ones: their games no longer count, and their scores are left out."""
+    _edit(pool, data, lambda now, _: replace(now, bans=tuple(sorted(bans.changed(now.bans, agents, ())))), yes=yes, wait=wait)
+
+
+@pools.command("unban")
+def unban(pool: Pool, agents: Agents, yes: Yes = False, wait: _Wait = True, data: Data = None) -> None:
+    """End bans of agents: their games count again."""
+    _edit(pool, data, lambda now, _: replace(now, bans=tuple(bans.changed(now.bans, (), agents))), unban=agents, yes=yes, wait=wait)
 
 
 @pools.command("resume")
-def resume(pool: Annotated[str, typer.Argument(help="Name of the pool.")], wait: _Wait = True, data: Data = None) -> None:
+def resume(pool: Pool, wait: _Wait = True, data: Data = None) -> None:
     """Fold a stopped pool again with its settings. First retract the outcomes at which it stops."""
     settings = settings_of(data)
     with opened(settings) as (log, control):
         _ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)
 
 
-# from options to a wish
+# from changed settings to a wish
 
 
-def _fold(
-    standing: FoldSettings,
-    kind: Kind,
-    limits: Mapping[str, int | bool | tuple[str, ...]],
-    methods: Sequence[str] | None,
-    parameters: Sequence[str],
-) -> FoldSettings:
-    online = standing.methods(kind)
-    if methods is not None:
-        online = {name: online.get(name, {}) for name in methods}
-    for text in parameters:
-        method, name, value = _parameter(text)
-        if method not in online:
-            raise InputError(
-                "--param", text, f"must name an online method of the pool ({', '.join(online) or 'none'}): add a method with --method"
-            )
-        online = {**online, method: {**online[method], name: value}}
-    given: dict[str, Any] = {name: value or None if name.startswith("bucket") else value for name, value in limits.items()}
-    if methods is not None or parameters:
-        given["online"] = online
-    return msgspec.structs.replace(standing, **given)
-
-
-def _parameter(text: str) -> tuple[str, str, float]:
-    key, _, value = text.partition("=")
-    method, _, name = key.partition(".")
-    try:
-        found = float(value)
-    except ValueError:
-        name = ""
-    if not name:
-        raise InputError("--param", text, "must be METHOD.PARAMETER=NUMBER, such as elo.k=20")
-    return method, name, found
-
-
-def _edits(aliases: Path | None, bans_file: Path | None, initial: Path | None, clear: Sequence[Edit]) -> dict[str, Any]:
-    readers: dict[Edit, tuple[Path | None, Callable[[Path], Any]]] = {
-        Edit.ALIASES: (aliases, read_aliases),
-        Edit.BANS: (bans_file, read_bans),
-        Edit.INITIAL: (initial, read_initial),
-    }
-    found: dict[str, Any] = {edit.value: [] if edit is Edit.BANS else {} for edit in clear}
-    for edit, (path, read) in readers.items():
-        if path is not None and edit.value in found:
-            raise InputError("--clear", edit.value, f"must not come with --{edit.value}")
-        if path is not None:
-            found[edit.value] = read(path)
-    return found
-
-
-def _changed_bans(
-    standing: Generation | GenerationRequest, edits: Mapping[str, Any], ban: Sequence[str], unban: Sequence[str]
-) -> list[str]:
-    if "bans" in edits:
-        raise InputError("--ban", ", ".join([*ban, *unban]), "must not come with --bans or --clear bans, which replace the whole list")
-    return bans.changed(standing.bans, ban, unban)
-
-
-def _refuse_doubtful(
-    settings: Settings, identity: str, standing: Generation | GenerationRequest, wanted: Sequence[str] | None, unban: Sequence[str]
+def _edit(
+    pool: str,
+    data: Path | None,
+    change: Callable[[PoolSettings, Kind], PoolSettings],
+    *,
+    unban: Sequence[str] = (),
+    dry_run: bool = False,
+    yes: bool,
+    wait: bool,
 ) -> None:
-    """Raise `InputError` for changes of bans that are probably a mistake."""
-    if wanted is None:
-        return
+    """Show what a change of a pool's settings changes, and request a generation with it. unban: Agents whose bans end on purpose."""
+    settings, console = settings_of(data), Console(soft_wrap=True)
+    with opened(settings) as (log, control):
+        standing_ = control.standing(pool)
+        kind = control.refresh().pools[pool].kind
+        before = present(standing_, kind)
+        after = change(before, kind)
+        if not (new := edits(standing_.fold, before, after)):
+            console.print(f"nothing changes: {pool} has these settings", highlight=False)
+            return
+        wanted = generations.wish(standing_, time=time.time(), **new)
+        generations.check(kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
+        check_wish(wanted, control.refresh(), log.history)
+        for line in difference(before, after):
+            console.print(line, highlight=False, markup=False)
+        doubtful = _doubts(settings, log.outcomes.identity, standing_, wanted, unban)
+        if dry_run or not _confirmed(console, wanted, doubtful, yes=yes):
+            console.print("nothing was changed", highlight=False)
+            raise typer.Exit(0 if dry_run else 1)
+        if present(control.standing(pool), kind) != before:
+            raise InputError("pool", pool, "must have the settings that were shown, but they changed meanwhile: repeat the command")
+        _ask(settings, log, control, wanted, wait=wait)
+
+
+def _doubts(
+    settings: Settings, identity: str, standing: Generation | GenerationRequest, wanted: GenerationRequest, unban: Sequence[str]
+) -> str:
+    """Describe changes of bans that are probably a mistake; an empty text if there are none."""
+    if wanted.bans == standing.bans:
+        return ""
     with reached(settings, identity) as store:
-        found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
-    if found:
-        raise InputError("bans", list(wanted), f"must be confirmed with --yes, because {' and '.join(found)} (nothing was changed)")
+        return " and ".join(bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted.bans, unban))
 
 
-def _start(text: str) -> Start:
-    if text in ("same", "now"):
-        return text  # type: ignore[return-value]  # one of the two
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise InputError("--start", text, "must be same, now or a position of the pool's partition")
+def _confirmed(console: Console, wanted: GenerationRequest, doubtful: str, *, yes: bool) -> bool:
+    """Whether a change is confirmed. Without a terminal, only a doubtful change needs --yes; `InputError` is raised if it is missing."""
+    if yes:
+        return True
+    if not _on_terminal():
+        if doubtful:
+            raise InputError("bans", list(wanted.bans), f"must be confirmed with --yes, because {doubtful} (nothing was changed)")
+        return True
+    if doubtful:
+        console.print(f"this may be a mistake: {doubtful}", highlight=False, markup=False)
+    try:
+        return typer.confirm(f"Fold {wanted.pool} again with these settings?")
+    except typer.Abort:
+        return False
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 # what people see
 
 
-def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -> None:
-    if shape == "json":
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
-        return
-    table = Table("setting", "value", title=Text(f"{standing.pool} ({kind.value})"), title_justify="left")
-    for method, parameters in standing.fold.methods(kind).items():
-        given = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
-        table.add_row(f"method {method}", Text(given or "default parameters"))
-    limits = msgspec.structs.asdict(standing.fold)
-    del limits["online"]
-    limits["features"] = ", ".join(standing.fold.features) or None
-    told = {name: "none" if value is None else str(value) for name, value in limits.items()}
-    told |= {"start": str(standing.start), "aliases": str(len(standing.aliases)), "bans": ", ".join(standing.bans) or "none"}
-    told["initial"] = ", ".join(f"{len(ratings)} agents by {method}" for method, ratings in standing.initial.items()) or "none"
-    for name, value in told.items():
-        table.add_row(name, Text(value))
+def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
+    table = Table("setting", "value", title=Text(f"{pool} ({kind.value})"), title_justify="left")
+    for key in KEYS:
+        found = rows(settings, key)
+        if len(found) > _MOST_ROWS:
+            found = {key: f"{len(found)} entries (all of them: --format json)"}
+        for path, value in found.items():
+            table.add_row(Text(path), Text(value))
     Console().print(table)
 
 

@@ -133,7 +133,7 @@ def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -
     """Message for a fold that cannot start because the records from offset `needed` on are forgotten. Raises `LogError`."""
     return (
         f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive has the records between: set "
-        f"EQUIRANK_ARCHIVE to the archive that has them, or start a season with `equirank pools settings {pool} --start now`; with "
+        f"EQUIRANK_ARCHIVE to the archive that has them, or start a season with `equirank pools settings {pool} --set start=now`; with "
         "EQUIRANK_ARCHIVE set, records are kept from now on"
     )
 

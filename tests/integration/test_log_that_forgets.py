@@ -72,7 +72,7 @@ def refused(found: list[Finding], begin: int) -> bool:
     return (
         one.what == "log"
         and f"begins at {begin}, after 0" in told
-        and "--start now" in told
+        and "--set start=now" in told
         and "set EQUIRANK_ARCHIVE to the archive" in told
     )
 
@@ -83,11 +83,11 @@ def test_what_was_forgotten_is_refused_and_what_was_folded_goes_on(settings: Set
     assert refused(verified(settings, log), 15)
     assert "15 to 20" in run("partitions", "list")
     (bans := tmp_path / "bans.csv").write_text("agent\nrock\n", encoding="utf-8")
-    for words in (("--param", "elo.k=20"), ("--start", "10"), ("--bans", str(bans))):
+    for words in (("--set", "online.elo.k=20"), ("--set", "start=10"), ("--set", f"bans=@{bans}")):
         with pytest.raises(InputError, match=r"must be now, or at least 15: the log of demo-rps begins there"):
             run("pools", "settings", simulated.POOL, *words)
     fold(settings, log, 200, 300)
-    run("pools", "settings", simulated.POOL, "--start", "now", "--param", "elo.k=20", "--no-wait")
+    run("pools", "settings", simulated.POOL, "--set", "start=now", "--set", "online.elo.k=20", "--no-wait")
     with working(settings, log):
         until(lambda: (generation(settings), published(settings)) == (2, 0), "a season may begin")
         play(log, 300, 400)
@@ -122,13 +122,13 @@ def building(settings: Settings) -> str:
 
 def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(settings: Settings, log: Log, run: Run) -> None:
     fold(settings, log, 0, 200)
-    run("pools", "settings", simulated.POOL, "--param", "elo.k=20", "--no-wait")
+    run("pools", "settings", simulated.POOL, "--set", "online.elo.k=20", "--no-wait")
     forget(settings, 15)
 
     with working(settings, log):
         until(lambda: bool(building(settings)), "the generation failed")
         assert "begins at 15, after 0" in building(settings)
-        assert "--start now" in building(settings)
+        assert "--set start=now" in building(settings)
         play(log, 200, 300)
         until(lambda: published(settings) == 300, "the pool goes on as it was")
 

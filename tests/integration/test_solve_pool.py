@@ -77,7 +77,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             (folder / "aliases.csv").write_text("alias,agent\npebble,rock\n")
             with working(settings, log):
                 until(lambda: published(settings) == len(counted()), "the retracted games count no more")
-                equirank("pools", "settings", POOL, "--ban", "well", "--aliases", str(folder / "aliases.csv"))
+                equirank("pools", "settings", POOL, "--set", "bans=well", "--set", f"aliases=@{folder / 'aliases.csv'}")
                 until(lambda: published(settings) == len(edited(counted())), "the generation with bans and aliases serves")
         yield settings
 

@@ -127,7 +127,7 @@ def test_football_without_1000_matches_and_with_another_k(up: Installation) -> N
     assert up.get(solved)["outcomes"] == MATCHES - RETRACTED
     verified(up)
 
-    changed = up.run("pools", "settings", POOL, "--param", "elo.k=20")
+    changed = up.run("pools", "settings", POOL, "--set", "online.elo.k=20")
     assert changed.returncode == 0, changed.stdout + changed.stderr
     assert f"{MATCHES - RETRACTED} outcomes, {RETRACTED} left out" in changed.stdout
     fold = FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
@@ -161,7 +161,7 @@ def test_on_kafka_the_same_comes_of_it(cluster: Cluster) -> None:
         home = partition_of(POOL, PARTITIONS)
         found = until(lambda: held(cluster.checkpoints, home, number), "the new generation checkpointed")
         assert found == expected(events, set(gone), 300, FoldSettings())
-        changed = cluster.run("pools", "settings", POOL, "--param", "elo.k=20")
+        changed = cluster.run("pools", "settings", POOL, "--set", "online.elo.k=20")
         assert changed.returncode == 0, changed.stdout + changed.stderr
         metrics = cluster.metrics()
         assert metrics["equirank_generation_failures_total", ""] == 0

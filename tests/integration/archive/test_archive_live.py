@@ -42,9 +42,9 @@ def test_the_embedded_log_drops_what_is_archived_and_every_fold_is_the_same(sett
     assert log.history.begin(HOME) == 0
     assert differences(settings, log) == []
     with working(settings, log):
-        run("pools", "settings", simulated.POOL, "--param", "elo.k=10")
+        run("pools", "settings", simulated.POOL, "--set", "online.elo.k=10")
         until(lambda: served(log) == 2, "the second generation serves")
-        run("pools", "settings", simulated.POOL, "--param", "elo.k=32")
+        run("pools", "settings", simulated.POOL, "--set", "online.elo.k=32")
         until(lambda: served(log) == 3, "the third generation serves")
     assert newest_digest(settings) == before
     assert differences(settings, log) == []
@@ -64,7 +64,7 @@ def test_another_k_folds_everything_anew(settings: Settings, log: Log, run: Run)
     before = newest_digest(settings)
     forget(settings, archive(settings))
     with working(settings, log):
-        run("pools", "settings", simulated.POOL, "--param", "elo.k=10")
+        run("pools", "settings", simulated.POOL, "--set", "online.elo.k=10")
         until(lambda: served(log) == 2, "the second generation serves")
         until(lambda: published(settings) == 300, "all published")
     assert newest_digest(settings) != before
@@ -179,10 +179,10 @@ def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the
     assert archive(settings, losses(log)) == 40
     forget(settings, 40)
     assert log.history.begin(HOME) == 30
-    for words in (("--param", "elo.k=20"), ("--start", "20")):
+    for words in (("--set", "online.elo.k=20"), ("--set", "start=20")):
         with pytest.raises(InputError, match=r"must be now, or at least 30"):
             run("pools", "settings", simulated.POOL, *words)
-    run("pools", "settings", simulated.POOL, "--start", "30", "--no-wait")
+    run("pools", "settings", simulated.POOL, "--set", "start=30", "--no-wait")
     with working(settings, log):
         until(lambda: (served(log), published(settings)) == (2, 100), "what the archive holds after the gap is folded")
     assert differences(settings, log) == []

@@ -234,9 +234,9 @@ def test_settings_that_name_the_agent_hold_the_token_and_only_earlier_control_re
     aliases = tmp_path / "aliases.csv"
     aliases.write_text(f"alias,agent\nrock-copy-1,{NAME}\n")
     with working(settings, log):
-        run("pools", "settings", POOL, "--aliases", str(aliases))
+        run("pools", "settings", POOL, "--set", f"aliases=@{aliases}")
         until(lambda: control.refresh().served(POOL) == 2, "generation 2 serves")
-    run("pools", "settings", POOL, "--start", "1000000", "--no-wait")  # a request that waits, and that readers see
+    run("pools", "settings", POOL, "--set", "start=1000000", "--no-wait")  # a request that waits, and that readers see
     token = erased(installation, run).name.token
     state = control.refresh()
     waiting = state.wish(POOL)

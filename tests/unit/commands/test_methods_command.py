@@ -65,7 +65,7 @@ def test_the_table_says_what_does_not_apply(data: Path) -> None:
     ("arguments", "words"),
     [
         (["--add", "stv"], "ballots"),
-        (["--add", "nash_average"], "pools settings POOL --per-task"),
+        (["--add", "nash_average"], "pools settings POOL --set per_task=true"),
         (["--add", "nash_average_agents:margins=observed"], "missing must be given for a pool"),
         (["--add", "approval:k"], "NAME:parameter=value"),
         (["--add", "approval:k=1,k=2"], "each parameter once"),

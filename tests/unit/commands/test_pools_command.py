@@ -15,7 +15,9 @@ from services.cli import installation
 from services.cli import main as cli
 from services.cli import pools as command
 from services.cli.edits import read_aliases, read_bans, read_initial
+from services.cli.pool_settings import KEYS, PoolSettings, present
 from services.cli.pools import _state, await_generation
+from services.control import generations
 from services.control.log import ControlLog, NoPool
 from services.control.records import FoldSettings, Generation, GenerationRequest, PoolCreated
 from services.runtime.settings import Settings
@@ -41,6 +43,10 @@ def run(*arguments: str) -> str:
     return found.stdout
 
 
+def sets(*texts: str) -> list[str]:
+    return [word for text in texts for word in ("--set", text)]
+
+
 def waiting(control: ControlLog, pool: str = "blitz") -> GenerationRequest:
     found = control.refresh().wish(pool)
     assert found is not None
@@ -50,44 +56,112 @@ def waiting(control: ControlLog, pool: str = "blitz") -> GenerationRequest:
 def test_settings_are_shown_and_nothing_is_asked_for(control: ControlLog) -> None:
     shown = json.loads(run("settings", "blitz", "--format", "json"))
     table = run("settings", "blitz")
-    assert all(part in table for part in ("blitz (games)", "method elo", "default parameters", "per_task", "bans"))
-    assert (shown["pool"], shown["number"], shown["fold"]["per_task"]) == ("blitz", 1, False)
+    assert all(part in table for part in ("blitz (games)", "online.elo", "default parameters", "per_task", "bans"))
+    assert set(shown) == set(KEYS)
+    assert (shown["online"], shown["per_task"], shown["start"]) == ({"elo": {}, "sco": {}}, False, "same")
     assert control.refresh().wish("blitz") is None
 
 
 def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
-    assert "when it starts" in run("settings", "blitz", "--param", "elo.k=20")
+    assert "when it starts" in run("settings", "blitz", "--set", "online.elo.k=20")
     assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
-    run("settings", "blitz", "--param", "sco.tau=2", "--per-task", "--bucket-seconds", "60")
+    run("settings", "blitz", *sets("online.sco.tau=2", "per_task=true", "bucket_seconds=60"))
     wanted = FoldSettings(online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}}, per_task=True, bucket_seconds=60)
     assert waiting(control).fold == wanted
-    run("settings", "blitz", "--method", "elo", "--bucket-seconds", "0")
+    run("settings", "blitz", *sets("online=elo", "bucket_seconds="))
     assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True)
+    run("settings", "blitz", *sets("online=elo,glicko2", "online.elo.k=", "online.glicko2.tau=0.3"))
+    assert waiting(control).fold.online == {"elo": {}, "glicko2": {"tau": 0.3}}
+    run("settings", "blitz", "--set", "online=")
+    assert waiting(control).fold.online == {"elo": {}, "sco": {}}
 
 
 def test_features_are_named_shown_and_given_up(control: ControlLog) -> None:
-    run("settings", "blitz", "--feature", "length", "--feature", "first-side", "--feature-window", "500")
+    run("settings", "blitz", *sets("features=length,first-side", "feature_window=500"))
     assert waiting(control).fold == FoldSettings(features=("length", "first-side"), feature_window=500)
-    assert "length, first-side" in run("settings", "blitz")
-    run("settings", "blitz", "--feature", "")
+    assert '["length","first-side"]' in run("settings", "blitz")
+    run("settings", "blitz", "--set", 'features=["a,b"]')
+    assert waiting(control).fold.features == ("a,b",)
+    run("settings", "blitz", "--set", "features=")
     assert waiting(control).fold == FoldSettings(feature_window=500)
     with pytest.raises(InputError, match="must be left out for scores"):
-        run("settings", "suite", "--feature", "length")
+        run("settings", "suite", "--set", "features=length")
 
 
-def test_files_of_edits_are_read_and_given_up(control: ControlLog, tmp_path: Path) -> None:
-    files = {"aliases": "alias,agent\nbob2,bob\n", "bans": "agent\neve\n", "initial": "agent,elo,sco\nann,1800,\nbob,,60\n"}
-    options = []
-    for name, text in files.items():
+def test_tables_of_names_are_read_and_given_up(control: ControlLog, tmp_path: Path) -> None:
+    tables = {"aliases": "alias,agent\nbob2,bob\n", "bans": "agent\neve\n", "initial": "agent,elo,sco\nann,1800,\nbob,,60\n"}
+    for name, text in tables.items():
         (tmp_path / name).write_text(text)
-        options += [f"--{name}", str(tmp_path / name)]
-    run("settings", "blitz", *options, "--start", "now")
+    run("settings", "blitz", *sets(*(f"{name}=@{tmp_path / name}" for name in tables), "start=now"))
     wanted = waiting(control)
     assert (wanted.aliases, wanted.bans, wanted.start) == ({"bob2": "bob"}, ("eve",), "now")
     assert wanted.initial == {"elo": {"ann": 1800.0}, "sco": {"bob": 60.0}}
-    run("settings", "blitz", "--clear", "bans", "--clear", "initial")
+    run("settings", "blitz", *sets("bans=", "initial="), "--yes")
     wanted = waiting(control)
     assert (wanted.aliases, wanted.bans, wanted.initial, wanted.start) == ({"bob2": "bob"}, (), {}, "now")
+
+
+def test_a_file_of_all_settings_gives_them_back(control: ControlLog, tmp_path: Path) -> None:
+    given = ("online.elo.k=20", "per_task=true", "features=length", "bucket_seconds=60", 'aliases={"bob2":"bob"}', "bans=eve", "start=now")
+    run("settings", "blitz", *sets(*given, 'initial={"elo":{"ann":1800}}'))
+    wanted = waiting(control)
+    (file := tmp_path / "settings.json").write_text(run("settings", "blitz", "--format", "json"))
+    assert "nothing changes" in run("settings", "blitz", "--file", str(file))
+    run("settings", "blitz", *sets(*(f"{key}=" for key in KEYS)), "--yes")
+    assert present(waiting(control), Kind.GAMES) == PoolSettings(online={"elo": {}, "sco": {}})
+    run("settings", "blitz", "--file", str(file))
+    assert msgspec.structs.replace(waiting(control), time=wanted.time) == wanted
+
+
+def test_a_file_changes_its_keys_only_and_options_come_after_it(control: ControlLog, tmp_path: Path) -> None:
+    run("settings", "blitz", "--set", "dedupe_window=500")
+    (file := tmp_path / "settings.toml").write_text('per_task = true\nmax_tasks = 7\nbans = ["eve"]\n[online.elo]\nk = 20\n')
+    run("settings", "blitz", "--file", str(file), "--set", "max_tasks=9")
+    wanted = waiting(control)
+    assert wanted.fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True, max_tasks=9, dedupe_window=500)
+    assert wanted.bans == ("eve",)
+
+
+def test_changes_are_shown_before_they_are_applied(control: ControlLog) -> None:
+    words = sets("online.elo.k=20", "bucket_seconds=60", "bans=eve")
+    shown = run("settings", "blitz", *words, "--dry-run").splitlines()
+    assert shown == [
+        "- online.elo: default parameters", "+ online.elo.k: 20.0", "- bucket_seconds: none", "+ bucket_seconds: 60",
+        "- bans: none", "+ bans.eve: banned", "nothing was changed",
+    ]  # fmt: skip
+    assert control.refresh().wish("blitz") is None
+    assert run("settings", "blitz", *words).splitlines()[:-1] == shown[:-1]
+    assert waiting(control).bans == ("eve",)
+
+
+def test_a_long_change_shows_its_first_lines_and_their_number(control: ControlLog) -> None:
+    shown = run("settings", "blitz", "--set", "bans=" + ",".join(f"a{i:04}" for i in range(5000)), "--dry-run").splitlines()
+    assert shown[0] == "- bans: none"
+    assert shown[-2:] == ["  and 4981 more lines of bans", "nothing was changed"]
+
+
+@pytest.mark.parametrize(("answer", "status", "applied"), [("y\n", 0, True), ("n\n", 1, False), ("", 1, False)])
+def test_on_a_terminal_a_change_waits_for_a_confirmation(
+    control: ControlLog, monkeypatch: pytest.MonkeyPatch, answer: str, status: int, applied: bool
+) -> None:
+    monkeypatch.setattr(command, "_on_terminal", lambda: True)
+    words = ["pools", "settings", "blitz", "--set", "per_task=true"]
+    found = CliRunner().invoke(cli.application("pools"), words, input=answer, catch_exceptions=False)
+    assert (found.exit_code, control.refresh().wish("blitz") is not None) == (status, applied), found.output
+    assert found.stdout.index("+ per_task: true") < found.stdout.index("Fold blitz again")
+    run("settings", "blitz", "--set", "clustered=true", "--yes")
+    assert waiting(control).fold.clustered, "--yes does not ask"
+
+
+def test_settings_that_changed_during_the_confirmation_are_not_overwritten(control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(*_: object, **__: object) -> bool:
+        control.want(generations.wish(control.standing("blitz"), time=1.0, bans=["eve"]))
+        return True
+
+    monkeypatch.setattr(command, "_confirmed", meanwhile)
+    with pytest.raises(InputError, match="they changed meanwhile"):
+        run("settings", "blitz", "--set", "per_task=true")
+    assert (waiting(control).bans, waiting(control).fold) == (("eve",), FoldSettings())
 
 
 def test_resume_asks_for_the_same_anew(control: ControlLog) -> None:
@@ -119,31 +193,50 @@ def test_the_state_of_a_pool_in_words(shown: dict[str, object], words: str) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["settings", "blitz", "--param", "elo.kk=20"], "kk"),
-        (["settings", "blitz", "--param", "elo.k=much"], "elo.k=20"),
-        (["settings", "blitz", "--param", "elo=3"], "elo.k=20"),
-        (["settings", "blitz", "--param", "glicko9.k=3"], "glicko9"),
-        (["settings", "blitz", "--method", "glicko9"], "glicko9"),
-        (["settings", "suite", "--method", "elo"], "scores"),
-        (["settings", "blitz", "--start", "soon"], "same, now"),
-        (["settings", "blitz", "--bans", "{tmp}/none"], "readable"),
-        (["settings", "blitz", "--bans", "{tmp}/bans", "--clear", "bans"], "--clear"),
-        (["settings", "blitz", "--initial", "{tmp}/bans"], "online method"),
-        (["settings", "blitz", "--aliases", "{tmp}/chain"], "alias"),
+        (["--set", "online.elo.kk=20"], "kk"),
+        (["--set", "online.elo.k=much"], "must be a number"),
+        (["--set", "online.elo=3"], "online.elo.k"),
+        (["--set", "online.glicko2.tau=3"], "set online to all methods"),
+        (["--set", "online=glicko9"], "glicko9"),
+        (["--set", "per_task"], "key=value"),
+        (["--set", "feature-window=3"], r"must be one of online, .*did you mean feature_window"),
+        (["--set", "elo.k=3"], r"or online\.METHOD\.PARAMETER"),
+        (["--set", "feature_window=0"], "feature_window must have the form of this setting"),
+        (["--set", "per_task=maybe"], "Expected `bool`"),
+        (["--set", "start=soon"], "start must have the form"),
+        (["--set", "bans=@{tmp}/none"], "readable"),
+        (["--set", "initial=@{tmp}/bans"], "online method"),
+        (["--set", "aliases=@{tmp}/chain"], "alias"),
+        (["--set", "online=@{tmp}/bans"], "must be among"),
+        (["--file", "{tmp}/none.json"], "readable"),
+        (["--file", "{tmp}/bans"], r"must end in \.json or \.toml"),
+        (["--file", "{tmp}/open.json"], "must be a JSON file"),
+        (["--file", "{tmp}/open.toml"], "must be a TOML file"),
+        (["--file", "{tmp}/list.json"], "must hold an object"),
+        (["--file", "{tmp}/typo.json"], "did you mean max_agents"),
+        (["--file", "{tmp}/text.json"], "Expected `int`, got `str`"),
     ],
 )
 def test_what_cannot_be_is_refused_and_asks_for_nothing(control: ControlLog, tmp_path: Path, arguments: list[str], words: str) -> None:
-    (tmp_path / "bans").write_text("agent\nann\n")
-    (tmp_path / "chain").write_text("alias,agent\na,b\nb,c\n")
+    files = {"bans": "agent\nann\n", "chain": "alias,agent\na,b\nb,c\n", "open.json": "{", "open.toml": "[", "list.json": "[]"}
+    files |= {"typo.json": '{"max_agent": 3}', "text.json": '{"max_agents": "3"}'}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=words):
-        run(*[one.format(tmp=tmp_path) for one in arguments])
+        run("settings", "blitz", *[one.format(tmp=tmp_path) for one in arguments])
+    assert control.refresh().wishes == {}
+
+
+def test_online_methods_are_refused_for_scores(control: ControlLog) -> None:
+    with pytest.raises(InputError, match="scores"):
+        run("settings", "suite", "--set", "online=elo")
     assert control.refresh().wishes == {}
 
 
 @pytest.mark.usefixtures("control")
 def test_an_unknown_pool_is_told_with_what_to_do() -> None:
     with pytest.raises(NoPool, match="pools list"):
-        run("settings", "typo", "--per-task")
+        run("settings", "typo", "--set", "per_task=true")
 
 
 def test_more_than_a_record_holds_is_refused(control: ControlLog) -> None:
@@ -218,7 +311,7 @@ def test_stores_that_were_opened_are_given_back(reached: bool, monkeypatch: pyte
 
     for module in (command, installation):
         monkeypatch.setattr(module, "open_store", opening)
-    run("settings", "blitz", "--per-task", "--no-wait")
+    run("settings", "blitz", "--set", "per_task=true", "--no-wait")
     run("list")
     assert [store.closed for store in opened] == [1, 1]
 
@@ -250,20 +343,21 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
 
 
 def test_bans_one_by_one(control: ControlLog) -> None:
-    run("settings", "blitz", "--ban", "eve", "--ban", "mallory")
-    run("settings", "blitz", "--unban", "eve", "--ban", "trudy")
+    run("ban", "blitz", "eve", "mallory")
+    run("ban", "blitz", "trudy")
+    assert "- bans.eve: banned" in run("unban", "blitz", "eve")
     assert waiting(control).bans == ("mallory", "trudy")
-    for words, rule in ((("--unban", "eve"), "must name an agent that is banned"), (("--ban", "a", "--unban", "a"), "must name an agent")):
-        with pytest.raises(InputError, match=rule):
-            run("settings", "blitz", *words)
+    with pytest.raises(InputError, match="must name an agent that is banned"):
+        run("unban", "blitz", "eve")
+    assert "nothing changes" in run("ban", "blitz", "trudy")
     assert waiting(control).bans == ("mallory", "trudy")
 
 
 def test_a_list_that_ends_a_ban_says_so_before_it_does(control: ControlLog, tmp_path: Path) -> None:
     (tmp_path / "bans.csv").write_text("agent\ntrudy\n")
-    run("settings", "blitz", "--ban", "eve")
+    run("ban", "blitz", "eve")
     with pytest.raises(InputError, match="ends the ban of eve"):
-        run("settings", "blitz", "--bans", str(tmp_path / "bans.csv"))
+        run("settings", "blitz", "--set", f"bans=@{tmp_path / 'bans.csv'}")
     assert waiting(control).bans == ("eve",)
-    run("settings", "blitz", "--bans", str(tmp_path / "bans.csv"), "--yes")
+    run("settings", "blitz", "--set", f"bans=@{tmp_path / 'bans.csv'}", "--yes")
     assert waiting(control).bans == ("trudy",)

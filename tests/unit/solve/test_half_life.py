@@ -157,7 +157,7 @@ def test_nonsense_is_refused(half_life: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "fold", "rule"),
     [
-        (Kind.GAMES, {}, "equirank pools settings POOL --bucket-seconds"),
+        (Kind.GAMES, {}, "equirank pools settings POOL --set bucket_seconds=S"),
         (Kind.SCORES, {"bucket_seconds": 60}, "only results of games have ages"),
     ],
 )
