@@ -33,15 +33,14 @@ from services.log.partition import partition_of
 from services.log.protocol import Reader, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.memory import set_up_memory
-from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.slices import slices
+from services.shard.worker import BATCH_RECORDS
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
 from tests.support.streams import packed
 
-BATCH = Settings.model_fields["batch_records"].default
 HOME = partition_of(POOL, PARTITIONS)
 PER_REQUEST = 100
 RATE = 5_000
@@ -80,7 +79,7 @@ def fill(topic: Topic, values: Sequence[bytes]) -> int:
 def fold_all(reader: Reader, first: int, records: int, outcomes: int) -> None:
     partition, known = Partition(HOME, PARTITIONS, first), directory()
     while records:
-        for polled in reader.poll(1.0, BATCH).values():
+        for polled in reader.poll(1.0, BATCH_RECORDS).values():
             records -= len(polled)
             for part in slices(polled):
                 if partition.fold(part, known):
@@ -92,7 +91,7 @@ def fold_all(reader: Reader, first: int, records: int, outcomes: int) -> None:
 def discard_all(reader: Reader, records: int) -> None:
     decode = msgspec.json.Decoder().decode
     while records:
-        for polled in reader.poll(1.0, BATCH).values():
+        for polled in reader.poll(1.0, BATCH_RECORDS).values():
             records -= len(polled)
             for record in polled:
                 decode(record.value)
@@ -103,7 +102,7 @@ def bare_kafka(consumer: KafkaConsumer, records: int) -> None:
     """What kafka-python allows at all: poll, decode, discard."""
     decode = msgspec.json.Decoder().decode
     while records:
-        for polled in consumer.poll(timeout_ms=1000, max_records=BATCH).values():
+        for polled in consumer.poll(timeout_ms=1000, max_records=BATCH_RECORDS).values():
             records -= len(polled)
             for record in polled:
                 decode(record.value)

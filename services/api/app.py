@@ -22,7 +22,7 @@ from services.api import boards, exports, generations, health, insight, methods,
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
-from services.api.context import Context, Pools, context
+from services.api.context import EXPORTS, Context, Pools, context
 from services.api.directory import Directory
 from services.api.exports import Exports
 from services.api.fast_path import FastPath
@@ -62,12 +62,12 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         redirect_slashes=False,  # clients that follow a redirect may lose the body or the key
     )  # fmt: skip
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
-    workers = Pools(settings)
+    workers = Pools()
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     app.state.context = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,
-        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, settings.api_exports), clock=clock,
+        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     for module in (outcomes, pools, generations, methods, boards, insight, exports):

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from services.api.exports import Exports
 
 P = ParamSpec("P")
+WRITERS: Final = 16
+"""Number of requests of a process that write to the log at the same time."""
+_WRITES: Final = 128
+"""Largest number of requests that write or wait to write. More get 503 with Retry-After."""
+_WRITE_SECONDS: Final = 15.0
+"""Seconds in which the log must store a request. A slower request is answered 503."""
+EXPORTS: Final = 2
+"""Largest number of exports at a time in a process. More are answered 503."""
 _READERS: Final = 4
 """Number of threads that read the store. A read is short and holds Python's interpreter lock, so more threads would delay each other and
 the event loop."""
@@ -39,11 +47,11 @@ _EXPORT_SECONDS: Final = 120.0
 class Pools:
     """Separate threads for readers, writers, probes, exports and checkpoints, so that no kind of work waits for another."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
-        self.log = Workers("the log", threads=settings.api_writers, places=settings.api_writes, seconds=settings.api_write_seconds)
+        self.log = Workers("the log", threads=WRITERS, places=_WRITES, seconds=_WRITE_SECONDS)
         self.probes = Workers("the store", threads=2, places=64, seconds=2.0)
-        self.exports = Workers("an export", threads=settings.api_exports + 1, places=settings.api_exports, seconds=_EXPORT_SECONDS)
+        self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
 
 

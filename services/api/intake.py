@@ -17,7 +17,7 @@ from services.log.protocol import Log, LogError
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.wire.bulk.recognition import is_stream
-from services.wire.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records, is_array
+from services.wire.events import FUTURE_SECONDS, Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records, is_array
 from services.wire.new_names import hidden_names
 from services.wire.pools import Kind
 from services.wire.rules import MAX_RECORD_BYTES
@@ -60,7 +60,7 @@ class Intake:
         now = self._clock()
         if is_stream(body) and (taken := self._take_games(body, now)) is not None:
             return taken
-        found = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=self._settings.future_seconds)
+        found = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=FUTURE_SECONDS)
         self._refuse(found.refusals)
         self._refuse(_hidden(found, body))
         retracts = RetractEvent in map(type, found.events)
@@ -77,7 +77,7 @@ class Intake:
         from services.wire.bulk.games import plain  # noqa: PLC0415 - loads pyarrow, which JSON does not need
 
         games = plain(body)
-        if games is None or not games.is_ascii or games.columns.time.max() > now + self._settings.future_seconds:
+        if games is None or not games.is_ascii or games.columns.time.max() > now + FUTURE_SECONDS:
             return None
         if self._kind_of(games.pool, [Kind.GAMES], now) is not Kind.GAMES:
             return None

@@ -42,139 +42,230 @@ class Provisional(NamedTuple):
 
 
 PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
-"""Default limits."""
+"""Limits; `provisional_outcomes` replaces the first one."""
 
 
 class Settings(BaseSettings):
-    """Settings of one installation. All have defaults, for the embedded installation."""
+    """Settings of one installation: where it runs, who may use it, what it may use, and what it keeps.
+
+    All have defaults, for the embedded installation. Each description ends with the reason to change the setting. What no operator has a
+    reason to change, such as the size of a batch, is a constant beside the code.
+    """
 
     model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    data: Path = Field(Path("equirank-data"), description="Folder for the embedded log, checkpoints, results and sockets.")
-    host: str = Field("127.0.0.1", description="Address that the API listens on. An address other than loopback requires keys.")
-    port: int = Field(8000, ge=0, le=65535, description="Port of the API and the web pages; 0 picks a free port.")
-    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free port.")
-    metrics_host: str = Field("127.0.0.1", description="Address of the engine's metrics. Metrics contain no names of agents or pools.")
-    allowed_hosts: tuple[str, ...] = Field((), description="Further host names accepted in the headers Host and Origin.")
-    write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
-    admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
-
-    api_connections: int = Field(8192, ge=16, description="Largest number of open connections. More are answered 503 and closed.")
-    api_body_bytes: int = Field(64 << 20, ge=1 << 20, description="Largest total size of request bodies, in bytes. More get 503.")
-    api_body_seconds: float = Field(
-        20.0, gt=0, description="Seconds in which a request body must be complete. A slower request is answered 408."
+    data: Path = Field(
+        Path("equirank-data"), description="Folder for the embedded log, checkpoints, results and sockets. Change it to use another disk."
     )
-    api_writers: int = Field(16, ge=1, le=256, description="Number of requests per API process that write to the log at the same time.")
-    api_exports: int = Field(2, ge=1, le=64, description="Largest number of exports at a time per API process. More are answered 503.")
-    api_writes: int = Field(128, ge=1, description="Largest number of requests that write or wait to write. More get 503 with Retry-After.")
-    api_write_seconds: float = Field(
-        15.0, gt=0, description="Seconds in which the log must store a request. A slower request is answered 503."
+    host: str = Field(
+        "127.0.0.1",
+        description="Address that the API listens on. An address other than loopback requires keys. Change it to serve other machines.",
+    )
+    port: int = Field(
+        8000,
+        ge=0,
+        le=65535,
+        description="Port of the API and the web pages; 0 picks a free port. Change it if another program has the port.",
+    )
+    metrics_port: int = Field(
+        9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free port. Change it if another program has the port."
+    )
+    metrics_host: str = Field(
+        "127.0.0.1",
+        description="Address of the engine's metrics. Metrics contain no names of agents or pools. Change it if Prometheus runs on "
+        "another machine.",
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="Further host names accepted in the headers Host and Origin. Set it behind a proxy or a public name."
+    )
+    write_keys: tuple[SecretStr, ...] = Field(
+        (), description="Bearer keys that may write outcomes. Set them where others can reach the API."
+    )
+    admin_keys: tuple[SecretStr, ...] = Field(
+        (), description="Bearer keys that may also create pools, retract and change settings. Set them where others can reach the API."
+    )
+
+    api_connections: int = Field(
+        8192,
+        ge=16,
+        description="Largest number of open connections. More are answered 503 and closed. Change it with the limit of open files.",
+    )
+    api_body_bytes: int = Field(
+        64 << 20,
+        ge=1 << 20,
+        description="Largest total size of request bodies, in bytes. More get 503. Change it with the memory of the machine.",
+    )
+    api_body_seconds: float = Field(
+        20.0,
+        gt=0,
+        description="Seconds in which a request body must be complete. A slower request is answered 408. Raise it for clients on slow "
+        "networks.",
     )
 
     keys_file: Path | None = Field(
         None,
         description="File with further keys, read again when it changes. One key per line: `write NAME sha256:DIGEST` or "
-        "`admin NAME sha256:DIGEST`.",
+        "`admin NAME sha256:DIGEST`. Set it to change keys without a restart.",
     )
     api_key_rate: float | None = Field(
-        None, gt=0, description="Largest number of write requests per second and key, or per address if there are no keys. More get 429."
+        None,
+        gt=0,
+        description="Largest number of write requests per second and key, or per address if there are no keys. More get 429. Set it "
+        "to limit one client.",
     )
-    tls_certificate: Path | None = Field(None, description="PEM file with the API's certificate chain. If set, the API only uses HTTPS.")
-    tls_key: Path | None = Field(None, description="PEM file with the certificate's private key.")
+    tls_certificate: Path | None = Field(
+        None, description="PEM file with the API's certificate chain. If set, the API only uses HTTPS. Set it where no proxy encrypts."
+    )
+    tls_key: Path | None = Field(None, description="PEM file with the certificate's private key. Goes with the certificate.")
 
-    kafka: str | None = Field(None, description="Bootstrap servers of Kafka. None: the embedded SQLite log.")
+    kafka: str | None = Field(
+        None, description="Bootstrap servers of Kafka. None: the embedded SQLite log. Set it to run on several machines."
+    )
     kafka_options: dict[str, str | int | bool] = Field(
-        default_factory=dict, repr=False, description="SASL and SSL options of the kafka-python client."
+        default_factory=dict,
+        repr=False,
+        description="SASL and SSL options of the kafka-python client. Set them if Kafka asks for a user or uses TLS.",
     )
-    kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
-    topic_prefix: str = Field(TOPIC_PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="Prefix of the Kafka topics' names.")
-    redis: str | None = Field(None, repr=False, description="URL of Redis. None: the embedded server.")
-    ray: str = Field("local", description="Address of the Ray cluster. `local` starts one for this engine.")
-    checkpoints: str | None = Field(None, description="fsspec URL for checkpoints and results. None: the data folder.")
+    kafka_replication: int = Field(
+        1, ge=1, description="Replication factor of topics that the engine creates. Raise it to 3 with three brokers or more."
+    )
+    topic_prefix: str = Field(
+        TOPIC_PREFIX,
+        pattern=r"^[A-Za-z0-9._-]{0,200}$",
+        description="Prefix of the Kafka topics' names. Change it if installations share a Kafka.",
+    )
+    redis: str | None = Field(None, repr=False, description="URL of Redis. None: the embedded server. Set it to run on several machines.")
+    ray: str = Field("local", description="Address of the Ray cluster. `local` starts one for this engine. Change it to use a cluster.")
+    checkpoints: str | None = Field(
+        None, description="fsspec URL for checkpoints and results. None: the data folder. Set it to run on several machines."
+    )
     checkpoints_shared: bool = Field(
-        False, description="Whether the checkpoint folder is on a file system that all Ray nodes mount, such as a ReadWriteMany volume."
+        False,
+        description="Whether the checkpoint folder is on a file system that all Ray nodes mount, such as a ReadWriteMany volume. Set "
+        "it where there is no object store.",
     )
 
-    partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log. Fixed when the log is created.")
-    shards: int = Field(1, ge=1, le=4096, description="Number of shard actors. Each owns a part of the partitions.")
-    solve_workers: int | None = Field(None, ge=1, description="Number of solves at a time. None: number of CPUs - 1, at least 1.")
-    batch_records: int = Field(2000, ge=1, le=100_000, description="Largest number of log records folded in a batch.")
-    publish_seconds: float = Field(0.2, gt=0, description="Minimum seconds between two publications of a live board.")
-    checkpoint_seconds: float = Field(5.0, gt=0, description="Minimum seconds between two checkpoints of a partition.")
-    checkpoint_outcomes: int = Field(
-        1_000_000, ge=1, description="Number of new outcomes in a partition after which a checkpoint is written without this delay."
+    partitions: int = Field(
+        8,
+        ge=1,
+        le=4096,
+        description="Partitions of the outcome log. Fixed when the log is created. Plan at least one for each shard that may be needed.",
+    )
+    shards: int = Field(
+        1,
+        ge=1,
+        le=4096,
+        description="Number of shard actors. Each owns a part of the partitions. Raise it with the number of CPUs and the load.",
+    )
+    solve_workers: int | None = Field(
+        None,
+        ge=1,
+        description="Number of solves at a time. None: number of CPUs - 1, at least 1. Lower it to leave CPUs to other programs.",
+    )
+    publish_seconds: float = Field(
+        0.2,
+        gt=0,
+        description="Minimum seconds between two publications of a live board. Raise it to lower the load of Redis and of readers.",
+    )
+    checkpoint_seconds: float = Field(
+        5.0,
+        gt=0,
+        description="Minimum seconds between two checkpoints of a partition. Lower it for a shorter restart and a fresher archive, "
+        "raise it to write less.",
     )
     retraction_seconds: float = Field(
         2.0,
         ge=0,
         description="Seconds from a retraction to the start of the generation that applies it. Retractions within this time share a "
-        "generation.",
+        "generation. Raise it where corrections come in bulk.",
     )
     retraction_share: float = Field(
         0.25,
         gt=0,
         le=1,
         description="Largest share of a shard's time for folding pools again after retractions. Beyond it, the next generation waits. "
-        "1: no limit.",
+        "1: no limit. Raise it for faster corrections; lower it for steadier folding.",
     )
-    checkpoints_kept: int = Field(3, ge=1, description="Number of checkpoints kept per partition.")
+    checkpoints_kept: int = Field(
+        3, ge=1, description="Number of checkpoints kept per partition. Raise it to look further back; lower it to save space."
+    )
     archive: str | None = Field(
         None,
         description="Folder or object-store URL of the archive, which keeps all outcomes permanently as tables. Requires the extra "
-        "`archive`. None: no archive.",
+        "`archive`. None: no archive. Set it if the log does not keep everything.",
     )
-    archive_seconds: float = Field(30.0, gt=0, description="Minimum seconds between two appends of a partition to the archive.")
+    archive_seconds: float = Field(
+        30.0,
+        gt=0,
+        description="Minimum seconds between two appends of a partition to the archive. Lower it for a fresher archive and a shorter "
+        "retention of the topic.",
+    )
     drop_archived: bool = Field(
         True,
         description="Whether the log of `equirank up` drops records that are archived and covered by a checkpoint. Kafka topics have their "
-        "own retention.",
+        "own retention. Disable it to keep the log, too.",
     )
     fresh_seconds: float = Field(
         30.0,
         gt=0,
-        description="Seconds after which `/freshz` answers 503 if a shard does not report a partition, or if a record waits to be folded.",
+        description="Seconds after which `/freshz` answers 503 if a shard does not report a partition, or if a record waits to be "
+        "folded. Change it to when alerts should fire.",
     )
-    solve_seconds: float = Field(10.0, gt=0, description="Minimum seconds between two solves of the same method and pool.")
-    solve_outcomes: int = Field(100_000, ge=1, description="Number of new outcomes after which a pool is solved without this delay.")
-    solves_kept: int = Field(10, ge=1, le=100, description="Number of newest results kept per pool and method, for comparison.")
-    solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory limit of a solve, in bytes.")
+    solve_seconds: float = Field(
+        10.0, gt=0, description="Minimum seconds between two solves of the same method and pool. Raise it to use less CPU."
+    )
+    solve_outcomes: int = Field(
+        100_000,
+        ge=1,
+        description="Number of new outcomes after which a pool is solved without this delay. Raise it to use less CPU under a high load.",
+    )
+    solves_kept: int = Field(
+        10,
+        ge=1,
+        le=100,
+        description="Number of newest results kept per pool and method, for comparison. Raise it to look further back; lower it to "
+        "save space.",
+    )
+    solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory limit of a solve, in bytes. Raise it for large pools.")
     solves_memory_bytes: int | None = Field(
         None,
         ge=256 << 20,
         description="Memory for all solves together, in bytes. A solve is counted with 1.5 times the peak of the previous one, or with "
-        "`EQUIRANK_SOLVE_MEMORY_BYTES` before the first one has ended. None: the memory of Ray's nodes.",
+        "`EQUIRANK_SOLVE_MEMORY_BYTES` before the first one has ended. None: the memory of Ray's nodes. "
+        "Set it to leave memory to other programs.",
     )
-    solve_deadline_seconds: float = Field(120.0, gt=0, description="Seconds after which a solve is cancelled.")
+    solve_deadline_seconds: float = Field(120.0, gt=0, description="Seconds after which a solve is cancelled. Raise it for large pools.")
     interval_seconds: float = Field(
         5.0,
         ge=0,
         description="Time limit for the intervals of a board, in seconds of one worker. All intervals together use at most half of one "
-        "otherwise idle worker. 0: only the intervals that Bradley-Terry and Davidson compute with the solve.",
+        "otherwise idle worker. 0: only the intervals that Bradley-Terry and Davidson compute with the solve. Lower it to use less CPU.",
     )
 
     provisional_outcomes: int = Field(
-        PROVISIONAL.outcomes, ge=0, description="Live boards mark an agent with fewer outcomes as provisional (`?`)."
-    )
-    provisional_ranks: float = Field(
-        PROVISIONAL.ranks,
-        gt=0,
-        le=1,
-        description="Solved boards mark an agent as provisional if its rank interval spans more than this fraction of the ranks.",
-    )
-    provisional_deviation: float = Field(
-        PROVISIONAL.deviation,
-        gt=0,
-        le=1,
-        description="Live boards mark an agent as provisional if its rating deviation exceeds this fraction of a new agent's deviation. "
-        "1 disables the rule.",
+        PROVISIONAL.outcomes,
+        ge=0,
+        description="Live boards mark an agent with fewer outcomes as provisional (`?`). Change it to the number that readers should "
+        "trust.",
     )
 
-    create_pools: bool | None = Field(None, description="Whether an outcome creates its unknown pool. None: only with the embedded log.")
-    max_pools: int = Field(10_000, ge=1, description="Largest number of pools in the installation.")
-    max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Default limit of the agents in a new pool.")
-    max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Default limit of the tasks in a new pool.")
-    future_seconds: float = Field(300.0, ge=0, description="Largest number of seconds by which an outcome's time can be in the future.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the JSON log lines.")
+    create_pools: bool | None = Field(
+        None,
+        description="Whether an outcome creates its unknown pool. None: only with the embedded log. Set it to refuse misspelled "
+        "pools, or to create pools without a request.",
+    )
+    max_pools: int = Field(
+        10_000, ge=1, description="Largest number of pools in the installation. Change it with the memory of the machines."
+    )
+    max_agents: int = Field(
+        10_000_000, ge=2, le=2**31 - 1, description="Default limit of the agents in a new pool. Change it with the memory of the machines."
+    )
+    max_tasks: int = Field(
+        1_000, ge=1, le=2**31 - 1, description="Default limit of the tasks in a new pool. Change it with the memory of the machines."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Lowest level of the JSON log lines. Lower it to look for a fault."
+    )
 
     @field_validator("data", "keys_file", "tls_certificate", "tls_key", "host", "metrics_host", "ray", mode="before")
     @classmethod
@@ -246,7 +337,7 @@ class Settings(BaseSettings):
     @property
     def provisional(self) -> Provisional:
         """The limits for provisional agents."""
-        return Provisional(self.provisional_outcomes, self.provisional_ranks, self.provisional_deviation)
+        return PROVISIONAL._replace(outcomes=self.provisional_outcomes)
 
     @property
     def checkpoint_url(self) -> str:

@@ -17,6 +17,7 @@ from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.recovery import WrongLog, recover, served
 from services.state.pool import PoolState
+from services.wire.events import FUTURE_SECONDS
 
 log = logging.getLogger("equirank.shard")
 
@@ -60,7 +61,7 @@ class Takeovers:
         """
         skipped = list[SkippedCheckpoint]()
         partition, manifest, end, failure = self._restored(number, skipped)
-        partition.counters.future_seconds = self._settings.future_seconds
+        partition.counters.future_seconds = FUTURE_SECONDS
         log.info("the shard took the partition over with epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)

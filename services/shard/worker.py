@@ -34,6 +34,10 @@ from services.shard.report import ShardReport
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
 
+BATCH_RECORDS: Final = 2000
+"""Largest number of log records folded in a batch."""
+_CHECKPOINT_OUTCOMES: Final = 1_000_000
+"""Number of new outcomes in a partition after which a checkpoint is written without `checkpoint_seconds`."""
 _POLL_SECONDS: Final = 0.05
 
 
@@ -60,7 +64,7 @@ class ShardWorker:
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
-        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
+        self._feed = LogFeed(LogReaders(log_, control, BATCH_RECORDS, stopping), owned, stopping, clock, figures)
         directory = LiveDirectory(
             control,
             default_fold(settings),
@@ -71,7 +75,7 @@ class ShardWorker:
         )
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
-        turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
+        turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, _CHECKPOINT_OUTCOMES)
         watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
         self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer)
         self._report = ShardReport(owner, owned, figures, clock, timer)

@@ -27,6 +27,8 @@ from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind, is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MIN_PLACE
 
+FUTURE_SECONDS: Final = 300.0
+"""Largest number of seconds by which the time of an accepted outcome can be in the future."""
 RECORD_OUTCOMES: Final = 500
 """Default of the maximal number of outcomes that `encode_records` puts into one record."""
 _GROWTH: Final = 2

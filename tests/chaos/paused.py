@@ -18,6 +18,7 @@ from services.boards.store.protocol import LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.shard import worker
 from services.shard.fencing import Fenced
 from services.shard.worker import ShardWorker
 from tests.support.worker import PARTITIONS, SETTINGS
@@ -56,7 +57,8 @@ def main() -> int:
     if options == ["--unfenced"]:
         scripts.ALL = {**scripts.ALL, _TAKEN.sha: _TAKEN.text}  # type: ignore[misc]
         live.scripts.CLAIM = _TAKEN  # type: ignore[misc]
-    settings = Settings(data=Path(data), redis=url, batch_records=1, **SETTINGS)
+    worker.BATCH_RECORDS = 1  # type: ignore[misc]
+    settings = Settings(data=Path(data), redis=url, **SETTINGS)
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     timer = Timer()
     try:

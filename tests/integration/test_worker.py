@@ -17,6 +17,7 @@ from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Records
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.shard import worker as shard_worker
 from services.shard.fencing import Fenced
 from services.shard.worker import ShardWorker
 from services.state.tallies import Tallies
@@ -304,7 +305,8 @@ def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(settings: S
 
     play(log, 0, 200)
     monkeypatch.setattr(log.outcomes, "reader", flaky)
-    with working(settings.model_copy(update={"batch_records": 10}), log) as worker:
+    monkeypatch.setattr(shard_worker, "BATCH_RECORDS", 10)
+    with working(settings, log) as worker:
         until(lambda: any(one.stopped for one in worker.health().partitions), "stopped")
         assert "crc check" in (worker.health().partitions[HOME].stopped or "")
         assert (worker.health().partitions[HOME].position, away) == (10, [0])

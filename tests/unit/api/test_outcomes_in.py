@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from services.api.context import WRITERS
 from services.log.partition import partition_of
 from services.log.protocol import LogError
-from services.runtime.settings import Settings
 from services.wire.events import decode
 from tests.support.api import NOW, Running
 from tests.support.http import PLAIN
@@ -197,12 +197,11 @@ def test_pages_metrics_and_boards_are_answered_while_every_writer_waits_for_the_
 
     api.client.post("/v1/outcomes", json={**GAME, "id": "first"})
     monkeypatch.setattr(api.log.outcomes, "append", hanging)
-    writers = Settings().api_writers
     client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False, verify=PLAIN)
-    with client, ThreadPoolExecutor(writers) as threads:
-        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=PATIENCE) for i in range(writers)]
+    with client, ThreadPoolExecutor(WRITERS) as threads:
+        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=PATIENCE) for i in range(WRITERS)]
         try:
-            assert all(waiting.acquire(timeout=PATIENCE) for _ in range(writers))
+            assert all(waiting.acquire(timeout=PATIENCE) for _ in range(WRITERS))
             for path in ("/metrics", "/", "/docs", "/livez", "/readyz", "/v1/pools"):
                 assert api.client.get(path, timeout=PATIENCE).status_code == 200, path
         finally:

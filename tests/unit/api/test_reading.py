@@ -12,6 +12,8 @@ import pytest
 from ratings_core.records.beliefs import Belief, BeliefModel
 from services.boards.history import kept
 from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
+from services.runtime import settings as installation
+from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import flush
@@ -370,13 +372,16 @@ def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
 @pytest.mark.parametrize(
     ("share", "doubted"), [(1.0, []), (0.51, ["unsure"]), (0.5, ["unsure", "even"]), (0.4, ["unsure", "even", "known"])]
 )
-def test_how_wide_a_deviation_may_be_can_be_set(tmp_path: Path, api_redis: str, share: float, doubted: list[str]) -> None:
+def test_a_deviation_beyond_the_share_of_a_newcomers_is_provisional(
+    tmp_path: Path, api_redis: str, monkeypatch: pytest.MonkeyPatch, share: float, doubted: list[str]
+) -> None:
     flush(api_redis)
+    monkeypatch.setattr(installation, "PROVISIONAL", PROVISIONAL._replace(deviation=share))
     names = ["unsure", "even", "known"]
     beliefs = [Belief(8.0), Belief(4.0 + 1e-9), Belief(4.0 - 1e-9)]
     live = {"weng_lin": LiveBoard(names, [3.0, 2.0, 1.0], beliefs), ACTIVITY: LiveBoard(names, [10.0] * 3)}
     head = head_of(position=12, online=["weng_lin"], beliefs={"weng_lin": BeliefModel(newcomer=8.0, below=3.0)})
-    with running(tmp_path, api_redis, provisional_deviation=share) as api:
+    with running(tmp_path, api_redis) as api:
         assert api.store.live.publish(head, 1, live)
         board = api.client.get("/v1/pools/blitz/boards/weng_lin").json()
     assert [row["agent"] for row in board["rows"] if row.get("provisional")] == doubted
