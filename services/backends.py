@@ -73,7 +73,9 @@ def _log_in(url: str, settings: Settings) -> str:
         if len(found) == 1:
             return found[0]
         held = f"boards of {len(found)} logs ({', '.join(found)})" if found else "no boards yet"
-        msg = f"this Redis holds {held}, and the log of these settings cannot be opened ({error}): set EQUIRANK_KAFKA or the data folder"
+        forget = "; `equirank store forget` removes those of a log that is gone" if found else ""
+        why = f"the log of these settings cannot be opened ({error}): set EQUIRANK_KAFKA or the data folder"
+        msg = f"this Redis holds {held}, and {why}{forget}"
         raise StoreError(msg, retriable=error.retriable) from error
 
 

@@ -64,10 +64,7 @@ def request_erasure(
             _check_agent(boards, pool, name)
         request = ErasureRequest(pool=pool, name=erased_name(name, state.erasures.names(pool)), by=by, time=time.time())
         control.append(request)
-    state = control.refresh()
-    if (waiting := state.wish(pool)) is not None and _names(waiting[1], name):  # readers see it; also after a call that was cut off here
-        control.want(waiting[1])
-    return state.erasures.find(pool, name) or request
+    return control.refresh().erasures.find(pool, name) or request
 
 
 def erase_kept(
@@ -78,7 +75,7 @@ def erase_kept(
     settled: int,
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
-) -> int:
+) -> None:
     """Replace erased names in dead letters and one partition's archive.
 
     Args:
@@ -92,9 +89,6 @@ def erase_kept(
             partition.
         settled_elsewhere: Number of `elsewhere` that the control log notes as done.
 
-    Returns:
-        Number of rows of the archive that were changed.
-
     Raises:
         StillKeptError: A checkpoint of an earlier generation exists. Call again after the next checkpoint.
         LogError, OSError: The log, the checkpoints or the archive failed. Replaced names stay replaced; call again for the others.
@@ -106,11 +100,11 @@ def erase_kept(
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if settings.archive is None:
-            return 0
+            return
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         noted = settled, settled_elsewhere
-        return erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
+        erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:

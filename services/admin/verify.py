@@ -99,10 +99,16 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         LogError: The log cannot be read.
         StoreError: The store failed.
     """
-    try:
-        yield from _verified(number, log, checkpoints, store)
-    except ArchiveFails as error:
-        yield Finding(partition=number, pool=None, what="archive", position=0, difference=str(error), made=False)
+    for last in (False, True):
+        try:
+            yield from list(_verified(number, log, checkpoints, store))
+        except ArchiveFails as error:
+            if last or not error.retriable:
+                yield Finding(partition=number, pool=None, what="archive", position=0, difference=str(error), made=False)
+                return
+            time.sleep(WRITING_SECONDS)  # an erasure may have replaced the files that were being read
+        else:
+            return
 
 
 def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBoards | None) -> Iterator[Finding]:
@@ -254,7 +260,7 @@ def _against_entry(folded: _Refolded, entry: PoolEntry, what: str, position: int
     else:
         state = folded.state(entry.pool, entry.generation)
         found = digest(state.arrays()) if state is not None else f"no generation {entry.generation} of this pool"
-        difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
+        difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log and its archive give {found}"
     return Finding(partition=folded.partition.number, pool=entry.pool, what=what, position=position, difference=difference)
 
 
@@ -353,7 +359,7 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
         if wrong:
             first = wrong[0]
             has, gives = _told(board.get(first)), _told(expected.get(first))
-            return f"{len(wrong)} agents differ on {method}; {first!r} has {has}, the log gives {gives}"
+            return f"{len(wrong)} agents differ on {method}; {first!r} has {has}, the log and its archive give {gives}"
     return None
 
 

@@ -82,8 +82,7 @@ def _list(console: Console, state: ControlState, pool: str | None) -> None:
 def _state(state: ControlState, request: ErasureRequest) -> str:
     """The state of an erasure as text."""
     if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
-        rows = f"; {done.rows} rows of the archive were changed" if done.rows else ""
-        return f"erased at {_time(done.time)}{rows}"
+        return f"erased at {_time(done.time)}"
     serving = state.serving(request.pool)
     if serving is not None and request.name not in serving.erased:
         return "the engine folds the pool again without the name; boards show the name until then"

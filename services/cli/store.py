@@ -31,7 +31,13 @@ def logs(data: Data = None) -> None:
 
 
 @store.command()
-def forget(log: Annotated[str, typer.Argument(help="Identity of the log, as `equirank store logs` shows it.")], data: Data = None) -> None:
+def forget(
+    log: Annotated[str, typer.Argument(help="Identity of the log, as `equirank store logs` shows it.")],
+    engine_is_gone: Annotated[
+        bool, typer.Option("--engine-is-gone", help="Confirm that the log's engine is stopped. A full store cannot know it.")
+    ] = False,
+    data: Data = None,
+) -> None:
     """Remove all boards of a log from the store.
 
     A log is refused if its engine was there in the last five minutes, or if it is the log of this installation. After an interruption,
@@ -39,7 +45,7 @@ def forget(log: Annotated[str, typer.Argument(help="Identity of the log, as `equ
     """
     settings = settings_of(data)
     with _opened(settings) as connection:
-        removed = store_logs.forget(connection, log, _own(settings))
+        removed = store_logs.forget(connection, log, _own(settings), engine_is_gone=engine_is_gone)
     typer.echo(f"{log} was forgotten; removed pools: {removed.pools:,}, removed keys: {removed.keys:,}")
 
 

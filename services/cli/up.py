@@ -114,7 +114,7 @@ class Installation:
         if self._settings.redis is not None:
             return
         redis = self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER)
-        self._supervisor.start(Program("redis", redis.command, stop_seconds=5.0))
+        self._supervisor.start(redis.program)
         self._supervisor.wait_until("redis", lambda: self._stop.is_set() or redis.answers(), _READY_SECONDS)
 
     def _programs(self) -> list[Program]:

@@ -47,16 +47,11 @@ class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="erased"):
-    """An erasure is complete: the name is removed from everything except the log. Other fields, which earlier releases wrote, are ignored.
-
-    rows: Number of rows of the archive that the engine's tasks changed since the erasure before. It omits tasks of an engine that was
-    killed.
-    """
+    """An erasure is complete: the name is removed from everything except the log. Fields that earlier releases wrote are ignored."""
 
     pool: str
     token: str
     time: float
-    rows: int = 0
 
 
 @dataclass(slots=True)

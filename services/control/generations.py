@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS, Rater
 from ratings_core.records.names import check_name, check_visible_name
 from services.control.erasures import NameMatcher
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, Start
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, Start, without_names
 from services.wire.pools import Kind
 
 if TYPE_CHECKING:
@@ -225,20 +225,6 @@ def erasing(control: ControlState, made: Generation) -> Generation:
     if not erased:
         return made
     return replace(without_names(made, NameMatcher(erased)), erased=erased)
-
-
-_Edited = TypeVar("_Edited", bound=Generation | GenerationRequest)
-
-
-def without_names(record: _Edited, names: NameMatcher) -> _Edited:
-    """Copy of `record` with tokens instead of erased names in its aliases, bans and initial ratings."""
-    name = names.replaced
-    return replace(
-        record,
-        initial={method: {name(agent): rating for agent, rating in ratings.items()} for method, ratings in record.initial.items()},
-        aliases={name(alias): name(agent) for alias, agent in record.aliases.items()},
-        bans=tuple(sorted(map(name, record.bans))),
-    )
 
 
 def lacks_erasures(control: ControlState, made: Generation) -> bool:

@@ -11,7 +11,7 @@ from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
 from services.control.erasures import NameMatcher
-from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated
+from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated, without_names
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name
 
@@ -128,7 +128,7 @@ class ControlLog:
         state = self.refresh()
         if (created := state.pools.get(wanted.pool)) is None:
             raise NoPool(wanted.pool)
-        wanted = generations.without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
+        wanted = without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
         generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
             rule = f"must fit into {_MOST_BYTES} bytes together with the settings (about 20,000 names)"

@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest
+from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
 from services.wire.pools import Kind
 
@@ -254,6 +255,10 @@ def decode(value: bytes) -> ControlRecord:
         raise msgspec.DecodeError(str(error)) from error
 
 
+EditedT = TypeVar("EditedT", Generation, GenerationRequest)
+"""A record with aliases, bans and initial ratings."""
+
+
 @dataclass(slots=True)
 class PartitionRecords:
     """State of the partitions in the control log, by partition number.
@@ -314,7 +319,7 @@ class ControlState:
         self.generations: dict[str, dict[int, Generation]] = {}
         self.plans: dict[str, SolvePlan] = {}
         self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
-        """Pool -> offset and content of its newest request for a generation."""
+        """Pool -> offset and content of its newest request for a generation. Erased names in it are replaced by their tokens."""
         self.engine = -1
         """Offset of the newest engine's start record; -1 before the first one."""
         self.partitions = PartitionRecords()
@@ -336,6 +341,7 @@ class ControlState:
                 self._served[record.pool] = max(record.number, self.served(record.pool))
             case GenerationRequest():
                 self.wishes[record.pool] = offset, record
+                self._erase(record.pool)
             case SolvePlan():
                 self.plans[record.pool] = record
             case Takeover() | LossAccepted() | Skipped() | Attempt():
@@ -344,6 +350,7 @@ class ControlState:
                 self.engine = offset
             case ErasureRequest() | ErasureDone():
                 self.erasures.apply(record)
+                self._erase(record.pool)
             case LettersSent():
                 pass
         self.position = offset + 1
@@ -365,3 +372,22 @@ class ControlState:
         """Offset and content of the waiting request of `pool`; None if a generation fulfills its newest request already."""
         found, newest = self.wishes.get(pool), self.newest(pool)
         return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
+
+    def _erase(self, pool: str) -> None:
+        """Replace erased names in the pool's newest request, which readers see while it waits."""
+        if pool in self.wishes:
+            offset, wanted = self.wishes[pool]
+            self.wishes[pool] = offset, without_names(wanted, NameMatcher(self.erasures.names(pool)))
+
+
+def without_names(record: EditedT, names: NameMatcher) -> EditedT:
+    """Copy of `record` with tokens instead of erased names in its aliases, bans and initial ratings."""
+    if not names:
+        return record
+    name = names.replaced
+    return replace(
+        record,
+        initial={method: {name(agent): rating for agent, rating in ratings.items()} for method, ratings in record.initial.items()},
+        aliases={name(alias): name(agent) for alias, agent in record.aliases.items()},
+        bans=tuple(sorted(map(name, record.bans))),
+    )

@@ -123,6 +123,7 @@ class Engine:
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
             guard.start()
+            self._tidy(store, control)  # registers before a shard publishes, so that nobody forgets the log as one that was given up
             self._shards = [self._start_shard(i, log_.outcomes.partitions, number) for i in range(self._settings.shards)]
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
             while not stop.is_set():

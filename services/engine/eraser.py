@@ -78,8 +78,6 @@ class Eraser:
         self.tasks = PartitionTasks(pool, log, _TROUBLE, TASK_SECONDS, _LONGEST_SECONDS)
         self._seen: dict[int, tuple[int, int]] = {}
         """Partition -> numbers of erasures that tasks of this engine completed in it: those of its pools, and those of other pools."""
-        self._rows = 0
-        """Number of rows of the archive that tasks changed since the last note of a complete erasure."""
 
     def step(self, now: float, control: ControlState, archiving: Collection[int]) -> None:
         """Process ended tasks, and start due tasks.
@@ -125,19 +123,17 @@ class Eraser:
             return True
         return request.name in serving.erased and request.name in self._has_erased(request.pool)
 
-    def _note(self, partition: int, seen: tuple[int, int], rows: int) -> None:
+    def _note(self, partition: int, seen: tuple[int, int], _: None) -> None:
         """Process the result of a task, and note erasures that are now complete in all partitions. Raises `LogError`.
 
-        seen: value of `_seen` after this task; rows: number of changed rows. After an error, the task is repeated.
+        seen: value of `_seen` after this task. After an error, the task is repeated.
         """
-        self._rows += rows
         known = self._control.known().erasures
         reached = self._seen | {partition: seen}
         for one in [one for one in known.requests if not known.is_done(one) and self._is_everywhere(one, known, reached)]:
-            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock(), rows=self._rows))
+            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock()))
             home = partition_of(one.pool, self._settings.partitions)
             log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": home})
-            self._rows = 0
         self._seen = reached
 
     def _is_everywhere(self, request: ErasureRequest, erasures: ErasureRecords, reached: Mapping[int, tuple[int, int]]) -> bool:

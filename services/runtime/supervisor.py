@@ -32,12 +32,14 @@ class Program:
         command: Program and arguments.
         environment: Environment variables in addition to those of this process.
         stop_seconds: Seconds between SIGTERM and SIGKILL when it is stopped.
+        prepare: Called before each start. It may raise `OSError`.
     """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_seconds: float = 10.0
+    prepare: Callable[[], None] = lambda: None
 
 
 class Supervisor:
@@ -58,6 +60,7 @@ class Supervisor:
 
     def start(self, program: Program) -> None:
         """Start a program. Its output is appended to <logs>/<name>.log."""
+        program.prepare()
         with (self._logs / f"{program.name}.log").open("ab") as output:
             child = subprocess.Popen(
                 program.command,

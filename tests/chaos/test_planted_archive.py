@@ -75,7 +75,7 @@ def test_an_append_before_the_fold_is_sure_is_found(settings: Settings, log: Log
             until(lambda: published(restored) == 300, "what the log holds now is folded")
         complaints = list(found(restored, cut))
     assert bool(complaints) == planted, complaints
-    assert all("checkpoint" in one or "the log gives" in one for one in complaints)
+    assert all("checkpoint" in one or "the log and its archive give" in one for one in complaints)
 
 
 @planted

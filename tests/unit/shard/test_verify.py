@@ -8,6 +8,7 @@ import pytest
 
 from services.admin import verify
 from services.admin.verify import verify_partition
+from services.archive.history import ArchiveFails
 from services.boards.result import AgentRow
 from services.boards.store.protocol import BoardPage, LiveBoard, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
@@ -200,3 +201,22 @@ def test_a_log_that_gives_nothing_is_waited_for_and_no_difference(
     with pytest.raises(LogError, match=r"gave no record from offset 0") as raised:
         differences(log, checkpoints, store)
     assert raised.value.retriable
+
+
+@pytest.mark.parametrize(("failures", "reported"), [(1, False), (2, True)])
+def test_an_archive_whose_files_were_replaced_meanwhile_is_read_once_more(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, reported: bool
+) -> None:
+    """An erasure replaces files. A second failure is no accident."""
+    left = list(range(failures))
+
+    def verified(*_: object) -> Iterator[verify.Finding]:
+        yield verify.Finding(partition=0, pool=None, what="checkpoint", position=1, difference=None)
+        if left:
+            left.pop()
+            raise ArchiveFails(0, "a file is gone", retriable=True)
+
+    monkeypatch.setattr(verify, "time", Clock())
+    monkeypatch.setattr(verify, "_verified", verified)
+    [finding] = verify_partition(0, log, CheckpointStore(str(tmp_path / "checkpoints")), None)
+    assert (finding.what, finding.made) == (("archive", False) if reported else ("checkpoint", True))
