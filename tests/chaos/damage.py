@@ -14,7 +14,7 @@ def spoil(folder: Path, draw: random.Random) -> None:
     The partition has pools. One without any gets no records at the end of a run, so the damaged checkpoint would stay its newest, and
     `equirank verify` would rightly report it.
     """
-    partitions = [sorted(one.glob("*.json")) for one in sorted(folder.glob("checkpoints/p*"))]
+    partitions = [sorted(one.glob("*.json"), key=lambda path: path.stem) for one in sorted(folder.glob("checkpoints/p*"))]
     newest = draw.choice([manifests[-1] for manifests in partitions if len(manifests) > 1 and _has_pools(manifests[-1])])
     objects = sorted(folder.glob(f"objects/{newest.parent.name}/*-{newest.name.split('-')[0]}-*.eqr"))
     match draw.randrange(5):
@@ -27,7 +27,8 @@ def spoil(folder: Path, draw: random.Random) -> None:
         case 3 if objects:
             os.truncate(draw.choice(objects), 1000)
         case _:
-            later = newest.with_name(f"{newest.name.split('-')[0]}-{10**15:020d}.json")  # of a later version, newer than any
+            position, epoch, *_ = newest.stem.split("-")
+            later = newest.with_name(f"{position}-{epoch}-999999.json")  # of a later version, the newest of this epoch
             shutil.copyfile(newest, later)
             later.write_bytes(later.read_bytes().replace(b'"format":%d' % FORMAT, b'"format":%d' % (FORMAT + 1)))
 
