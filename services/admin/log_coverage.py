@@ -1,8 +1,9 @@
 """Report which offsets of a partition the log, the archive and checkpoints hold, and accept the loss of records.
 
 A partition stops if its newest checkpoint ends before the log begins: without the records between them, its ratings would be wrong. If
-these records are lost, an operator accepts the loss. The decision is a record of the control log, and the partition then continues at the
-log's first offset. The same record lets an archive continue if the topic dropped records before they were archived.
+these records are lost, an operator accepts the loss. The decision is a record of the control log: the lost records are skipped, and the
+partition continues at the log's first offset. The same record lets an archive continue if the topic dropped records before they were
+archived.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from services.archive.history import ArchiveFails
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import ControlState, GenerationRequest, LossAccepted
+from services.control.records import ControlState, GenerationRequest, Skipped, Why
 from services.log.partition import partition_of
 from services.log.protocol import CUT, Log, LogError, Topic
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log
@@ -63,7 +64,7 @@ def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> I
 
 def _covered(number: int, newest: Manifest | None, log: Log, control: ControlState) -> LogCoverage:
     begin, archived, unreadable = _begin(log, number)
-    stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
+    stands = control.partitions.beyond(number, _stands(number, newest, log.outcomes, control))
     wrong = _wrong(number, newest, log.outcomes, stands, control)
     return LogCoverage(
         partition=number,
@@ -100,7 +101,7 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
         raise InputError("start", wanted.start, f"must be now, or at least {begin}: {older}")
 
 
-def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
+def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
     """Record an operator's decision that a partition and its archive continue at the log's first offset.
 
     Raises:
@@ -110,7 +111,7 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = log.history.begin(number)
     state = control.refresh()
-    position = state.partitions.beyond_losses(number, _stands(number, newest, topic, state))
+    position = state.partitions.beyond(number, _stands(number, newest, topic, state))
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:
         raise InputError("partition", number, f"must have lost only the beginning of its own log: {wrong}")
     if (unarchived := _unarchived(number, log, state)) is not None:
@@ -120,7 +121,7 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
         raise InputError(
             "partition", number, f"must have lost records, but has lost none: {needed} {position}, and the log starts at {begin}"
         )
-    accepted = LossAccepted(partition=number, position=position, begin=begin, time=now)
+    accepted = Skipped(partition=number, begin=position, end=begin, time=now, why=Why.LOST)
     control.append(accepted)
     return accepted
 
@@ -148,7 +149,7 @@ def archived_to(number: int, log: Log) -> int | None:
 def _unarchived(number: int, log: Log, control: ControlState) -> int | None:
     """First offset that is not archived, if the topic dropped its record and the loss is not accepted; otherwise None."""
     position = archived_to(number, log)
-    forgot = position is not None and control.partitions.beyond_losses(number, position) < log.outcomes.begin(number)
+    forgot = position is not None and control.partitions.beyond(number, position) < log.outcomes.begin(number)
     return position if forgot else None
 
 

@@ -4,12 +4,11 @@ from ratings_core.errors import InputError
 from services.admin.log_coverage import archived_to
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
-from services.control.records import Attempt, ControlState, Skipped
+from services.control.records import ControlState, Restarts, Skipped, Why
 from services.log.protocol import BatchDamaged, Log, Topic
 from services.log.reading import read_parts
-from services.log.skipping import beyond
-from services.shard.attempts import isolated_at
 from services.shard.recovery import beginning
+from services.shard.restarts import isolated_at
 
 
 def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
@@ -36,11 +35,11 @@ def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints
     """
     state = control.refresh()
     _check_partition(partition, log.outcomes)
-    ranges = state.partitions.skipped.get(partition, [])
-    if beyond(ranges, offset) != offset:
+    if state.partitions.skips(partition, offset):
         raise InputError("offset", offset, "must not be skipped already")
     begin, end = _stopping(partition, offset, log, state, checkpoints)
-    skipped = Skipped(partition=partition, begin=begin, end=end, time=now)
+    why = Why.DEADLY if isolated_at(partition, state) == offset else Why.DAMAGED
+    skipped = Skipped(partition=partition, begin=begin, end=end, time=now, why=why)
     control.append(skipped)
     return skipped
 
@@ -67,7 +66,7 @@ def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
     offset = isolated_at(partition, state)
     if offset is None:
         raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` shows isolated partitions")
-    control.append(Attempt(partition=partition, epoch=state.partitions.epochs[partition], time=now))
+    control.append(Restarts(partition=partition, epoch=state.partitions.epochs[partition], position=offset, count=0, time=now))
     return offset
 
 

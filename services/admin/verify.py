@@ -127,7 +127,7 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     chosen, beside = _generations(number, state, manifest, store)
     begin = log.history.begin(number)
     first = min([made.start for made in (*chosen.values(), *beside)], default=beginning(number, log.history, state))
-    if (needed := state.partitions.beyond_losses(number, first)) < begin:
+    if (needed := state.partitions.beyond(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
     start = _start(Partition(number, log.outcomes.partitions, begin), chosen, beside, log, state)
@@ -316,7 +316,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
     number, log = folded.partition.number, folded.log
     state = control_state(log.control)
     made = state.generations.get(head.pool, {}).get(head.generation)
-    if made is None or state.partitions.beyond_losses(number, made.start) < log.history.begin(number):
+    if made is None or state.partitions.beyond(number, made.start) < log.history.begin(number):
         missing = "the control log has no such generation" if made is None else forgotten(log.history, number, made.start, head.pool)
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)

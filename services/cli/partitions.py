@@ -18,8 +18,9 @@ from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
+from services.control.records import Skipped
 from services.log.protocol import Log
-from services.shard.attempts import Isolated, isolated_at
+from services.shard.restarts import Isolated, isolated_at
 
 partitions = typer.Typer(
     help="List the state of partitions, and decide how stopped partitions continue.", no_args_is_help=True, add_completion=False
@@ -28,20 +29,22 @@ partitions = typer.Typer(
 
 @partitions.command("list")
 def list_(data: Data = None) -> None:
-    """List the records in log and archive, the newest checkpoint, and the reason if a partition or its archive is stopped."""
+    """List the records in log and archive, the newest checkpoint, the reason if a partition or its archive is stopped, and all skips."""
     table = Table("partition", "status", "log holds", "archived to", "checkpoint")
-    stopped = list[str]()
+    notes = list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
         for one in log_coverage.coverage(log, state, checkpoints):
             status, reasons = _judged(one, isolated_at(one.partition, state))
             held = f"{one.begin} to {one.end}" if one.offline is None else "no answer"
             table.add_row(str(one.partition), status.value, held, *map(_or_none, (one.archived, one.checkpoint)))
-            stopped += reasons
+            notes += reasons
+            decisions = state.partitions.decisions.get(one.partition, ())
+            notes += [f"partition {one.partition}: every fold skips {_offsets(made)} ({made.why})" for made in decisions]
     console = Console(soft_wrap=True)
     console.print(table)
-    for why in stopped:
-        console.print(Text(why))
+    for note in notes:
+        console.print(Text(note))
 
 
 def _judged(one: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
@@ -82,9 +85,7 @@ def accept_loss(
         if partition >= log.outcomes.partitions:
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
         lost = log_coverage.accept_loss(partition, log, control, checkpoints, time.time())
-    typer.echo(
-        f"partition {partition} continues at {lost.begin}; records from {lost.position} on that were not folded or archived are lost"
-    )
+    typer.echo(f"partition {partition} continues at {lost.end}; records from {lost.begin} on that were not folded or archived are lost")
 
 
 @partitions.command()
@@ -101,8 +102,7 @@ def skip(
     """
     with _opened(data) as (log, control, checkpoints):
         skipped = partition_decisions.skip(partition, offset, log, control, checkpoints, time.time())
-    what = f"offset {skipped.begin}" if skipped.end == skipped.begin + 1 else f"offsets {skipped.begin} to {skipped.end - 1}"
-    typer.echo(f"partition {partition} continues without {what}")
+    typer.echo(f"partition {partition} continues without {_offsets(skipped)}")
 
 
 @partitions.command()
@@ -121,6 +121,10 @@ def _opened(data: Path | None) -> Iterator[tuple[Log, ControlLog, CheckpointStor
     settings = settings_of(data)
     with opened(settings) as (log, control):
         yield log, control, CheckpointStore(settings.checkpoint_url)
+
+
+def _offsets(skipped: Skipped) -> str:
+    return f"offset {skipped.begin}" if skipped.end == skipped.begin + 1 else f"offsets {skipped.begin} to {skipped.end - 1}"
 
 
 def _or_none(position: int | None) -> str:

@@ -8,12 +8,14 @@ for generations, solve plans) share a key.
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from math import inf
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from services.control.earlier import Attempt, LossAccepted
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
 from services.wire.pools import Kind
@@ -166,42 +168,45 @@ class EngineStarted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     time: float
 
 
-class LossAccepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
-    """An operator's decision to accept the loss of records that a partition had not folded.
+class Why(StrEnum):
+    """Why records are skipped. `operator`: a decision that an earlier release recorded without its reason."""
 
-    A partition with a position from `position` up to `begin` continues at `begin`.
-    """
-
-    partition: int
-    position: int
-    begin: int
-    time: float
+    DAMAGED = "damaged"
+    DEADLY = "deadly"
+    LOST = "lost"
+    OPERATOR = "operator"
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="skipped"):
-    """An operator's decision to skip the records of a partition from offset `begin` to before `end`. Every fold skips them."""
+    """An operator's decision that the records of a partition from offset `begin` to before `end` are not folded. Every fold skips them.
+
+    why: a damaged batch, a record that ends shards, or records that the log lost.
+    """
 
     partition: int
     begin: Annotated[int, msgspec.Meta(ge=0)]
     end: int
     time: float
+    why: Why = Why.OPERATOR
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attempt"):
-    """A shard is about to fold the records of a partition from offset `begin` to before `end`.
+MOST_RESTARTS: Final = 4
+"""Number of shards in a row that may begin to fold at one position. If all of them died, the partition is isolated there."""
 
-    If the shard dies, the next one reads here which records it was folding. With `begin` equal to `end`, no fold is in progress.
 
-    Attributes:
-        epoch: Epoch of the shard.
-        deaths: Number of shards that died while folding these records.
+class Restarts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="restarts"):
+    """The restart counter of a partition: how many shards in a row began to fold at `position`. Each one but the newest died there.
+
+    The newest shard writes the record before it folds the records at `position`. A count of 0 says that they were folded. A count above
+    `MOST_RESTARTS` isolates the partition at `position`.
+
+    epoch: epoch of the newest shard.
     """
 
     partition: int
     epoch: int
-    begin: int = 0
-    end: int = 0
-    deaths: int = 0
+    position: int
+    count: Annotated[int, msgspec.Meta(ge=0)]
     time: float
 
 
@@ -220,9 +225,8 @@ ControlRecord: TypeAlias = (
     | SolvePlan
     | Takeover
     | EngineStarted
-    | LossAccepted
     | Skipped
-    | Attempt
+    | Restarts
     | LettersSent
     | ErasureRequest
     | ErasureDone
@@ -232,13 +236,13 @@ _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
     Takeover: "takeover/{record.partition}",
     EngineStarted: "engine",
     Serve: "serve/{record.pool}/{record.number}",
-    Attempt: "attempt/{record.partition}",
+    Restarts: "restarts/{record.partition}",
     GenerationRequest: "wanted/{record.pool}",
     SolvePlan: "solves/{record.pool}",
 }
 """Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it."""
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
+_decoder: msgspec.json.Decoder[ControlRecord | LossAccepted | Attempt] = msgspec.json.Decoder(ControlRecord | LossAccepted | Attempt)
 
 
 def encode(record: ControlRecord) -> tuple[bytes, bytes]:
@@ -248,11 +252,22 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
 
 
 def decode(value: bytes) -> ControlRecord:
-    """Decode a record. Raises `msgspec.DecodeError` if it is of no known type, for example because a newer version wrote it."""
+    """Decode a record. Raises `msgspec.DecodeError` if it is of no known type, for example because a newer version wrote it.
+
+    A loss that an earlier release recorded is a skip of the lost records. An attempt isolates its partition if two shards died at its
+    record; any other one is a counter of 0.
+    """
     try:
-        return _decoder.decode(value)
+        record = _decoder.decode(value)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
+    match record:
+        case LossAccepted(partition=partition, position=position, begin=begin, time=time):
+            return Skipped(partition=partition, begin=position, end=begin, time=time, why=Why.LOST)
+        case Attempt(partition=partition, epoch=epoch, begin=begin, deaths=deaths, time=time):
+            count = MOST_RESTARTS + 1 if deaths > 1 else 0
+            return Restarts(partition=partition, epoch=epoch, position=begin, count=count, time=time)
+    return record
 
 
 EditedT = TypeVar("EditedT", Generation, GenerationRequest)
@@ -266,48 +281,42 @@ class PartitionRecords:
     Attributes:
         epochs: Offset of the newest takeover.
         logs: Identity of the log that the partition's offsets belong to.
-        losses: Losses of records that operators accepted.
-        skipped: Ranges of offsets that operators skipped.
-        attempts: The records that the last shard was about to fold.
+        decisions: Operators' decisions to skip records.
+        skipped: Ranges of offsets of these decisions. No fold contains their records.
+        restarts: The restart counter.
     """
 
     epochs: dict[int, int] = field(default_factory=dict)
     logs: dict[int, str] = field(default_factory=dict)
-    losses: dict[int, list[LossAccepted]] = field(default_factory=dict)
+    decisions: dict[int, list[Skipped]] = field(default_factory=dict)
     skipped: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    attempts: dict[int, Attempt] = field(default_factory=dict)
+    restarts: dict[int, Restarts] = field(default_factory=dict)
 
-    def apply(self, offset: int, record: Takeover | LossAccepted | Skipped | Attempt) -> None:
+    def apply(self, offset: int, record: Takeover | Skipped | Restarts) -> None:
         """Fold one record. The first takeover with a log identity binds the partition to this log."""
         match record:
             case Takeover():
                 self.epochs[record.partition] = offset
                 if record.log:
                     self.logs.setdefault(record.partition, record.log)
-            case LossAccepted():
-                self.losses.setdefault(record.partition, []).append(record)
             case Skipped():
+                self.decisions.setdefault(record.partition, []).append(record)
                 self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
-            case Attempt():
-                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # attempts of a superseded shard do not count
-                    self.attempts[record.partition] = record
+            case Restarts():
+                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # a superseded shard does not count
+                    self.restarts[record.partition] = record
+
+    def beyond(self, partition: int, offset: int) -> int:
+        """Offset at which a partition at `offset` continues: `offset`, or a later one if the next records are skipped."""
+        return beyond(self.skipped.get(partition, ()), offset)
 
     def skips(self, partition: int, offset: int) -> bool:
-        """Whether an operator skipped the record at `offset`."""
-        return beyond(self.skipped.get(partition, ()), offset) > offset
+        """Whether the record at `offset` is skipped."""
+        return self.beyond(partition, offset) > offset
 
     def has_left_out(self, partition: int, position: float = inf) -> bool:
-        """Whether an operator skipped records of a partition below `position`, or accepted their loss. No fold contains them any more."""
-        begins = [begin for begin, _ in self.skipped.get(partition, ())] + [lost.position for lost in self.losses.get(partition, ())]
-        return any(begin < position for begin in begins)
-
-    def beyond_losses(self, partition: int, position: int) -> int:
-        """Offset at which a partition at `position` continues: `position`, or a later one if the next records are lost or skipped."""
-        skipped = self.skipped.get(partition, ())
-        for lost in self.losses.get(partition, []):
-            if lost.position <= beyond(skipped, position) < lost.begin:
-                position = lost.begin
-        return beyond(skipped, position)
+        """Whether records of a partition below `position` are skipped."""
+        return any(begin < position for begin, _ in self.skipped.get(partition, ()))
 
 
 class ControlState:
@@ -330,7 +339,7 @@ class ControlState:
         """Fold one record.
 
         The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
-        takeovers, attempts and engines: the last record counts. Losses, skips and erasures accumulate.
+        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate.
         """
         match record:
             case PoolCreated():
@@ -344,7 +353,7 @@ class ControlState:
                 self._erase(record.pool)
             case SolvePlan():
                 self.plans[record.pool] = record
-            case Takeover() | LossAccepted() | Skipped() | Attempt():
+            case Takeover() | Skipped() | Restarts():
                 self.partitions.apply(offset, record)
             case EngineStarted():
                 self.engine = offset

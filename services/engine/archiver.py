@@ -16,7 +16,7 @@ from ratings_core import extras
 from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
-from services.control.records import ControlState
+from services.control.records import ControlState, Why
 from services.engine.partition_tasks import PartitionTasks
 from services.log.protocol import Drops, Forgets, LogError, Ranges, Retention, Topic
 from services.runtime.settings import Settings
@@ -233,9 +233,10 @@ class Archiver:
             one.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
             self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
             return
-        given_up = {number: list(control.partitions.skipped.get(number, ()))}
+        decisions = control.partitions.decisions.get(number, ())
+        given_up = {number: [(made.begin, made.end) for made in decisions if made.why is not Why.LOST]}
         erasures = list(control.erasures.requests)
-        lost = [(loss.position, loss.begin) for loss in control.partitions.losses.get(number, ())]
+        lost = [(made.begin, made.end) for made in decisions if made.why is Why.LOST]
         take = partial(self._take, number, now, one.checkpoint.position)
         self.tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
 

@@ -9,11 +9,11 @@ from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import BatchDamaged, LogError, OffsetLost, Ranges, TopicReplaced
-from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
+from services.shard.restarts import Isolated, RestartCounter
 
 log = logging.getLogger("equirank.shard")
 
@@ -32,7 +32,7 @@ class PartitionRuntime:
         epoch: Epoch under which the shard owns it.
         checkpointer: Writes its checkpoints.
         builder: Builds its generations.
-        attempts: Notes of the records to fold.
+        restarts: Its restart counter.
         even_at: Last time at which no record was known to wait, by the timer; first the time of the takeover.
         passed: Offset below which every record was folded. Some offsets have no record.
         end: End of the log, as last read.
@@ -49,7 +49,7 @@ class PartitionRuntime:
     epoch: int
     checkpointer: Checkpointer
     builder: Builder
-    attempts: Attempts
+    restarts: RestartCounter
     even_at: float
     passed: int = 0
     end: int = 0
@@ -84,7 +84,7 @@ class PartitionRuntime:
             self.passed = position
             if (end := max((end for _, end in skipped if end <= position), default=0)) > self.partition.position:
                 self.partition.pass_over(end)
-            self.attempts.settle(position, idle=idle)
+            self.restarts.settle(position, idle=idle)
 
     def stop(self, error: Exception) -> None:
         """Stop the partition because of `error`. The reason is published. Raises `UndefinedTransition` if it has already stopped."""
@@ -121,7 +121,7 @@ class PartitionRuntime:
             checkpoint_at=None if checkpoint is None else checkpoint.written_at,
             status=self.status,
             stopped=self.stopped,
-            isolated=self.attempts.isolated,
+            isolated=self.restarts.isolated,
             pools=len(pools),
             pools_stopped=sum(state.stopped is not None for state in pools),
             pools_frozen=len(partition.frozen),

@@ -60,7 +60,7 @@ def recover(
         check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
     begin_edited(partition, log_, control)
-    partition.position = control.partitions.beyond_losses(number, partition.position)
+    partition.position = control.partitions.beyond(number, partition.position)
     return partition, manifest
 
 
@@ -95,12 +95,12 @@ def begin_edited(partition: Partition, log_: Log, control: ControlState) -> None
 
 
 def retracted(made: Generation, log_: Log, partition: int, control: ControlState) -> Retracted:
-    """Read from the log the retractions below the horizon of a generation. Records that an operator accepted as lost are left out.
+    """Read from the log the retractions below the horizon of a generation. Skipped records are left out.
 
     Raises `LogError`, and `WrongLog` if the log ends before the horizon.
     """
     topic, found = log_.history, list[NDArray[np.uint64]]()
-    position, horizon = control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
+    position, horizon = control.partitions.beyond(partition, made.start), made.retraction_horizon
     if position < horizon:
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"

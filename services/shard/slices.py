@@ -6,6 +6,8 @@ from typing import Final
 from services.log.protocol import Records
 from services.log.records import MAX_RECORD_BYTES
 
+BATCH_RECORDS: Final = 2000
+"""Largest number of log records folded in a batch, so of a slice."""
 _SLICE_BYTES: Final = 1 << 22
 MOST_BYTES: Final = _SLICE_BYTES + MAX_RECORD_BYTES
 """Most bytes of a slice: it ends with the record that fills it. The log on Kafka fetches as many for a partition."""

@@ -8,7 +8,6 @@ from services.control.log import ControlLog
 from services.control.records import Takeover
 from services.log.protocol import Log, LogError, TopicReplaced
 from services.runtime.settings import Settings
-from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.figures import ShardFigures
 from services.shard.generations.builder import Builder
@@ -16,6 +15,7 @@ from services.shard.generations.pace import Pace
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.recovery import WrongLog, recover, served
+from services.shard.restarts import RestartCounter
 from services.state.pool import PoolState
 from services.wire.events import FUTURE_SECONDS
 
@@ -47,17 +47,15 @@ class Takeovers:
     def take_over(self, number: int) -> PartitionRuntime:
         """Become the owner of a partition under a new epoch, and restore its newest checkpoint. Raises `LogError`."""
         control = self._control.refresh()
-        bound, again = control.partitions.logs.get(number, self._log.outcomes.identity), number in control.partitions.epochs
+        bound = control.partitions.logs.get(number, self._log.outcomes.identity)
         epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
-        return self.recover(number, epoch, again=again)
+        return self.recover(number, epoch)
 
-    def recover(self, number: int, epoch: int, *, again: bool = True) -> PartitionRuntime:
+    def recover(self, number: int, epoch: int) -> PartitionRuntime:
         """Restore a partition from its newest checkpoint.
 
         If the checkpoint and the log do not match, or the log does not answer, the partition is stopped and the shard continues with its
         other partitions. Raises `LogError` if the control log cannot be read.
-
-        again: whether a shard owned the partition before.
         """
         skipped = list[SkippedCheckpoint]()
         partition, manifest, end, failure = self._restored(number, skipped)
@@ -67,11 +65,11 @@ class Takeovers:
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         checkpointer.writer.renews = bool(skipped)
         builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures)
-        attempts = Attempts(number, epoch, end if again else 0, self._control, self._clock)
-        if failure is None:  # after a failure the position is unknown, and the noted records may have been folded
-            attempts.look_back(partition.position)
+        restarts = RestartCounter(number, epoch, self._control, self._clock)
+        if failure is None:  # after a failure the position is unknown, and the counted records may have been folded
+            restarts.begin(partition.position, end)
         now, recovered = self._timer(), failure is None
-        runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=now, measured_at=now, recovered=recovered)
+        runtime = PartitionRuntime(partition, epoch, checkpointer, builder, restarts, even_at=now, measured_at=now, recovered=recovered)
         if failure is not None:
             runtime.stop(failure)
         return runtime

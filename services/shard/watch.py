@@ -82,7 +82,7 @@ class LogWatch:
         for number, runtime in list(self._owned.runtimes.items()):
             if (position := _resumed_at(runtime, control)) is not None:
                 log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-                runtime.attempts.resume(runtime.end, position, control)  # the end as last read: a question now would delay all
+                runtime.restarts.resume(runtime.end, position, control)  # the end as last read: a question now would delay all
                 self._go_on(runtime, position, PartitionEvent.DECIDE)
             elif (awaited := self._awaited.get(runtime.status)) is not None and awaited.answers(number, self._timer()):
                 log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})
@@ -111,10 +111,10 @@ def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
     offset = runtime.stopped_at
     match runtime.status:
         case PartitionStatus.RECORDS_LOST if offset is not None:
-            begin = control.partitions.beyond_losses(number, offset)
+            begin = control.partitions.beyond(number, offset)
             return begin if begin > offset else None
         case PartitionStatus.DAMAGED if offset is not None:
             return position if control.partitions.skips(number, offset) else None
         case PartitionStatus.ISOLATED:
-            return position if runtime.attempts.is_decided(control) else None
+            return position if runtime.restarts.is_decided(control) else None
     return None

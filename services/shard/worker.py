@@ -18,7 +18,6 @@ from services.control.log import ControlLog
 from services.log.protocol import Log, Records
 from services.log.records import NO_RECORDS
 from services.runtime.settings import Settings
-from services.shard.attempts import Isolated
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.figures import ShardFigures
@@ -31,11 +30,11 @@ from services.shard.publishing.publisher import Publisher
 from services.shard.publishing.writing import Provenance
 from services.shard.readers import LogReaders
 from services.shard.report import ShardReport
+from services.shard.restarts import Isolated
+from services.shard.slices import BATCH_RECORDS
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
 
-BATCH_RECORDS: Final = 2000
-"""Largest number of log records folded in a batch."""
 _CHECKPOINT_OUTCOMES: Final = 1_000_000
 """Number of new outcomes in a partition after which a checkpoint is written without `checkpoint_seconds`."""
 _POLL_SECONDS: Final = 0.05
@@ -129,7 +128,7 @@ class ShardWorker:
     def _fold(self, runtime: PartitionRuntime, records: Records, *, behind: bool) -> None:
         """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
         try:
-            for part in runtime.attempts.parts(records):
+            for part in runtime.restarts.calls(records):
                 self._folding.fold(runtime, part)
                 self._maintenance.step(0.0, behind=behind)
         except Isolated as error:

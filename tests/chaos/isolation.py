@@ -11,10 +11,9 @@ import msgspec
 
 from services.boards.store.protocol import PoolHead, StoreError
 from services.control.log import ControlLog
-from services.control.records import Attempt
+from services.control.records import MOST_RESTARTS, Restarts
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.shard.attempts import DEATHS
 from tests.chaos.traffic import GAMES
 from tests.support.installation import until
 
@@ -37,8 +36,8 @@ def blame_a_record(log: Log, shards: Iterable[int], draw: random.Random) -> tupl
     [offset] = log.outcomes.append(number, [(pool.encode(), msgspec.json.encode(record))])
     control = ControlLog(log.control)
     try:
-        epoch = control.refresh().partitions.epochs[number]  # notes of an earlier owner do not count
-        control.append(Attempt(partition=number, epoch=epoch, begin=offset, end=offset + 1, deaths=DEATHS, time=0.0))
+        epoch = control.refresh().partitions.epochs[number]  # the counter of an earlier owner does not count
+        control.append(Restarts(partition=number, epoch=epoch, position=offset, count=MOST_RESTARTS + 1, time=0.0))
     finally:
         control.close()
     for pid in shards:

@@ -20,7 +20,7 @@ from services.api.problems import ApiError
 from services.api.workers import Workers
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
-from services.control.records import Attempt
+from services.control.records import MOST_RESTARTS, Restarts
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -51,7 +51,7 @@ def test_a_skip_that_skips_too_much_is_found(settings: Settings, log: Log, monke
     monkeypatch.setattr(partition_decisions, "_stopping", greedy)
     play(log, 0, 400)
     with closing(ControlLog(log.control)) as control:
-        control.append(Attempt(partition=HOME, epoch=0, begin=BLAMED, end=BLAMED + 1, deaths=2, time=0.0))
+        control.append(Restarts(partition=HOME, epoch=0, position=BLAMED, count=MOST_RESTARTS + 1, time=0.0))
         with working(settings, log) as shard:
             until(lambda: [one.isolated for one in shard.health().partitions if one.stopped] == [BLAMED], "isolated")
             partition_decisions.skip(HOME, BLAMED, log, control, CheckpointStore(settings.checkpoint_url), 0.0)

@@ -14,7 +14,7 @@ from services.admin import partition_decisions
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import Attempt, Skipped
+from services.control.records import MOST_RESTARTS, Restarts, Skipped, Why
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -70,7 +70,7 @@ def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator
         with pytest.raises(InputError, match="must be in a damaged batch, or be the record at which the partition is isolated"):
             skip(settings, log, control, wrong)
     skipped = skip(settings, log, control, DEADLY)
-    assert (skipped.partition, skipped.begin, skipped.end) == (HOME, DEADLY, DEADLY + 1)
+    assert (skipped.partition, skipped.begin, skipped.end, skipped.why) == (HOME, DEADLY, DEADLY + 1, Why.DEADLY)
     with pytest.raises(InputError, match="skipped already"):
         skip(settings, log, control, DEADLY)
     assert shards(settings, 1) == ([{}], [0])
@@ -79,9 +79,9 @@ def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator
 
 
 def isolated(log: Log, control: ControlLog) -> None:
-    """As after four deaths."""
+    """As after the deaths of all shards that may begin at the record."""
     play_with_a_deadly_record(log)
-    control.append(Attempt(partition=HOME, epoch=0, begin=DEADLY, end=DEADLY + 1, deaths=2, time=0.0))
+    control.append(Restarts(partition=HOME, epoch=0, position=DEADLY, count=MOST_RESTARTS + 1, time=0.0))
 
 
 @pytest.mark.parametrize(("decision", "outcomes"), [("skip", 400), ("retry", 401)])
@@ -114,25 +114,28 @@ def test_a_running_shard_takes_an_operators_word(settings: Settings, log: Log, c
         partition_decisions.retry(HOME, log, control, 0.0)
 
 
-def test_no_note_is_left_by_a_shard_that_folded_everything(settings: Settings, log: Log, control: ControlLog) -> None:
-    play(log, 0, 100)
-    with working(settings, log):
-        until(lambda: published(settings) == 100, "published")
-    assert HOME not in control.refresh().partitions.attempts, "the first shard of a partition takes none"
-    play(log, 100, 300)
-    with working(settings, log):
-        until(lambda: published(settings) == 300, "published")
-        until(lambda: control.refresh().partitions.attempts[HOME].end == 0, "withdrawn")
+def test_a_shard_that_folded_everything_leaves_the_counter_at_zero(settings: Settings, log: Log, control: ControlLog) -> None:
+    for games in (100, 200):
+        play(log, games - 100, games)
+        with working(settings, log):
+            until(lambda games=games: published(settings) == games, "published")
+            until(lambda games=games: counter(control) == (games // 10, 0), "nothing is left to fold")
     assert differences(settings, log) == []
 
 
-def test_a_shard_that_died_for_another_reason_costs_nothing_but_notes(settings: Settings, log: Log, control: ControlLog) -> None:
-    """What it was folding is folded one at a time, and goes on."""
+def counter(control: ControlLog) -> tuple[int, int]:
+    found = control.refresh().partitions.restarts[HOME]
+    return found.position, found.count
+
+
+@pytest.mark.parametrize("count", range(1, MOST_RESTARTS))
+def test_shards_that_died_for_another_reason_cost_nothing_but_time(settings: Settings, log: Log, control: ControlLog, count: int) -> None:
+    """What they were folding is folded with care, and the partition goes on."""
     play(log, 0, 300)
-    control.append(Attempt(partition=HOME, epoch=0, begin=10, end=20, time=0.0))
+    control.append(Restarts(partition=HOME, epoch=0, position=10, count=count, time=0.0))
     with working(settings, log):
         until(lambda: published(settings) == 300, "published")
-        until(lambda: control.refresh().partitions.attempts[HOME].end == 0, "withdrawn")
+        until(lambda: counter(control) == (30, 0), "nothing is left to fold")
     assert differences(settings, log) == []
 
 
@@ -152,7 +155,7 @@ def test_a_damaged_batch_is_skipped_by_an_operators_word_and_nothing_else(
             with pytest.raises(InputError, match="must be"):
                 skip(settings, log, control, wrong)
         skipped = skip(settings, log, control, 15)
-        assert (skipped.begin, skipped.end) == (begin, 17)
+        assert (skipped.begin, skipped.end, skipped.why) == (begin, 17, Why.DAMAGED)
         until(lambda: published(settings) == left, "it goes on")
     with working(settings, log) as worker:
         play(log, 300, 310)

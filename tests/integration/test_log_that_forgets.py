@@ -170,8 +170,8 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
         checkpoints.blobs.remove(name)
     assert {one.partition: one.lost for one in coverage(log, control.refresh(), checkpoints)}[HOME] == 0
     lost = accept_loss(HOME, log, control, checkpoints, 0.0)
-    assert (lost.position, lost.begin, control.refresh().partitions.beyond_losses(HOME, 3)) == (0, 15, 15)
-    assert [control.refresh().partitions.beyond_losses(*at) for at in ((HOME, 15), (HOME, 99), (HOME + 1, 3))] == [15, 99, 3]
+    assert (lost.begin, lost.end, control.refresh().partitions.beyond(HOME, 3)) == (0, 15, 15)
+    assert [control.refresh().partitions.beyond(*at) for at in ((HOME, 15), (HOME, 99), (HOME + 1, 3))] == [15, 99, 3]
     found = {one.partition: one for one in coverage(log, control.refresh(), checkpoints)}
     assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].archived) == (15, None, None)
     assert {one.lost for one in found.values()} == {None}, "accepted"

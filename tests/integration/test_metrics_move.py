@@ -15,12 +15,12 @@ from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.fencing import Fenced
 from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import RestartCounter
 from services.shard.worker import ShardWorker
 from tests.support.outcomes import game
 from tests.support.redis import Server
@@ -145,7 +145,7 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
         1,
         checkpointer,
         Builder(partition, log, control),
-        Attempts(partition.number, 1, 0, control),
+        RestartCounter(partition.number, 1, control),
         even_at=100.0,
         end=9,
     )

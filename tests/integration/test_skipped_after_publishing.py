@@ -9,7 +9,7 @@ import pytest
 
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, LossAccepted, Skipped
+from services.control.records import FoldSettings, Skipped
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log
@@ -87,14 +87,9 @@ def test_a_partition_whose_last_records_were_skipped_goes_on_behind_them(setting
     assert differences(settings, log) == []
 
 
-@pytest.mark.parametrize(
-    "decision",
-    [Skipped(partition=HOME, begin=20, end=21, time=0.0), LossAccepted(partition=HOME, position=20, begin=30, time=0.0)],
-    ids=["skipped", "lost"],
-)
-def test_left_out_records_concern_later_positions_of_their_partition(log: Log, decision: Skipped | LossAccepted) -> None:
+def test_left_out_records_concern_later_positions_of_their_partition(log: Log) -> None:
     with closing(ControlLog(log.control)) as control:
-        control.append(decision)
+        control.append(Skipped(partition=HOME, begin=20, end=21, time=0.0))
         control.refresh()
         judge: Callable[[int, int], bool] = Provenance(log.outcomes, control, list).has_left_out
         assert [judge(HOME, 20), judge(HOME, 21), judge(HOME + 1, 21)] == [False, True, False]

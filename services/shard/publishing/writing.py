@@ -63,7 +63,7 @@ class Provenance:
         return head.position <= self._agreed[head.partition] or self._holds(head)
 
     def has_left_out(self, partition: int, position: int) -> bool:
-        """Whether an operator skipped records of a partition below `position`, or accepted their loss."""
+        """Whether an operator skipped records of a partition below `position`."""
         return self._control.known().partitions.has_left_out(partition, position)
 
     def is_superseded(self, partition: int, epoch: int) -> bool:

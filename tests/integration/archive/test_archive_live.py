@@ -15,6 +15,7 @@ from services.admin.verify_archive import verify_archive
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
+from services.control.records import Why
 from services.demo import simulated
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
@@ -191,6 +192,6 @@ def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the
 def losses(log: Log) -> list[tuple[int, int]]:
     """Offsets that an operator accepted as lost, as the engine gives them to a task."""
     control = ControlLog(log.control)
-    found = [(loss.position, loss.begin) for loss in control.refresh().partitions.losses[HOME]]
+    found = [(one.begin, one.end) for one in control.refresh().partitions.decisions[HOME] if one.why is Why.LOST]
     control.close()
     return found

@@ -17,13 +17,13 @@ from services.control.records import Skipped
 from services.log.protocol import Log, LogError, OffsetLost, Reader, Records
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
-from services.shard.attempts import Attempts
 from services.shard.feed import LogFeed
 from services.shard.figures import ShardFigures
 from services.shard.owned import OwnedPartitions
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.readers import ForgottenRecords, LogReaders, Poll
+from services.shard.restarts import RestartCounter
 from tests.support.archive import mixed
 from tests.support.waiting import until
 
@@ -110,7 +110,7 @@ def test_a_partition_is_probed_behind_offsets_that_have_no_record(log: Log, tmp_
     log.archived = None
     with closing(ControlLog(log.control)) as control:
         owned = OwnedPartitions()
-        runtime = PartitionRuntime(Partition(1, 2, 15), 1, NOTHING, NOTHING, Attempts(1, 1, 0, control), even_at=0.0, passed=20)
+        runtime = PartitionRuntime(Partition(1, 2, 15), 1, NOTHING, NOTHING, RestartCounter(1, 1, control), even_at=0.0, passed=20)
         owned.runtimes[1] = runtime
         feed = LogFeed(Refused(log, control, 7, threading.Event()), owned, threading.Event(), lambda: 0.0, ShardFigures())
         with pytest.raises(LogError, match="refused"):
@@ -162,7 +162,7 @@ def test_offsets_without_a_record_at_the_end_of_the_archive_are_passed_once(log:
         control.append(Skipped(partition=0, begin=gap[0], end=gap[1], time=0.0))
         control.refresh()
         partition, owned, offsets = Partition(0, 2), OwnedPartitions(), list[int]()
-        runtime = PartitionRuntime(partition, 1, NOTHING, NOTHING, Attempts(0, 1, 0, control), even_at=0.0)
+        runtime = PartitionRuntime(partition, 1, NOTHING, NOTHING, RestartCounter(0, 1, control), even_at=0.0)
         owned.runtimes[0] = runtime
         feed = LogFeed(LogReaders(log, control, 7, threading.Event()), owned, threading.Event(), lambda: 0.0, ShardFigures())
 

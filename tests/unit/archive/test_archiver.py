@@ -13,7 +13,7 @@ import pytest
 from services.archive.follow import Followed
 from services.archive.reader import open_reader
 from services.checkpoints.checkpoint import FORMAT, Manifest
-from services.control.records import FOLD_VERSION, LossAccepted
+from services.control.records import FOLD_VERSION, Skipped, Why
 from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
@@ -54,8 +54,8 @@ def test_without_an_archive_nothing_runs(tmp_path: Path) -> None:
 def test_a_partition_is_archived_up_to_its_checkpoint_and_then_rests(tmp_path: Path) -> None:
     one, pool = archiver(tmp_path)
     given_up = control_of()
-    given_up.partitions.skipped[0] = [(1, 2)]
-    given_up.partitions.losses[0] = [LossAccepted(partition=0, position=3, begin=4, time=0.0)]
+    given_up.partitions.apply(0, Skipped(partition=0, begin=1, end=2, time=0.0, why=Why.DAMAGED))
+    given_up.partitions.apply(1, Skipped(partition=0, begin=3, end=4, time=0.0, why=Why.LOST))
     one.step(0.0, manifests(p0=5), given_up)
     assert asked(pool.newest) == (0, 5)
     assert pool.newest.arguments[2:] == ({0: [(1, 2)]}, [], [(3, 4)])

@@ -8,7 +8,7 @@ from ratings_core.errors import InputError
 from services.backends import open_log
 from services.cli.partitions import accept_loss, list_
 from services.control.log import ControlLog
-from services.control.records import Attempt, Skipped
+from services.control.records import MOST_RESTARTS, Restarts, Skipped, Why
 from services.log.partition import partition_of
 from services.log.protocol import Drops, LogError
 from services.log.sqlite.log import SqliteTopic
@@ -23,15 +23,17 @@ def test_an_isolated_partition_is_listed_until_somebody_decides(tmp_path: Path, 
     log.outcomes.append(1, [(None, b"a"), (None, b"b")])
     list_(tmp_path)
     assert "stops" not in capsys.readouterr().out
-    control.append(Attempt(partition=1, epoch=0, begin=1, end=2, deaths=2, time=0.0))
+    control.append(Restarts(partition=1, epoch=0, position=1, count=MOST_RESTARTS + 1, time=0.0))
     list_(tmp_path)
     told = capsys.readouterr().out
     assert "partition 1 stops: 2 shards died while they folded the record at offset 1" in told
     assert "`equirank partitions retry 1`" in told
     assert "`equirank partitions skip 1 --offset 1`" in told
-    control.append(Skipped(partition=1, begin=1, end=2, time=0.0))
+    control.append(Skipped(partition=1, begin=1, end=2, time=0.0, why=Why.DEADLY))
     list_(tmp_path)
-    assert "stops" not in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "stops" not in told
+    assert "partition 1: every fold skips offset 1 (deadly)" in told
     control.close()
     log.close()
 
@@ -59,8 +61,10 @@ def test_what_an_operator_skipped_is_no_loss_once_the_topic_forgot_it(tmp_path: 
     accept_loss(number, tmp_path)
     assert f"partition {number} continues at 3; records from 2 on" in capsys.readouterr().out
     list_(tmp_path)
-    assert "stops" not in capsys.readouterr().out
-    assert control.refresh().partitions.beyond_losses(number, 0) == 3
+    told = capsys.readouterr().out
+    assert "stops" not in told
+    assert f"partition {number}: every fold skips offset 2 (lost)" in told
+    assert control.refresh().partitions.beyond(number, 0) == 3
     control.close()
     log.close()
 

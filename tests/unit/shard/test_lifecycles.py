@@ -20,11 +20,11 @@ from services.control.lifecycles import (
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.log.protocol import BatchDamaged, LogError, OffsetLost, TopicReplaced
 from services.runtime.lifecycle import Lifecycle, UndefinedTransition
-from services.shard.attempts import Isolated
 from services.shard.generations.build import Build
 from services.shard.owned import OwnedPartitions
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import Isolated
 from services.wire.pools import Kind
 from tests.support.pools import state_of
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 import msgspec
 
 from services.engine.metrics import EngineMetrics
-from services.shard.attempts import Attempts
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import RestartCounter
 from services.state.pool import PoolState
 from tests.support.folds import fold_events
 from tests.support.health import health_of
@@ -41,7 +41,7 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
     partition.pools["p"] = state
     build = Build.restored(pool(10), 0)
     partition.builds[build.key] = build
-    owned = PartitionRuntime(partition, 1, cast("Any", None), cast("Any", None), Attempts(0, 1, 0, cast("Any", None)), even_at=0.0)
+    owned = PartitionRuntime(partition, 1, cast("Any", None), cast("Any", None), RestartCounter(0, 1, cast("Any", None)), even_at=0.0)
     first = owned.memory(0.0)
     assert first == {part: 2 * size for part, size in state.memory().items()}
     del partition.builds[build.key]
@@ -52,7 +52,7 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
 def test_the_engine_tells_them_by_partition_and_part() -> None:
     metrics, health = EngineMetrics(None), health_of("shard-0/machine/1")
     checkpointer = cast("Any", SimpleNamespace(newest=None))
-    owned = PartitionRuntime(Partition(3, 4), 1, checkpointer, cast("Any", None), Attempts(3, 1, 0, cast("Any", None)), even_at=0.0)
+    owned = PartitionRuntime(Partition(3, 4), 1, checkpointer, cast("Any", None), RestartCounter(3, 1, cast("Any", None)), even_at=0.0)
     owned.partition.pools["p"] = pool(10)
     metrics.shards([msgspec.structs.replace(health, partitions=[owned.health(0.0, 0.0)])], 1)
     told = {s.labels["part"]: s.value for family in metrics.collect() for s in family.samples if s.name == "equirank_state_bytes"}

@@ -8,9 +8,9 @@ import msgspec
 from services.control.directory import FixedDirectory
 from services.engine.metrics import EngineMetrics
 from services.log.partition import partition_of
-from services.shard.attempts import Attempts
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import RestartCounter
 from tests.support.health import health_of
 from tests.support.log_records import records
 from tests.support.outcomes import game
@@ -26,7 +26,7 @@ def folded(number: int, retractions: int) -> PartitionRuntime:
     values = [game("g", "ada", "bob", pool=pool), *[retraction] * retractions]
     assert partition.fold(records(values), FixedDirectory(control_of(pool_of(pool)))) == []
     checkpointer = cast("Any", SimpleNamespace(newest=None))
-    return PartitionRuntime(partition, 1, checkpointer, cast("Any", None), Attempts(number, 1, 0, cast("Any", None)), even_at=0.0)
+    return PartitionRuntime(partition, 1, checkpointer, cast("Any", None), RestartCounter(number, 1, cast("Any", None)), even_at=0.0)
 
 
 def test_the_engine_tells_them_by_partition_repeated_ones_too() -> None:

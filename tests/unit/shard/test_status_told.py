@@ -8,10 +8,10 @@ import pytest
 from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import BatchDamaged, OffsetLost
-from services.shard.attempts import Attempts, Isolated
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import Isolated, RestartCounter
 from tests.support.health import health_of
 from tests.support.pools import state_of
 
@@ -23,8 +23,8 @@ class NoCheckpoint:
 
 
 def owned(number: int) -> PartitionRuntime:
-    attempts = Attempts(number, 1, 0, cast("Any", None))
-    return PartitionRuntime(Partition(number, 4), 1, cast("Any", NoCheckpoint()), cast("Any", None), attempts, even_at=0.0)
+    restarts = RestartCounter(number, 1, cast("Any", None))
+    return PartitionRuntime(Partition(number, 4), 1, cast("Any", NoCheckpoint()), cast("Any", None), restarts, even_at=0.0)
 
 
 def told(name: str, *runtimes: PartitionRuntime) -> dict[tuple[str, ...], float]:

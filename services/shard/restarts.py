@@ -1,0 +1,162 @@
+"""Counts restarts in the control log, and isolates a partition if shards die at one record.
+
+A record can end the process that folds it, for example by the memory it takes. The next shard would fold the record again and end too,
+which stops all its partitions. Each partition therefore has one restart counter: the position at which a shard begins to fold the records
+that were in the log at its start, and how many shards in a row began there. The counter is 0 again once all of these records are folded.
+Until then, each death raises it, and the next shard folds more carefully:
+
+1. The first shard writes the counter once.
+2. The second shard moves the counter to the first record of each call, before it folds the call.
+3. The third shard folds the records of the call at which the second one died one at a time, and moves the counter with them.
+4. The fourth shard begins with the record at which the third one died, alone.
+
+If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and other
+partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. So a record
+that ends every process ends at most five.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from services.control.log import ControlLog
+from services.control.records import MOST_RESTARTS, ControlState, Restarts
+from services.log.protocol import LogError, Records
+from services.log.records import count_below
+from services.shard.slices import BATCH_RECORDS, slices
+
+log = logging.getLogger("equirank.shard")
+
+_ONCE: Final = 1
+_CALLS: Final = 2
+"""Counts under which the counter is written once, and before each call. Under higher counts, records are folded one at a time."""
+
+
+class Isolated(Exception):  # noqa: N818 - names the fact
+    """Shards died while they folded one record, so its partition stops before that record."""
+
+    def __init__(self, partition: int, offset: int) -> None:
+        what = f"{MOST_RESTARTS - _CALLS} shards died while they folded the record at offset {offset}"
+        again = f"give shards more memory and run `equirank partitions retry {partition}`"
+        super().__init__(f"{what}; {again}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
+
+
+def isolated_at(partition: int, control: ControlState) -> int | None:
+    """Return the offset at which the control log isolates a partition; None if the partition is not isolated."""
+    found = control.partitions.restarts.get(partition)
+    if found is None or found.count <= MOST_RESTARTS or control.partitions.skips(partition, found.position):
+        return None
+    return found.position
+
+
+class RestartCounter:
+    """The restart counter of one partition under one epoch. Called by the folding thread.
+
+    isolated: offset of the record that must not be folded; None without one.
+    """
+
+    def __init__(self, partition: int, epoch: int, control: ControlLog, clock: Callable[[], float] = time.time) -> None:
+        self._partition, self._epoch, self._control, self._clock = partition, epoch, control, clock
+        self.isolated: int | None = None
+        self._begin = self._until = 0
+        """Records from the first to before the second offset are counted."""
+        self._count, self._alone = _ONCE, 0
+        """The count that is written, and the number of records that are still folded one at a time."""
+        self._counting = False
+        """Whether the counter in the control log is above 0 because of this shard."""
+
+    def begin(self, position: int, end: int) -> None:
+        """Read the counter from the control log, and count from now on.
+
+        Args:
+            position: Position of the partition.
+            end: End of its log. Records below it are counted.
+        """
+        self._begin, self._until = position, end
+        known = self._control.known().partitions
+        found = known.restarts.get(self._partition)
+        if found is None or not found.count or known.skips(self._partition, found.position):
+            return
+        if found.count == _ONCE or found.position < position:  # any record from here on can be the one, or all records there were folded
+            self._count = _CALLS
+            return
+        self._begin, self._count = found.position, found.count + 1
+        self._alone = BATCH_RECORDS if self._count == _CALLS + 1 else 1
+        log.warning(
+            "%d shards died before they folded the records from offset %d on: these are now folded one at a time",
+            min(found.count, MOST_RESTARTS),
+            found.position,
+            extra={"partition": self._partition},
+        )
+        if found.count >= MOST_RESTARTS:
+            self.isolated = found.position
+            if found.count == MOST_RESTARTS:
+                self._write(found.position, MOST_RESTARTS + 1)
+
+    def calls(self, records: Records) -> Iterator[Records]:
+        """Split `records` into calls to fold one after the other. Raises `Isolated` at the isolated record."""
+        for part in slices(records):
+            if part.archived or part.offset[0] >= self._until:
+                yield part  # archived records were folded before, and a checkpoint covers them
+                continue
+            start = count_below(part, self._begin)
+            if start:
+                yield part[:start]  # the counter stays at the record at which shards died
+            while start < len(part):
+                self._move_to(int(part.offset[start]))
+                end = start + 1 if self._alone else len(part)
+                yield part[start:end]
+                self._passed()
+                start = end
+
+    def settle(self, position: int, *, idle: bool) -> None:
+        """Set the counter to 0 if the counted records are folded. A moving counter also if no more records wait for now.
+
+        Args:
+            position: Offset up to which the partition was folded.
+            idle: Whether no more records wait.
+        """
+        if self._counting and (position >= self._until or (idle and self._count > _ONCE)):
+            self._counting = False
+            self._write(position, 0)
+
+    def resume(self, until: int, position: int, control: ControlState) -> None:
+        """Count again after an operator's decision. A record that is still ahead stays isolated, unless the decision is on it.
+
+        Args:
+            until: End of the log as last read. It may be below the isolated record.
+            position: Offset at which the partition continues.
+            control: State of the control log.
+        """
+        if self.isolated is not None and position <= self.isolated and not self.is_decided(control):
+            return
+        self._begin, self._until = position, until if self.isolated is None else max(until, self.isolated + 1)
+        self._count, self._alone, self._counting = _CALLS, 0, True
+        self.isolated = None
+
+    def is_decided(self, control: ControlState) -> bool:
+        """Whether the control log contains an operator's decision on the isolated record."""
+        return self.isolated is not None and isolated_at(self._partition, control) is None
+
+    def _move_to(self, offset: int) -> None:
+        """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""
+        if self.isolated is not None:
+            raise Isolated(self._partition, self.isolated)
+        if self._count > _ONCE or not self._counting:
+            self._counting = True
+            self._write(offset, self._count)
+
+    def _passed(self) -> None:
+        """Count down the records to fold one at a time. After the last one, calls are folded whole."""
+        if self._alone:
+            self._alone -= 1
+            self._count = self._count if self._alone else _CALLS
+
+    def _write(self, position: int, count: int) -> None:
+        """Write the counter to the control log. If this fails, folding continues without it, because progress matters more."""
+        try:
+            self._control.append(Restarts(partition=self._partition, epoch=self._epoch, position=position, count=count, time=self._clock()))
+        except LogError as error:
+            log.warning("the restart counter cannot be written to the control log: %s", error, extra={"partition": self._partition})
+            self._until = 0

@@ -1,0 +1,300 @@
+"""Where the restart counter is written, which records are folded alone, and what is left out when an operator skips records."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from services.control.log import ControlLog
+from services.control.records import MOST_RESTARTS, Restarts, Skipped, Takeover
+from services.log.protocol import BatchDamaged, Log, LogError, Record, Records
+from services.log.records import TopicRecords
+from services.log.skipping import SkippingReader, beyond, open_reader
+from services.log.sqlite.log import open_sqlite_log
+from services.shard import restarts
+from services.shard.restarts import Isolated, RestartCounter, isolated_at
+
+EPOCH = 0
+ISOLATED = MOST_RESTARTS + 1
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    log = open_sqlite_log(tmp_path / "log.sqlite", 2)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def control(log: Log) -> Iterator[ControlLog]:
+    control = ControlLog(log.control)
+    control.append(Takeover(partition=1, owner="test", time=0.0))
+    yield control
+    control.close()
+
+
+def counter(control: ControlLog, position: int, end: int) -> RestartCounter:
+    """The counter of a shard that takes the partition over at `position`."""
+    control.refresh()
+    made = RestartCounter(1, EPOCH, control, clock=lambda: 5.0)
+    made.begin(position, end)
+    return made
+
+
+def count(control: ControlLog, position: int, count: int) -> None:
+    control.append(Restarts(partition=1, epoch=EPOCH, position=position, count=count, time=0.0))
+
+
+def counted(control: ControlLog) -> tuple[int, int] | None:
+    found = control.refresh().partitions.restarts.get(1)
+    return None if found is None else (found.position, found.count)
+
+
+def records(begin: int, end: int) -> TopicRecords:
+    return TopicRecords([Record(offset, b"x", 0.0) for offset in range(begin, end)])
+
+
+def folded(
+    made: RestartCounter, control: ControlLog, begin: int, end: int, *, isolated: bool = False
+) -> list[tuple[list[int], tuple[int, int] | None]]:
+    """Offsets of each call, and the counter in the control log while it is folded. isolated: whether the isolated record follows."""
+    found = []
+    with pytest.raises(Isolated) if isolated else nullcontext():
+        for part in made.calls(records(begin, end)):
+            found.append(([one.offset for one in part], counted(control)))  # noqa: PERF401 - the calls before the error count
+    return found
+
+
+class TestFirstShard:
+    def test_the_counter_is_written_once(self, control: ControlLog) -> None:
+        made = counter(control, 10, 20)
+        assert folded(made, control, 10, 13) == [([10, 11, 12], (10, 1))]
+        assert folded(made, control, 13, 15) == [([13, 14], (10, 1))]
+
+    def test_a_call_that_begins_before_the_end_is_counted(self, control: ControlLog) -> None:
+        assert folded(counter(control, 10, 11), control, 10, 13) == [([10, 11, 12], (10, 1))]
+
+    def test_what_came_later_is_not_counted(self, control: ControlLog) -> None:
+        assert folded(counter(control, 10, 10), control, 10, 13) == [([10, 11, 12], None)]
+
+    def test_the_counter_is_0_where_the_end_is_reached(self, control: ControlLog) -> None:
+        made = counter(control, 10, 20)
+        folded(made, control, 10, 15)
+        made.settle(15, idle=False)
+        assert counted(control) == (10, 1)
+        made.settle(15, idle=True)
+        assert counted(control) == (10, 1), "it does not move, so it blames no record"
+        folded(made, control, 15, 20)
+        made.settle(20, idle=False)
+        assert counted(control) == (20, 0)
+
+    def test_the_counter_is_settled_once(self, control: ControlLog) -> None:
+        made = counter(control, 10, 20)
+        folded(made, control, 10, 20)
+        made.settle(20, idle=False)
+        end = control._topic.end(0)
+        made.settle(20, idle=True)
+        assert control._topic.end(0) == end
+
+    def test_folding_goes_on_if_the_control_log_fails(self, control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(_: object) -> int:
+            raise LogError("no answer", retriable=True)
+
+        monkeypatch.setattr(control, "append", fail)
+        made = counter(control, 10, 20)
+        assert folded(made, control, 10, 13) == [([10, 11, 12], None)]
+        assert folded(made, control, 13, 15) == [([13, 14], None)]
+
+
+class TestAfterADeath:
+    @pytest.mark.parametrize("died", [8, 10])
+    def test_after_a_death_the_counter_moves_with_the_calls(self, control: ControlLog, died: int) -> None:
+        """Also if a checkpoint was written after the counter: the record at which the shard died is not known yet."""
+        count(control, died, 1)
+        made = counter(control, 10, 20)
+        assert folded(made, control, 10, 13) == [([10, 11, 12], (10, 2))]
+        assert folded(made, control, 13, 15) == [([13, 14], (13, 2))]
+        made.settle(15, idle=True)
+        assert counted(control) == (15, 0), "no call is blamed while no records come"
+        assert folded(made, control, 15, 20) == [([15, 16, 17, 18, 19], (15, 2))]
+        made.settle(20, idle=False)
+        assert counted(control) == (20, 0)
+
+    def test_the_records_of_the_blamed_call_are_folded_alone_and_the_others_in_calls(
+        self, control: ControlLog, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(restarts, "BATCH_RECORDS", 2)
+        count(control, 12, 2)
+        assert folded(counter(control, 10, 20), control, 10, 17) == [
+            ([10, 11], (12, 2)),  # the counter stays while what comes before it is folded
+            ([12], (12, 3)), ([13], (13, 3)), ([14, 15, 16], (14, 2)),
+        ]  # fmt: skip
+
+    def test_a_call_has_at_most_as_many_records_as_are_folded_alone(self, control: ControlLog) -> None:
+        """The third shard may get the records of the second one's call in other calls, so it counts records."""
+        count(control, 10, 2)
+        made, end = counter(control, 10, 5000), 10 + restarts.BATCH_RECORDS
+        alone = [part for begin in range(10, end, 500) for part in made.calls(records(begin, begin + 500))]
+        assert [len(part) for part in alone] == [1] * restarts.BATCH_RECORDS
+        assert [len(part) for part in made.calls(records(end, end + 500))] == [500]
+
+    @pytest.mark.parametrize("died", [2, 3, 4])
+    def test_records_that_a_checkpoint_covers_are_not_blamed(self, control: ControlLog, died: int) -> None:
+        count(control, 12, died)
+        made = counter(control, 14, 20)
+        assert made.isolated is None
+        assert folded(made, control, 14, 16) == [([14, 15], (14, 2))]
+
+    def test_a_counter_of_0_blames_nothing(self, control: ControlLog) -> None:
+        count(control, 10, 0)
+        assert folded(counter(control, 10, 20), control, 10, 12) == [([10, 11], (10, 1))]
+
+    def test_the_record_at_which_the_third_shard_died_is_folded_alone(self, control: ControlLog) -> None:
+        count(control, 12, 3)
+        made = counter(control, 12, 20)
+        assert made.isolated is None
+        assert folded(made, control, 12, 15) == [([12], (12, 4)), ([13, 14], (13, 2))]
+
+    def test_a_death_before_the_blamed_record_does_not_raise_the_counter(self, control: ControlLog) -> None:
+        count(control, 12, 3)
+        for _ in range(3):
+            assert folded(counter(control, 10, 20), control, 10, 12) == [([10, 11], (12, 3))]
+
+    def test_a_fourth_death_isolates_the_record(self, control: ControlLog) -> None:
+        count(control, 12, MOST_RESTARTS)
+        for _ in range(2):
+            made = counter(control, 10, 20)
+            assert made.isolated == 12
+            assert [offsets for offsets, _ in folded(made, control, 10, 15, isolated=True)] == [[10, 11]]
+            made.settle(12, idle=True)
+            assert counted(control) == (12, ISOLATED), "it stays until an operator decides"
+            assert isolated_at(1, control.refresh()) == 12
+
+    @pytest.mark.parametrize("deadly", [10, 13, 19])
+    def test_a_record_that_ends_each_shard_isolates_its_partition_after_four(self, control: ControlLog, deadly: int) -> None:
+        for _ in range(MOST_RESTARTS):
+            made = counter(control, 10, 20)
+            for begin in (10, 15):
+                assert made.isolated is None
+                if any(deadly in part.offset for part in made.calls(records(begin, begin + 5))):
+                    break
+            else:
+                pytest.fail("the record was not folded")
+        assert counter(control, 10, 20).isolated == deadly
+
+    def test_a_shard_that_another_one_superseded_does_not_count(self, control: ControlLog) -> None:
+        old = counter(control, 10, 20)
+        control.append(Takeover(partition=1, owner="another", time=0.0))
+        assert folded(old, control, 10, 12) == [([10, 11], None)]
+
+    @pytest.mark.parametrize("died", range(1, ISOLATED + 1))
+    def test_a_skipped_record_is_not_blamed(self, control: ControlLog, died: int) -> None:
+        count(control, 12, died)
+        control.append(Skipped(partition=1, begin=12, end=13, time=0.0))
+        made = counter(control, 12, 20)
+        assert made.isolated is None
+        assert isolated_at(1, control.refresh()) is None
+        assert folded(made, control, 13, 15) == [([13, 14], (13, 1))]
+
+    def test_an_operators_word_lets_it_go_on(self, control: ControlLog) -> None:
+        count(control, 12, ISOLATED)
+        made = counter(control, 10, 20)
+        folded(made, control, 10, 15, isolated=True)
+        assert not made.is_decided(control.refresh())
+        count(control, 12, 0)
+        assert made.is_decided(control.refresh())
+        made.resume(14, 12, control.refresh())
+        assert made.isolated is None
+        assert folded(made, control, 12, 16) == [([12, 13, 14, 15], (12, 2))]
+        made.settle(16, idle=False)
+        assert counted(control) == (16, 0)
+
+    def test_the_isolated_record_is_counted_again_though_the_end_of_the_log_was_not_read_yet(self, control: ControlLog) -> None:
+        count(control, 12, ISOLATED)
+        made = counter(control, 10, 20)
+        count(control, 12, 0)
+        made.resume(0, 10, control.refresh())
+        assert folded(made, control, 12, 13) == [([12], (12, 2))]
+        made.settle(13, idle=False)
+        assert counted(control) == (13, 0)
+
+    @pytest.mark.parametrize(("position", "isolated"), [(11, 12), (12, 12), (13, None)])
+    def test_a_decision_on_records_before_the_isolated_one_leaves_it_isolated(
+        self, control: ControlLog, position: int, isolated: int | None
+    ) -> None:
+        count(control, 12, ISOLATED)
+        made = counter(control, 10, 20)
+        control.append(Skipped(partition=1, begin=10, end=11, time=0.0))
+        made.resume(20, position, control.refresh())
+        assert made.isolated == isolated
+        made.settle(position, idle=True)
+        assert counted(control) == ((12, ISOLATED) if isolated else (position, 0))
+
+    def test_what_nobody_isolated_is_not_decided(self, control: ControlLog) -> None:
+        assert not counter(control, 0, 20).is_decided(control.refresh())
+
+
+class TestSkipping:
+    @pytest.mark.parametrize(("offset", "first"), [(0, 0), (2, 5), (4, 5), (5, 5), (7, 9), (8, 9), (9, 9)])
+    def test_the_first_offset_that_is_not_skipped(self, offset: int, first: int) -> None:
+        assert beyond([(7, 8), (2, 5), (8, 9)], offset) == first
+
+    def test_skipped_records_are_left_out_and_no_others(self, log: Log) -> None:
+        log.outcomes.append(1, [(None, b"%d" % number) for number in range(10)])
+        log.outcomes.append(0, [(None, b"a"), (None, b"b")])
+        reader = open_reader(log.outcomes, {0: 0, 1: 0}, {1: [(2, 5), (9, 10)]})
+        assert values(reader, 2) == {0: [b"a", b"b"], 1: [b"0", b"1", b"5", b"6", b"7", b"8"]}
+        assert (reader.position(0), reader.position(1)) == (2, 10)
+        reader.close()
+
+    def test_what_lies_before_the_position_needs_no_skipping(self, log: Log) -> None:
+        log.outcomes.append(1, [(None, b"%d" % number) for number in range(10)])
+        assert not isinstance(open_reader(log.outcomes, {1: 5}, {1: [(2, 5)]}), SkippingReader)
+        assert isinstance(open_reader(log.outcomes, {1: 1}, {1: [(2, 5)]}), SkippingReader)
+        assert open_reader(log.outcomes, {1: 4}, {1: [(2, 5)]}).position(1) == 5
+
+    @pytest.mark.parametrize("end", [6, 7])
+    def test_a_damaged_batch_is_passed_over_only_where_its_first_record_is_skipped(self, log: Log, end: int) -> None:
+        log.outcomes.append(1, [(None, b"%d" % number) for number in range(10)])
+        topic = Damaged(log, 4, 6)
+        reader = SkippingReader(topic, {1: 4}, {1: [(4, end)]})  # type: ignore[arg-type]
+        assert reader.poll(0.1, 100) == {}
+        assert values(reader, 1) == {1: [b"%d" % number for number in range(end, 10)]}
+        other = SkippingReader(topic, {1: 4}, {1: [(3, 4), (5, 6)]})  # type: ignore[arg-type]
+        with pytest.raises(BatchDamaged):
+            other.poll(0.1, 100)
+
+
+class Damaged:
+    """A topic whose offsets from `begin` to before `end` cannot be read."""
+
+    name, partitions = "outcomes", 2
+
+    def __init__(self, log: Log, begin: int, end: int) -> None:
+        self._log, self._begin, self._end = log, begin, end
+
+    def reader(self, positions: Mapping[int, int]) -> "Damaged":
+        self._positions = dict(positions)
+        self._reader = self._log.outcomes.reader(positions)
+        return self
+
+    def poll(self, timeout: float, most: int) -> Mapping[int, Records]:
+        if self._begin <= self._positions[1] < self._end:
+            raise BatchDamaged("outcomes", 1, self._positions[1], self._end, "for a test", self._begin)
+        return self._reader.poll(timeout, most)
+
+    def position(self, partition: int) -> int:
+        return self._positions[partition]
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+def values(reader: object, partitions: int) -> dict[int, list[bytes]]:
+    """What a reader gives of so many partitions."""
+    found: dict[int, list[bytes]] = {}
+    while len(found) < partitions:
+        for partition, batch in reader.poll(1.0, 100).items():  # type: ignore[attr-defined]
+            found.setdefault(partition, []).extend(record.value for record in batch)
+    return found
