@@ -4,7 +4,7 @@ from ratings_core.errors import InputError
 from services.admin.log_coverage import archived_to
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
-from services.control.records import ControlState, Restarts, Skipped, Why
+from services.control.records import MOST_RESTARTS, ControlState, Restarts, Skipped, Why
 from services.log.protocol import BatchDamaged, Log, Topic
 from services.log.reading import read_parts
 from services.shard.recovery import beginning
@@ -66,7 +66,8 @@ def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
     offset = isolated_at(partition, state)
     if offset is None:
         raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` shows isolated partitions")
-    control.append(Restarts(partition=partition, epoch=state.partitions.epochs[partition], position=offset, count=0, time=now))
+    epoch, count = state.partitions.epochs[partition], MOST_RESTARTS - 1  # one more shard may fold the record
+    control.append(Restarts(partition=partition, epoch=epoch, position=offset, count=count, time=now))
     return offset
 
 

@@ -67,13 +67,14 @@ class RestartCounter:
         """Whether the counter in the control log is above 0 because of this shard."""
 
     def begin(self, position: int, end: int) -> None:
-        """Read the counter from the control log, and count from now on.
+        """Read the counter from the control log, and count from now on: after a takeover, and after an operator's decision.
 
         Args:
             position: Position of the partition.
-            end: End of its log. Records below it are counted.
+            end: End of its log as last read. Records below it are counted.
         """
-        self._begin, self._until = position, end
+        self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
+        self._counting, self.isolated = False, None
         known = self._control.known().partitions
         found = known.restarts.get(self._partition)
         if found is None or not found.count or known.skips(self._partition, found.position):
@@ -81,18 +82,15 @@ class RestartCounter:
         if found.count == _ONCE or found.position < position:  # any record from here on can be the one, or all records there were folded
             self._count = _CALLS
             return
-        self._begin, self._count = found.position, found.count + 1
-        self._alone = BATCH_RECORDS if self._count == _CALLS + 1 else 1
-        log.warning(
-            "%d shards died before they folded the records from offset %d on: these are now folded one at a time",
-            min(found.count, MOST_RESTARTS),
-            found.position,
-            extra={"partition": self._partition},
-        )
-        if found.count >= MOST_RESTARTS:
-            self.isolated = found.position
-            if found.count == MOST_RESTARTS:
-                self._write(found.position, MOST_RESTARTS + 1)
+        self._begin, self._until, self._count = found.position, max(end, found.position + 1), found.count + 1
+        self._alone = BATCH_RECORDS if found.count == _CALLS else 1
+        if found.count < MOST_RESTARTS:
+            what = f"{found.count} shards died before they folded the records from offset {found.position} on"
+            log.warning("%s: these are now folded one at a time", what, extra={"partition": self._partition})
+            return
+        self.isolated = found.position
+        if found.count == MOST_RESTARTS:
+            self._write(found.position, self._count)
 
     def calls(self, records: Records) -> Iterator[Records]:
         """Split `records` into calls to fold one after the other. Raises `Isolated` at the isolated record."""
@@ -120,24 +118,6 @@ class RestartCounter:
         if self._counting and (position >= self._until or (idle and self._count > _ONCE)):
             self._counting = False
             self._write(position, 0)
-
-    def resume(self, until: int, position: int, control: ControlState) -> None:
-        """Count again after an operator's decision. A record that is still ahead stays isolated, unless the decision is on it.
-
-        Args:
-            until: End of the log as last read. It may be below the isolated record.
-            position: Offset at which the partition continues.
-            control: State of the control log.
-        """
-        if self.isolated is not None and position <= self.isolated and not self.is_decided(control):
-            return
-        self._begin, self._until = position, until if self.isolated is None else max(until, self.isolated + 1)
-        self._count, self._alone, self._counting = _CALLS, 0, True
-        self.isolated = None
-
-    def is_decided(self, control: ControlState) -> bool:
-        """Whether the control log contains an operator's decision on the isolated record."""
-        return self.isolated is not None and isolated_at(self._partition, control) is None
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""

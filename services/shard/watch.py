@@ -13,6 +13,7 @@ from services.shard.figures import ShardFigures
 from services.shard.measuring import TopicMeasurement
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.restarts import isolated_at
 from services.shard.takeover import Takeovers
 
 log = logging.getLogger("equirank.shard")
@@ -82,7 +83,7 @@ class LogWatch:
         for number, runtime in list(self._owned.runtimes.items()):
             if (position := _resumed_at(runtime, control)) is not None:
                 log.warning("by decision of an operator, folding continues at offset %d", position, extra={"partition": number})
-                runtime.restarts.resume(runtime.end, position, control)  # the end as last read: a question now would delay all
+                runtime.restarts.begin(position, runtime.end)  # the end as last read: a question now would delay all
                 self._go_on(runtime, position, PartitionEvent.DECIDE)
             elif (awaited := self._awaited.get(runtime.status)) is not None and awaited.answers(number, self._timer()):
                 log.warning("the partition was %s and is retried", runtime.status, extra={"partition": number})
@@ -116,5 +117,5 @@ def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
         case PartitionStatus.DAMAGED if offset is not None:
             return position if control.partitions.skips(number, offset) else None
         case PartitionStatus.ISOLATED:
-            return position if runtime.restarts.is_decided(control) else None
+            return position if isolated_at(number, control) is None else None
     return None

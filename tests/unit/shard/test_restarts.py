@@ -197,42 +197,38 @@ class TestAfterADeath:
         assert isolated_at(1, control.refresh()) is None
         assert folded(made, control, 13, 15) == [([13, 14], (13, 1))]
 
-    def test_an_operators_word_lets_it_go_on(self, control: ControlLog) -> None:
+    @pytest.mark.parametrize("end", [0, 20])
+    def test_a_retried_record_is_folded_alone_once_more(self, control: ControlLog, end: int) -> None:
+        """end: 0 if the end of the log was not read yet when the operator decided."""
         count(control, 12, ISOLATED)
         made = counter(control, 10, 20)
         folded(made, control, 10, 15, isolated=True)
-        assert not made.is_decided(control.refresh())
-        count(control, 12, 0)
-        assert made.is_decided(control.refresh())
-        made.resume(14, 12, control.refresh())
+        count(control, 12, MOST_RESTARTS - 1)
+        assert isolated_at(1, control.refresh()) is None
+        made.begin(12, end)
         assert made.isolated is None
-        assert folded(made, control, 12, 16) == [([12, 13, 14, 15], (12, 2))]
-        made.settle(16, idle=False)
-        assert counted(control) == (16, 0)
-
-    def test_the_isolated_record_is_counted_again_though_the_end_of_the_log_was_not_read_yet(self, control: ControlLog) -> None:
-        count(control, 12, ISOLATED)
-        made = counter(control, 10, 20)
-        count(control, 12, 0)
-        made.resume(0, 10, control.refresh())
-        assert folded(made, control, 12, 13) == [([12], (12, 2))]
-        made.settle(13, idle=False)
+        assert folded(made, control, 12, 13) == [([12], (12, MOST_RESTARTS))]
+        made.settle(13, idle=True)
         assert counted(control) == (13, 0)
 
-    @pytest.mark.parametrize(("position", "isolated"), [(11, 12), (12, 12), (13, None)])
-    def test_a_decision_on_records_before_the_isolated_one_leaves_it_isolated(
-        self, control: ControlLog, position: int, isolated: int | None
-    ) -> None:
+    def test_a_skip_of_the_isolated_record_lets_the_shard_go_on(self, control: ControlLog) -> None:
+        count(control, 12, ISOLATED)
+        made = counter(control, 10, 20)
+        control.append(Skipped(partition=1, begin=12, end=13, time=0.0))
+        control.refresh()
+        made.begin(12, 20)
+        assert made.isolated is None
+        assert folded(made, control, 13, 16) == [([13, 14, 15], (13, 1))]
+
+    def test_a_decision_on_records_before_the_isolated_one_leaves_it_isolated(self, control: ControlLog) -> None:
         count(control, 12, ISOLATED)
         made = counter(control, 10, 20)
         control.append(Skipped(partition=1, begin=10, end=11, time=0.0))
-        made.resume(20, position, control.refresh())
-        assert made.isolated == isolated
-        made.settle(position, idle=True)
-        assert counted(control) == ((12, ISOLATED) if isolated else (position, 0))
-
-    def test_what_nobody_isolated_is_not_decided(self, control: ControlLog) -> None:
-        assert not counter(control, 0, 20).is_decided(control.refresh())
+        control.refresh()
+        made.begin(11, 20)
+        assert made.isolated == 12
+        made.settle(11, idle=True)
+        assert counted(control) == (12, ISOLATED)
 
 
 class TestSkipping:
