@@ -73,18 +73,18 @@ class PartitionRuntime:
         """Number of offsets that were not read yet."""
         return max(0, self.end - self.reached)
 
-    def pass_to(self, position: int, *, idle: bool, skipped: Ranges = ()) -> None:
+    def pass_to(self, position: int, skipped: Ranges = ()) -> None:
         """Note that all records below `position` were folded, unless the partition stopped.
 
         The partition continues behind records that an operator skipped, as after a restart: readers may have seen that position.
 
-        idle: whether the last poll brought no records of the partition. skipped: ranges of offsets that operators skipped.
+        skipped: ranges of offsets that operators skipped.
         """
         if self.stopped is None:
             self.passed = position
             if (end := max((end for _, end in skipped if end <= position), default=0)) > self.partition.position:
                 self.partition.pass_over(end)
-            self.restarts.settle(position, idle=idle)
+            self.restarts.settle(position)
 
     def stop(self, error: Exception) -> None:
         """Stop the partition because of `error`. The reason is published. Raises `UndefinedTransition` if it has already stopped."""

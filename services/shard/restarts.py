@@ -6,7 +6,7 @@ that were in the log at its start, and how many shards in a row began there. The
 Until then, each death raises it, and the next shard folds more carefully:
 
 1. The first shard writes the counter once.
-2. The second shard moves the counter to the first record of each call, before it folds the call.
+2. The second shard moves the counter to the first record of each call before it folds the call, and sets it to 0 after each poll.
 3. The third shard folds the records of the call at which the second one died one at a time, and moves the counter with them.
 4. The fourth shard begins with the record at which the third one died, alone.
 
@@ -108,14 +108,13 @@ class RestartCounter:
                 self._passed()
                 start = end
 
-    def settle(self, position: int, *, idle: bool) -> None:
-        """Set the counter to 0 if the counted records are folded. A moving counter also if no more records wait for now.
+    def settle(self, position: int) -> None:
+        """Set the counter to 0 after a poll if it moved, or if the counted records are folded. Else another partition's record could end
+        the shard, and a folded record would be blamed.
 
-        Args:
-            position: Offset up to which the partition was folded.
-            idle: Whether no more records wait.
+        position: offset up to which the partition was folded.
         """
-        if self._counting and (position >= self._until or (idle and self._count > _ONCE)):
+        if self._counting and (position >= self._until or self._count > _ONCE):
             self._counting = False
             self._write(position, 0)
 

@@ -120,8 +120,7 @@ class ShardWorker:
         for number, position in poll.passed.items():
             runtime = self._owned.runtimes[number]
             self._fold(runtime, poll.records.get(number, NO_RECORDS), behind=poll.full)
-            idle, ranges = number not in poll.records, skipped.get(number, ())
-            runtime.pass_to(position, idle=idle, skipped=ranges)  # at once: a decision may resume it while others are folded
+            runtime.pass_to(position, skipped.get(number, ()))  # at once: a decision may resume it while others are folded
         if not poll.records:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 

@@ -81,20 +81,18 @@ class TestFirstShard:
     def test_the_counter_is_0_where_the_end_is_reached(self, control: ControlLog) -> None:
         made = counter(control, 10, 20)
         folded(made, control, 10, 15)
-        made.settle(15, idle=False)
-        assert counted(control) == (10, 1)
-        made.settle(15, idle=True)
+        made.settle(15)
         assert counted(control) == (10, 1), "it does not move, so it blames no record"
         folded(made, control, 15, 20)
-        made.settle(20, idle=False)
+        made.settle(20)
         assert counted(control) == (20, 0)
 
     def test_the_counter_is_settled_once(self, control: ControlLog) -> None:
         made = counter(control, 10, 20)
         folded(made, control, 10, 20)
-        made.settle(20, idle=False)
+        made.settle(20)
         end = control._topic.end(0)
-        made.settle(20, idle=True)
+        made.settle(20)
         assert control._topic.end(0) == end
 
     def test_folding_goes_on_if_the_control_log_fails(self, control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,10 +113,10 @@ class TestAfterADeath:
         made = counter(control, 10, 20)
         assert folded(made, control, 10, 13) == [([10, 11, 12], (10, 2))]
         assert folded(made, control, 13, 15) == [([13, 14], (13, 2))]
-        made.settle(15, idle=True)
-        assert counted(control) == (15, 0), "no call is blamed while no records come"
+        made.settle(15)
+        assert counted(control) == (15, 0), "no folded call is blamed while other partitions are folded"
         assert folded(made, control, 15, 20) == [([15, 16, 17, 18, 19], (15, 2))]
-        made.settle(20, idle=False)
+        made.settle(20)
         assert counted(control) == (20, 0)
 
     def test_the_records_of_the_blamed_call_are_folded_alone_and_the_others_in_calls(
@@ -167,7 +165,7 @@ class TestAfterADeath:
             made = counter(control, 10, 20)
             assert made.isolated == 12
             assert [offsets for offsets, _ in folded(made, control, 10, 15, isolated=True)] == [[10, 11]]
-            made.settle(12, idle=True)
+            made.settle(12)
             assert counted(control) == (12, ISOLATED), "it stays until an operator decides"
             assert isolated_at(1, control.refresh()) == 12
 
@@ -182,6 +180,24 @@ class TestAfterADeath:
             else:
                 pytest.fail("the record was not folded")
         assert counter(control, 10, 20).isolated == deadly
+
+    def test_a_partition_beside_the_deadly_record_is_not_isolated(self, control: ControlLog) -> None:
+        """Its records of the same poll are folded before, and more records wait."""
+        deadly = 13
+        for _ in range(MOST_RESTARTS):
+            control.refresh()
+            beside, ending = RestartCounter(0, EPOCH, control), RestartCounter(1, EPOCH, control)
+            for one in (beside, ending):
+                one.begin(10, 20)
+                assert one.isolated is None
+            for _part in beside.calls(records(10, 15)):
+                pass
+            beside.settle(15)
+            assert any(deadly in part.offset for part in ending.calls(records(10, 15))), "the shard dies"
+        control.refresh()
+        beside.begin(10, 20)
+        ending.begin(10, 20)
+        assert (beside.isolated, ending.isolated) == (None, deadly)
 
     def test_a_shard_that_another_one_superseded_does_not_count(self, control: ControlLog) -> None:
         old = counter(control, 10, 20)
@@ -208,7 +224,7 @@ class TestAfterADeath:
         made.begin(12, end)
         assert made.isolated is None
         assert folded(made, control, 12, 13) == [([12], (12, MOST_RESTARTS))]
-        made.settle(13, idle=True)
+        made.settle(13)
         assert counted(control) == (13, 0)
 
     def test_a_skip_of_the_isolated_record_lets_the_shard_go_on(self, control: ControlLog) -> None:
@@ -227,7 +243,7 @@ class TestAfterADeath:
         control.refresh()
         made.begin(11, 20)
         assert made.isolated == 12
-        made.settle(11, idle=True)
+        made.settle(11)
         assert counted(control) == (12, ISOLATED)
 
 
