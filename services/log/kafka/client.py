@@ -18,6 +18,7 @@ from kafka.errors import (
     UnknownProducerIdError,
 )
 
+import services.log.kafka.batches  # noqa: F401 - replaces how kafka-python reads batches
 from services.log.kafka.receiving import receive_in_larger_pieces
 from services.log.kafka.refusals import REFUSALS, heard
 from services.log.protocol import LogError

@@ -18,10 +18,9 @@ from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from services.log.kafka.batches import BatchRefused
 from services.log.kafka.client import Clients, Connection, kafka_errors
 from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans
-from services.log.protocol import BatchDamaged, Log, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
+from services.log.protocol import Log, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
 from services.log.records import TopicRecords, check_partition, check_partitions, check_positions, check_records
 from services.runtime.settings import TOPIC_PREFIX
 
@@ -218,8 +217,6 @@ class KafkaReader:
             except OffsetOutOfRangeError as error:
                 where, offset = next(iter(error.args[0].items()))  # of several lost offsets, one is reported
                 raise self._topic.lost(where.partition, offset) from error
-            except BatchRefused as error:
-                raise BatchDamaged(self._topic.name, error.partition, error.begin, error.end, error.why, error.base) from error
             except LogTruncationError as error:
                 where = next(iter(error.divergent_offsets))
                 raise self._topic.lost(where.partition, self._positions[where.partition]) from error

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from kafka.errors import (
     AuthorizationError,
@@ -26,8 +25,6 @@ from kafka.net.transport import KafkaSSLTransport
 
 REFUSALS: Final = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError, AuthorizationError)
 """Errors for which a retry is useless."""
-_refused: WeakKeyDictionary[KafkaConnectionManager, dict[str, Exception]] = WeakKeyDictionary()
-"""The refusal by address of each client, until the address is tried again."""
 
 
 def _end_a_search_by_a_refusal() -> None:
@@ -39,13 +36,12 @@ def _end_a_search_by_a_refusal() -> None:
     connect = KafkaConnectionManager.get_connection
 
     def connection(self: KafkaConnectionManager, node_id: Any, **how: Any) -> KafkaConnection:
-        if not self.cluster.is_bootstrap(node_id):
-            return connect(self, node_id, **how)
-        noted = _refused.setdefault(self, {})
-        if (refusal := noted.pop(node_id, None)) is not None:
-            raise refusal
+        refused: dict[Any, Exception] = vars(self).setdefault("refused_by_address", {})
+        if node_id in refused:
+            raise refused.pop(node_id)
         found = connect(self, node_id, **how)
-        found.init_future.add_errback(lambda error: noted.update({node_id: error} if isinstance(error, REFUSALS) else {}))
+        if self.cluster.is_bootstrap(node_id):
+            found.init_future.add_errback(lambda error: refused.update({node_id: error} if isinstance(error, REFUSALS) else {}))
         return found
 
     KafkaConnectionManager.get_connection = connection
