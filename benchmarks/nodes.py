@@ -79,7 +79,7 @@ def noted(folder: Path) -> Callable[[str, bytes], bytes]:
 
     def solve(url: str, entry: bytes) -> bytes:
         (notes / uuid4().hex).write_text(ray.get_runtime_context().get_node_id())
-        return solve_pool(url, entry, METHOD, {}, MEMORY)
+        return msgspec.json.encode(solve_pool(url, entry, METHOD, {}, MEMORY))
 
     return solve
 

@@ -172,6 +172,7 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
         log: Identity of the log that holds the outcomes.
         start: Start of the next solve; only in the result's file.
         memory: Peak memory of the solving process in bytes.
+        sequence: Number of the solve. The engine gives each solve a higher number than all solves before it.
     """
 
     pool: str
@@ -180,3 +181,4 @@ class SolvedBoard(Basis, frozen=True, kw_only=True):
     log: str = ""
     start: PackedStart | None = None
     memory: int = 0
+    sequence: int = 0

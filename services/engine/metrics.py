@@ -65,7 +65,6 @@ _SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
     "equirank_solve_wait_seconds": lambda told: told.longest_wait,
     "equirank_solved_age_seconds": lambda told: told.outdated,
     "equirank_solved_unpublished": lambda told: told.unpublished,
-    "equirank_solved_unwritten": lambda told: told.unwritten,
     "equirank_solve_certificate": lambda told: told.certificates,
     "equirank_bootstrap_replicates_total": lambda told: told.replicates,
 }

@@ -193,12 +193,6 @@ ENGINE: Final = (
     ),
     Metric("counter", "equirank_bootstrap_replicates_total", "Refits to resampled data, for intervals.", ("method",)),
     Metric("gauge", "equirank_solved_unpublished", "Solved boards not yet written to the store.", ("method",)),
-    Metric(
-        "gauge",
-        "equirank_solved_unwritten",
-        "Solved boards not yet written to their file, for example because the disk is full.",
-        ("method",),
-    ),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate of the solved boards, in the unit of its kind.", ("method",)),
     Metric("gauge", "equirank_pools_unconnected", "Pools whose newest insight shows groups of agents without games between them."),
     Metric("gauge", "equirank_pools_thinly_led", "Pools with a board whose first rows contain weakly connected agents."),

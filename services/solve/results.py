@@ -1,4 +1,8 @@
-"""Result files beside the checkpoints. They hold the history of each board, and the store is filled again from them after a loss."""
+"""Result files beside the checkpoints, and the publication of a result in the store.
+
+A result is written to its file before it is published. The files hold the history of each board, and the store is filled again from them
+after a loss.
+"""
 
 import logging
 import re
@@ -7,19 +11,21 @@ from typing import Final
 
 import msgspec
 
+from services.boards.history import Kept, kept
 from services.boards.result import SolvedBoard
+from services.boards.store.solved import SolvedBoards
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 log = logging.getLogger("equirank.solve")
 
-_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
+_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
 
 
 class ResultFiles:
-    """One file per result. Its name holds pool, method, generation, position, and a sequence number.
+    """One file per result. Its name holds pool, method, generation, position and sequence.
 
-    The sequence number separates several results at one position. The newest `most` results of each method on each pool are kept.
+    The newest `most` results of each method on each pool are kept. The order of results is that of generation, position and sequence.
     """
 
     def __init__(self, files: BlobFiles, most: int) -> None:
@@ -32,50 +38,70 @@ class ResultFiles:
         """
         written, job = self._write(board), Job(board.pool, board.result.method)
         try:
-            for name in self._files.tree(_folder(job))[: -self._most]:
+            for name in self.names(job)[: -self._most]:
                 self._files.remove(name)
         except OSError as error:
             log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
         return written
 
-    def _write(self, board: SolvedBoard) -> str:
-        folder = _folder(Job(board.pool, board.result.method))
-        order = f"{board.generation:010d}-{board.position:020d}"
-        standing = [match for name in self._files.tree(folder) if (match := _FILE.match(name)) and match["order"] == order]
-        sequence = max((int(match["sequence"]) for match in standing), default=-1) + 1
-        written = f"{folder}/{order}-{sequence:06d}.json"
-        self._files.write(written, [msgspec.json.encode(board)])
-        return written
+    def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard], sequence: Callable[[], int]) -> dict[str, str]:
+        """Apply `change` to all results of one method on one pool. The changed ones, and the newest one, are written with new sequences.
 
-    def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard]) -> dict[str, str]:
-        """Apply `change` to all results of one method on one pool. Returns old file name -> new file name of each changed result.
+        Returns:
+            Old file name -> new file name.
+        """
+        renamed: dict[str, str] = {}
+        results = [(name, board) for name in self.names(job) if (board := self.read(name)) is not None]
+        changed = [change(board) for _, board in results]
+        first = next((i for i, (_, board) in enumerate(results) if changed[i] != board), len(results) - 1)
+        for (name, _), board in list(zip(results, changed, strict=True))[max(0, first) :]:  # with those after it, so their order stays
+            renamed[name] = self.replace(name, msgspec.structs.replace(board, sequence=sequence()))
+        return renamed
+
+    def replace(self, name: str, board: SolvedBoard) -> str:
+        """Write a result in place of an older form of it. Returns the name of the new file.
 
         The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
         """
-        renamed: dict[str, str] = {}
-        for name in self._named(_folder(job)):
-            board = read_result(self._files, name)
-            if board is not None and (changed := change(board)) != board:
-                renamed[name] = self._write(changed)
-                self._files.remove(name)
-        return renamed
+        written = self._write(board)
+        self._files.remove(name)
+        return written
 
     def remove(self, job: Job) -> None:
         """Remove the results of one method on one pool."""
         for name in self._files.tree(_folder(job)):
             self._files.remove(name)
 
+    def discard(self, name: str) -> None:
+        """Remove one result."""
+        self._files.remove(name)
+
+    def read(self, name: str) -> SolvedBoard | None:
+        """The result in a file; None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version."""
+        try:
+            return msgspec.json.decode(self._files.read(name), type=SolvedBoard)
+        except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
+            return None
+
+    def names(self, job: Job) -> list[str]:
+        """Names of the files of one method on one pool, oldest result first."""
+        return self._named(_folder(job))
+
     def kept(self, log: str) -> Iterator[tuple[str, SolvedBoard]]:
         """Files and readable results that were computed from this log, grouped by pool and method, oldest first in each group."""
         for name in self._named("results"):
-            if (board := read_result(self._files, name)) is not None and board.log == log:
+            if (board := self.read(name)) is not None and board.log == log:
                 yield name, board
 
     def newest(self, job: Job) -> Iterator[SolvedBoard]:
         """The readable results of one method on one pool, newest first."""
-        for name in reversed(self._named(_folder(job))):
-            if (board := read_result(self._files, name)) is not None:
+        for name in reversed(self.names(job)):
+            if (board := self.read(name)) is not None:
                 yield board
+
+    def history(self, job: Job, log: str) -> list[Kept]:
+        """The readable results of one method on one pool that were computed from this log, in compact form, oldest first."""
+        return [kept(board) for name in self.names(job) if (board := self.read(name)) is not None and board.log == log]
 
     def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
         """The newest result of each method on one pool, ordered by method.
@@ -83,19 +109,49 @@ class ResultFiles:
         A method is left out if its newest file is unreadable or was computed from another log.
         """
         newest = {name.split("/")[2]: name for name in self._named(f"results/{pool}")}
-        boards = [read_result(self._files, name) for _, name in sorted(newest.items())]
+        boards = [self.read(name) for _, name in sorted(newest.items())]
         return [board for board in boards if board is not None and board.log == log]
 
+    def _write(self, board: SolvedBoard) -> str:
+        folder = _folder(Job(board.pool, board.result.method))
+        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}.json"
+        self._files.write(written, [msgspec.json.encode(board)])
+        return written
+
     def _named(self, folder: str) -> list[str]:
-        return [name for name in self._files.tree(folder) if _FILE.match(name)]  # sorted, so the newest comes last
+        found = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
+        found.sort(key=lambda one: (one["pool"], one["method"], one["order"], int(one["sequence"])))
+        return [match[0] for match in found]
 
 
-def read_result(files: BlobFiles, name: str) -> SolvedBoard | None:
-    """The result in a file; None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version."""
-    try:
-        return msgspec.json.decode(files.read(name), type=SolvedBoard)
-    except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
+def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None = None) -> int | None:
+    """Publish a result that has a file, then its history. The task of a solve calls it, and the engine for results that the store lacks.
+
+    Args:
+        files: The result files.
+        boards: The store's solved boards.
+        board: The result, with all rows.
+        before: The result before it, if the caller knows it. If the store has it as its newest, only `board` is added to the history.
+
+    Returns:
+        Number of solves in the published history, 0 for insight. None if the store has a newer board, or removed this board after the
+        solve began; nothing is published then.
+
+    Raises:
+        StoreError: The store does not answer or refuses.
+        OSError: The files of the history cannot be read.
+    """
+    job = Job(board.pool, board.result.method)
+    if not boards.publish(board):
         return None
+    if job.is_insight:
+        return 0
+    count = len(files.names(job))
+    if before is not None and boards.extend_history(*job, kept(before), kept(board), count):
+        return count
+    history = files.history(job, board.log)
+    boards.publish_history(*job, history)
+    return len(history)
 
 
 def _folder(job: Job) -> str:

@@ -1,5 +1,6 @@
 """The laws of services.boards.store.protocol, on real servers."""
 
+import msgspec
 import pytest
 import redis
 
@@ -213,6 +214,30 @@ class TestSolvedBoards:
         assert (found[0].generation, found[0].position) == ((generation, position) if taken else (1, 4))
         assert (sorted(raw.keys()) == before) is not taken
 
+    @pytest.mark.parametrize(("generation", "position", "sequence"), [(1, 4, 6), (1, 5, 6), (2, 0, 6), (1, 4, 1)])
+    def test_a_lower_sequence_never_replaces_a_higher_one(
+        self, store: RedisStore, raw: redis.Redis, generation: int, position: int, sequence: int
+    ) -> None:
+        shown = msgspec.structs.replace(solved_of(generation=1, position=4), sequence=7)
+        assert store.solved.publish(shown)
+        before = sorted(raw.keys())
+        late = msgspec.structs.replace(solved_of(generation=generation, position=position), sequence=sequence, parameters={"old": True})
+        assert not store.solved.publish(late)
+        assert store.solved.page("blitz", "maximal_lottery", 0, 9) == (shown, 2)
+        assert sorted(raw.keys()) == before
+        assert store.solved.publish(msgspec.structs.replace(late, position=5, generation=1, sequence=8))
+
+    def test_a_solve_that_began_before_the_removal_of_its_board_is_refused(self, store: RedisStore, raw: redis.Redis) -> None:
+        assert store.solved.publish(msgspec.structs.replace(solved_of(), sequence=3))
+        store.solved.remove("blitz", "maximal_lottery", 5)
+        assert not store.solved.publish(msgspec.structs.replace(solved_of(position=9), sequence=4))
+        assert store.solved.methods("blitz") == []
+        assert raw.ttl(store.keys.solved("blitz", "maximal_lottery")) > 0, "what refuses them takes no memory for good"
+        later = msgspec.structs.replace(solved_of(position=1), sequence=6)
+        assert store.solved.publish(later)
+        assert store.solved.page("blitz", "maximal_lottery", 0, 9) == (later, 2)
+        assert raw.ttl(store.keys.solved("blitz", "maximal_lottery")) == -1
+
     def test_a_board_without_all_of_its_rows_is_not_whole(self, store: RedisStore, raw: redis.Redis) -> None:
         assert store.solved.publish(solved_of())
         assert store.solved.publish(solved_of(method="borda"))
@@ -296,15 +321,14 @@ class TestSolvedBoards:
         assert found is not None
         assert found[0].position == 9
 
-    def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        solves, sent = [kept(solved_of(position=at)) for at in range(1, 6)], list[scripts.Script]()
+    def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore) -> None:
+        solves = [kept(solved_of(position=at)) for at in range(1, 6)]
         store.solved.publish(solved_of(position=1))
-        call = store.connection.call
-        monkeypatch.setattr(store.connection, "call", lambda script, *rest: sent.append(script) or call(script, *rest))
         for first, end, whole in ((0, 2, True), (0, 3, False), (1, 4, False), (1, 4, False), (2, 5, False), (0, 2, True)):
-            sent.clear()
-            store.solved.publish_history("blitz", "maximal_lottery", solves[first:end])
-            assert (scripts.REPLACE in sent) == whole
+            before, newest = solves[end - 2 : end]
+            assert store.solved.extend_history("blitz", "maximal_lottery", before, newest, end - first) is not whole
+            if whole:
+                store.solved.publish_history("blitz", "maximal_lottery", solves[first:end])
             positions = list(range(end, first, -1))
             assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == positions
             rows = [store.solved.past("blitz", "maximal_lottery", i) for i in range(end - first)]

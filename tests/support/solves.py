@@ -25,7 +25,7 @@ DEADLINE = 100.0
 
 
 class OtherSolve(RayTaskPool):
-    """A task pool on Ray that runs the function `solve` instead of each task's function."""
+    """A task pool on Ray that runs the function `solve` instead of each task's function. It takes the arguments of `solve_and_publish`."""
 
     def __init__(self, solve: Callable[..., bytes]) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class World:
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # no solve of intervals
         solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        self.runner = open_scheduler(settings, self.checkpoints, store.solved, tasks or RayTaskPool(), solves, clock=self.clock)
+        self.runner = open_scheduler(settings, self.checkpoints, store, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:

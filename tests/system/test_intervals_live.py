@@ -45,7 +45,7 @@ class World:
         checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
         settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=1e6, interval_seconds=600.0)
         limits = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        self.runner = open_scheduler(settings, checkpoints, store.solved, RayTaskPool(), limits)
+        self.runner = open_scheduler(settings, checkpoints, store, RayTaskPool(), limits)
         position = state.content.counts["outcomes"]
         name = f"objects/at-{position}"
         sha256, size = checkpoints.write_object(name, state.arrays(), {})

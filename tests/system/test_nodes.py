@@ -2,7 +2,7 @@
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from services.boards.store.redis import RedisStore
-from services.solve.worker.tasks import solve_pool
+from services.solve.worker.tasks import solve_and_publish
 from tests.support.solves import BAD, GOOD, POOL, OtherSolve, World
 
 pytestmark = [
@@ -30,23 +30,23 @@ def cluster() -> Iterator[Cluster]:
 
 
 def stuck_at_first(folder: Path) -> Callable[..., bytes]:
-    """`solve_pool` that notes its node; the first solve of one method waits until it is lost. A closure, so that Ray ships it by value."""
+    """`solve_and_publish` that notes its node; the first solve of one method waits until it is lost. A closure: Ray ships it by value."""
 
-    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None, *more: Any) -> bytes:
+    def solve(url: str, entry: bytes, method: str, *others: Any) -> bytes:
         tries = len(list(folder.glob(f"{method}-*")))
         (folder / f"{method}-{tries}").write_text(ray.get_runtime_context().get_node_id())
         while method == BAD and not tries:
             time.sleep(0.05)
-        return solve_pool(url, entry, method, parameters, memory, previous, *more)
+        return solve_and_publish(url, entry, method, *others)
 
     return solve
 
 
 def noting_threads(notes: Path) -> Callable[..., bytes]:
-    """`solve_pool` that notes how many threads its libraries of linear algebra take. A closure, so that Ray ships it by value."""
+    """`solve_and_publish` that notes how many threads its libraries of linear algebra take. A closure, so that Ray ships it by value."""
 
     def solve(*arguments: Any) -> bytes:
-        found = solve_pool(*arguments)
+        found = solve_and_publish(*arguments)
         for library in {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}:
             loaded = ctypes.CDLL(library)
             for name in ("scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_"):

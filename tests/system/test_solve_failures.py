@@ -4,7 +4,7 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +23,7 @@ from services.control.records import SolvePlan
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
 from services.solve.results import ResultFiles
-from services.solve.worker.tasks import solve_pool
+from services.solve.worker.tasks import solve_and_publish
 from tests.support.redis import Server, flush
 from tests.support.solves import BAD, DEADLINE, GOOD, POOL, OtherSolve, World
 from tests.support.stores import LOG
@@ -41,14 +41,14 @@ def harm(tmp_path: Path) -> Path:
 
 
 def treacherous(file: Path) -> Callable[..., bytes]:
-    """`solve_pool`, but for one method what the file says. A closure, so that Ray ships it by value."""
+    """`solve_and_publish`, but for one method what the file says. A closure, so that Ray ships it by value."""
 
     raised = {
         "raise": ValueError("no such luck"),
         "gaps": InputError("missing", "refuse", "must be prior or zero: 3 pairs were not compared"),
     }
 
-    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None) -> bytes:
+    def solve(url: str, entry: bytes, method: str, *others: Any) -> bytes:
         what = file.read_text() if method == BAD and file.exists() else ""
         if what == "wait":
             while file.exists():
@@ -66,8 +66,8 @@ def treacherous(file: Path) -> Callable[..., bytes]:
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "devour":
             with mock.patch.object(methods, "solve_from", lambda *_: [np.ones(1 << 23) for _ in range(1 << 20)]):
-                return solve_pool(url, entry, method, parameters, memory)
-        return solve_pool(url, entry, method, parameters, memory, previous)
+                return solve_and_publish(url, entry, method, *others)
+        return solve_and_publish(url, entry, method, *others)
 
     return solve
 

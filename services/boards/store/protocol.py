@@ -9,8 +9,9 @@ Laws, checked by tests against every implementation:
 2. Values are absolute, so publishing the same values again is harmless.
 3. On a live board, the value of every agent is at least as new as the position shown. Every generation has separate boards; readers see
    either the old or the new generation, never a mix.
-4. Solved boards are switched by a pointer: readers see one complete result, exactly as it was solved. An older (generation, position)
-   never replaces a newer one.
+4. Solved boards are switched by a pointer: readers see one complete result, exactly as it was solved. A board with a lower generation,
+   a lower position of its generation, or a lower sequence never replaces another one. So a task that ends late, with old parameters or
+   with an erased name, changes nothing.
 5. Ties on a live board are ordered by name, ascending. `rank` is a competition rank (1, 1, 3) by the unrounded rating.
 6. A row's rating and belief are of the same publication, and are written and read in one step. Deviations are evaluated when they are
    read, at the pool time in the head. They grow while an agent does not play, without another write.

@@ -27,7 +27,7 @@ class RedisStore:
     """
 
     def __init__(self, url: str, log: str, *, patience: float | None = None) -> None:
-        self._log = log
+        self.url, self._log = url, log
         self.connection = Connection(url, patience=patience)
         self.keys = Keys(log)
         self.seen = Seen()

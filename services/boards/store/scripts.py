@@ -180,13 +180,16 @@ the board."""
 
 FLIP: Final = _script(
     """
-local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version')
+local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version', 'sequence')
 if (stands[3] or '') ~= ARGV[4] then return -2 end
+if (tonumber(stands[4] or '') or 0) > tonumber(ARGV[9]) then return 0 end
 if redis.call('LLEN', KEYS[3]) ~= tonumber(ARGV[5]) or redis.call('HLEN', KEYS[4]) ~= tonumber(ARGV[5]) then return -1 end
 local generation, position = tonumber(stands[1] or ''), tonumber(stands[2] or '')
 local g, p = tonumber(ARGV[1]), tonumber(ARGV[2])
 if generation and (generation > g or (generation == g and position > p)) then return 0 end
-redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6])
+redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6],
+  'sequence', ARGV[9])
+redis.call('PERSIST', KEYS[1])
 redis.call('SADD', KEYS[2], ARGV[7])
 redis.call('PERSIST', KEYS[3])
 redis.call('PERSIST', KEYS[4])
@@ -198,9 +201,10 @@ return 1
 """
 )
 """Switches the pointer of a solved board to new rows. KEYS: pointer, methods, new rows, new index, old rows, old index. ARGV: generation,
-position, new version, old version ('' for none), total, board, method, seconds for which the old rows are kept. Returns 0 if a newer
-board is published, -1 if the number of new rows is wrong (the store lost rows, or took some twice), and -2 if the pointer no longer has
-the old version (try again)."""
+position, new version, old version ('' for none), total, board, method, seconds for which the old rows are kept, sequence of the solve.
+Returns 0 if a board with a higher generation, position or sequence is published, or if the pointer alone has a higher sequence (`remove`);
+-1 if the number of new rows is wrong (the store lost rows, or took some twice); and -2 if the pointer no longer has the old version (try
+again)."""
 
 REPLACE: Final = _script(
     """

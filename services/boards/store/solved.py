@@ -21,6 +21,8 @@ from services.wire.pools import check_pool_name
 _UPLOAD_SECONDS: Final = 600
 """Uploaded rows expire after this if the pointer was not switched to them."""
 _TRIES: Final = 5
+_BARRED_SECONDS: Final = 6 * 3600
+"""For this time after the removal of a board, solves that began before it are refused. No task runs longer."""
 
 _encode = msgspec.json.Encoder().encode
 _decode_board = msgspec.json.Decoder(SolvedBoard).decode
@@ -39,7 +41,7 @@ class SolvedBoards:
         self._redis, self._keys, self._seen = connection, keys, seen
 
     def publish(self, board: SolvedBoard) -> bool:
-        """Publish a solved board. Returns False if a newer board of its method is published.
+        """Publish a solved board. Returns False if a newer board of its method is published, or was removed after this solve began.
 
         Raises `StoreError` if the store does not answer or lost uploaded rows, and `InputError` for an invalid name.
         """
@@ -55,16 +57,20 @@ class SolvedBoards:
                 self._drop(fresh)
         return flipped
 
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
-        """Publish the kept solves of a method, oldest first. If the store has all others, only the newest solve is written.
-
-        changed: Whether earlier solves may differ from those in the store, so that all solves are written.
-        """
-        name, kept = self._keys.history(check_pool_name(pool), check_method(method)), list(history)
-        if not changed and len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
-            return
-        texts = [_encode(part).decode() for one in kept for part in (one.past, one)]
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those in the store."""
+        name = self._keys.history(check_pool_name(pool), check_method(method))
+        texts = [_encode(part).decode() for one in history for part in (one.past, one)]
         self._redis.call(scripts.REPLACE, [name], texts)
+
+    def extend_history(self, pool: str, method: str, before: Kept, newest: Kept, count: int) -> bool:
+        """Add the newest solve to the history in the store. Returns False, without a change, if the store lacks earlier solves.
+
+        before: The solve before it. count: Number of kept solves, the newest one included.
+        """
+        name = self._keys.history(check_pool_name(pool), check_method(method))
+        last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
+        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
 
     def history(self, pool: str, method: str) -> list[Past]:
         """The kept solves of a method, newest first. Insight has no history, because it has no rows to compare."""
@@ -83,8 +89,11 @@ class SolvedBoards:
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
-    def remove(self, pool: str, method: str) -> None:
-        """Remove a solved board. Its rows are kept for `STALE_SECONDS`, for readers that have begun to read them."""
+    def remove(self, pool: str, method: str, sequence: int = 0) -> None:
+        """Remove a solved board. Its rows are kept for `STALE_SECONDS`, for readers that have begun to read them.
+
+        sequence: Solves with a lower sequence are refused from now on.
+        """
         name = self._keys.solved(check_pool_name(pool), check_method(method))
         version = self._redis.run(lambda client: client.hget(name, "version"))
         old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
@@ -92,6 +101,8 @@ class SolvedBoards:
             [
                 methodcaller("srem", self._keys.methods(pool), method),
                 methodcaller("delete", name, self._keys.history(pool, method)),
+                methodcaller("hset", name, "sequence", sequence),
+                methodcaller("expire", name, _BARRED_SECONDS),
                 *(methodcaller("expire", one, STALE_SECONDS) for one in old),
             ]
         )
@@ -147,11 +158,6 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
-    def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:
-        """Append the newest solve to a history that then has `count` solves. Returns False if the store does not have the others."""
-        last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
-        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
-
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names
         for start in range(0, len(agents), MEMBERS_A_CALL):
@@ -168,7 +174,7 @@ class SolvedBoards:
                 return True
             names = [self._keys.solved(pool, method), self._keys.methods(pool), *fresh]
             names += [self._keys.rows(pool, method, old), self._keys.index(pool, method, old)]
-            arguments = [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS]
+            arguments = [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.sequence]
             verdict = self._redis.call(scripts.FLIP, names, arguments)
             if verdict == scripts.LOST:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)

@@ -130,6 +130,11 @@ class IntervalRunner:
         why = f"the newest intervals are of an earlier solve (position {found.told.position}); those of this board are not computed yet"
         return Intervals(kind="none", why_not=why)
 
+    def are_known(self, job: Job, board: SolvedBoard) -> bool:
+        """Whether the intervals of this solve were computed and the board lacks them."""
+        found = self._found.get(job)
+        return found is not None and bool(found.rows) and found.solve == board.solve and not isinstance(board.result.intervals, Intervals)
+
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
         """The board with the intervals of its solve, or with the reason why there are none."""
         found, told = self._found.get(job), self.told(job, board)

@@ -11,11 +11,10 @@ from ratings_core.methods import registry
 from services.checkpoints.checkpoint import PoolEntry
 from services.checkpoints.objects import BadObject
 from services.solve.planning.jobs import Job, JobEvent, Parameters
-from services.solve.registry.methods import Solved
 from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
-from services.solve.worker.tasks import solve_pool
+from services.solve.worker.tasks import Delivery, Destination, solve_and_publish
 
-_SOLVE: Final = TaskType(solve_pool, restarts=1)
+_SOLVE: Final = TaskType(solve_and_publish, restarts=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,11 @@ class Flight:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A try that ended: with `solved`, or without a result for the reason `why`."""
+    """A try that ended: with a result that was delivered, or without a result for the reason `why`."""
 
     flight: Flight
     event: JobEvent
-    solved: Solved | None = None
+    delivery: Delivery | None = None
     why: str = ""
     unreadable: bool = False
     """Whether the checkpoint's object could not be read."""
@@ -76,10 +75,18 @@ class Limits:
 
 
 class Flights:
-    """The running tries. limits: Limits for all of them together."""
+    """The running tries.
 
-    def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, limits: Limits) -> None:
-        self._tasks, self._url = tasks, checkpoints_url
+    Args:
+        tasks: Where they run.
+        checkpoints_url: Address of the checkpoints.
+        destination: Where they write and publish; its sequence is replaced.
+        deadline_seconds: Time after which a try is cancelled.
+        limits: Limits for all of them together.
+    """
+
+    def __init__(self, tasks: TaskPool, checkpoints_url: str, destination: Destination, deadline_seconds: float, limits: Limits) -> None:
+        self._tasks, self._url, self._destination = tasks, checkpoints_url, destination
         self._deadline_seconds, self.limits = deadline_seconds, limits
         self._flights: dict[Task, Flight] = {}
 
@@ -92,6 +99,10 @@ class Flights:
         """The jobs of the running tries."""
         return [flight.job for flight in self._flights.values()]
 
+    def read_before(self, pool: str, generation: int) -> bool:
+        """Whether a running try reads a checkpoint of the pool of an earlier generation."""
+        return any(flight.job.pool == pool and flight.entry.generation < generation for flight in self._flights.values())
+
     @property
     def has_idle_worker(self) -> bool:
         """Whether another try may run at the same time."""
@@ -101,9 +112,10 @@ class Flights:
         """Whether a try that is expected to take `need` bytes may start in addition to the running tries."""
         return self.limits.admit(need, [flight.need for flight in self._flights.values()])
 
-    def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, need: int, now: float) -> None:
-        """Start a try. previous: the file of the newest result."""
-        arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self.limits.solve_memory_bytes, previous
+    def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, sequence: int, need: int, now: float) -> None:
+        """Start a try. previous: the file of the newest result. sequence: number of the solve."""
+        to = msgspec.json.encode(msgspec.structs.replace(self._destination, sequence=sequence))
+        arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self.limits.solve_memory_bytes, previous, to
         task = self._tasks.start(_SOLVE, *arguments)
         self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
 
@@ -126,9 +138,11 @@ class Flights:
 
     def _result(self, task: Task, flight: Flight, now: float) -> Ended:
         try:
-            return Ended(flight, JobEvent.SUCCEEDED, solved=msgspec.json.decode(self._tasks.result(task), type=Solved))
+            delivery = msgspec.json.decode(self._tasks.result(task), type=Delivery)
         except Exception as error:  # noqa: BLE001 - after any failure of a task, other jobs continue and readers see the reason
             return self._failure(flight, error, overdue=now > flight.deadline)
+        # A superseded solve is tried again with a higher sequence; a newer engine, which may be the other writer, ends this one.
+        return Ended(flight, JobEvent.LOST if delivery.superseded else JobEvent.SUCCEEDED, delivery)
 
     def _failure(self, flight: Flight, error: Exception, *, overdue: bool) -> Ended:
         if isinstance(error, InputError):

@@ -21,7 +21,6 @@ class SolveHealth:
         outdated: Age in seconds of the oldest outdated board, by method. A board is outdated if its next try waits, runs or failed, or if
             the store has not taken the newer board yet.
         unpublished: Boards that the store has not taken yet, by method.
-        unwritten: Boards whose file could not be written yet, by method.
         certificates: Largest certificate on the boards, by method.
         replicates: Replicates solved for intervals, by method.
         unconnected: Pools with agents that never met the others, as their newest insight reports.
@@ -36,7 +35,6 @@ class SolveHealth:
     longest_wait: Mapping[str, float] = field(default_factory=dict)
     outdated: Mapping[str, float] = field(default_factory=dict)
     unpublished: Mapping[str, int] = field(default_factory=dict)
-    unwritten: Mapping[str, int] = field(default_factory=dict)
     certificates: Mapping[str, float] = field(default_factory=dict)
     unconnected: int = 0
     thinly_led: int = 0

@@ -1,7 +1,5 @@
-"""The newest result of every job: in memory, in its file, and in the history of its board."""
+"""The newest result of every job, as the engine holds it: the best rows, the name of its file, and whether the store has it."""
 
-import logging
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -9,70 +7,57 @@ from typing import Final
 
 import msgspec
 
-from services.boards.history import Kept, kept, renamed
-from services.boards.result import PackedStart, SolvedBoard
+from services.boards.result import SolvedBoard
 from services.control.erasures import NameMatcher
-from services.runtime.logging import LogThrottle
 from services.solve.erased_boards import without_names
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
-from services.solve.scheduler.packing import packed, whole
+from services.solve.worker.tasks import Delivery, best_rows
 
-log = logging.getLogger("equirank.solve")
-
-_AWAITS_FILE: Final = "results cannot be written to their files, trying again: %s"
+_ENGINE_BITS: Final = 24
+"""Sequences of one engine begin at its number times 2 to this power. They are exact in the store below 2^53."""
 
 
 @dataclass(slots=True)
 class JobResult:
-    """The newest result of a job, and what remains to be done with it.
+    """The newest result of a job.
 
     Attributes:
         board: The board with its best rows only.
-        rows: All rows, packed.
-        history: Earlier results and this one, oldest first, in the compact form that readers get.
-        file: Name of the newest result's file; None if no try has given a result.
+        file: Name of the file with all of its rows; None for a board that has no rows and no file.
+        history: Number of solves that the store's history of this board must have.
         published: The board that was published last.
         awaits_store: Whether the result must be published.
-        awaits_file: Whether the file could not be written yet.
-        history_changed: Whether earlier results changed since the history was published.
     """
 
     board: SolvedBoard
-    rows: bytes
-    history: deque[Kept]
     file: str | None = None
+    history: int = 0
     published: SolvedBoard | None = None
     awaits_store: bool = True
-    awaits_file: bool = False
-    history_changed: bool = False
-
-    def complete(self) -> SolvedBoard:
-        """The board with all of its rows."""
-        return whole(self.board, self.rows)
 
 
 class NewestResults(Mapping[Job, JobResult]):
-    """The newest result of every job that has one, or has failed. A result is written to its file before it is published."""
+    """The newest result of every job that has one, or has failed.
 
-    def __init__(self, files: ResultFiles, intervals: IntervalRunner, most_kept: int) -> None:
-        """most_kept: length of each history."""
-        self._files, self._intervals, self._most_kept = files, intervals, most_kept
+    Args:
+        files: The result files.
+        intervals: Intervals of the results.
+        engine: Number of this engine. A later engine has a higher one.
+    """
+
+    def __init__(self, files: ResultFiles, intervals: IntervalRunner, engine: int) -> None:
+        self.files, self._intervals = files, intervals
         self._results: dict[Job, JobResult] = {}
-        self._erased: dict[str, NameMatcher] = {}
-        """Names that results of a pool must not hold."""
-        self._troubles = LogThrottle()
+        self._sequence = engine << _ENGINE_BITS
 
     def load(self, log_identity: str) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
-            history: deque[Kept] = deque(maxlen=self._most_kept)
-            for name, board in results:  # noqa: B007 - the last one is the newest
-                if not job.is_insight:
-                    history.append(kept(board))
-            self._hold(job, msgspec.structs.replace(board, start=None), name).history = history
-            self.intervals_changed(job)
+        for job, results in groupby(self.files.kept(log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
+            for count, (name, board) in enumerate(results, 1):  # noqa: B007 - the last one is the newest
+                self._sequence = max(self._sequence, board.sequence)  # higher than the engine's number if the control log is new
+            self._hold(job, best_rows(board), name).history = 0 if job.is_insight else count
 
     def __getitem__(self, job: Job) -> JobResult:
         """The newest result of a job. Raises `KeyError`."""
@@ -90,34 +75,44 @@ class NewestResults(Mapping[Job, JobResult]):
         """The newest boards, with their best rows only."""
         return {job: result.board for job, result in self._results.items()}
 
-    def solved(self, job: Job, board: SolvedBoard, start: PackedStart | None) -> None:
-        """Take a new result. start: Start of the next solve; it is written to the file only."""
-        written = msgspec.structs.replace(board, start=start)
-        if job.pool in self._erased:
-            written = without_names(written, self._erased[job.pool])
-            board = msgspec.structs.replace(written, start=None)
-        name = self._write(job, written)
-        result = self._hold(job, board, name)
-        result.awaits_file = name is None
-        if not job.is_insight:
-            result.history.append(kept(self._intervals.shown(job, board)))
+    def next_sequence(self) -> int:
+        """A sequence above all that were given or seen."""
+        self._sequence += 1
+        return self._sequence
+
+    def delivered(self, job: Job, delivery: Delivery) -> None:
+        """Take a new result, which is in its file and, unless the store failed, published."""
+        result = self._hold(job, delivery.board, delivery.file)
+        if delivery.history is not None:
+            result.awaits_store, result.published, result.history = False, result.board, delivery.history
+
+    def complete(self, job: Job) -> SolvedBoard | None:
+        """The newest board as readers see it: all rows, intervals and `error`. None if its file is gone. Raises `OSError`."""
+        result = self._results[job]
+        if result.file is None:
+            return result.board
+        board = self.files.read(result.file)
+        return board and self._intervals.shown(job, msgspec.structs.replace(board, start=None, error=result.board.error))
 
     def erase(self, pool: str, names: NameMatcher) -> None:
-        """Replace erased names in all results of a pool, and in later ones. Raises `OSError`; a later call then does the rest."""
-        self._erased[pool] = names
+        """Replace erased names in all results of a pool.
+
+        Each newest result gets a higher sequence, so that a task which still has a name is refused by the store. Raises `OSError`; a later
+        call then does the rest.
+        """
         for job, result in self.items():
-            if job.pool != pool:
-                continue
-            files = self._files.rewrite(job, lambda board: without_names(board, names))
-            result.history = deque((renamed(one, names.replaced) for one in result.history), self._most_kept)
-            board, standing = result.complete(), result.file
-            if files or without_names(board, names) != board:
-                self._hold(job, without_names(board, names), None if standing is None else files.get(standing, standing))
-                result.history_changed = True
+            if job.pool == pool:
+                files = self.files.rewrite(job, lambda board: without_names(board, names), self.next_sequence)
+                file = files.get(result.file or "", result.file)
+                written = None if file is None else self.files.read(file)
+                board = msgspec.structs.replace(without_names(result.board, names), sequence=self.next_sequence())
+                if written is not None:
+                    board = msgspec.structs.replace(best_rows(written), error=result.board.error)
+                self._hold(job, board, file)
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
         """Replace the board by one without rows that gives a reason. It has no file and is not part of the history."""
-        self._hold(job, board, None).awaits_file = False
+        self._hold(job, msgspec.structs.replace(board, sequence=self.next_sequence()), None)
 
     def failed(self, job: Job, why: str) -> None:
         """Keep the newest board and set its `error`: why there is no newer one."""
@@ -126,38 +121,25 @@ class NewestResults(Mapping[Job, JobResult]):
         result.awaits_store = True
 
     def intervals_changed(self, job: Job) -> None:
-        """Update the newest entry of the history with the present intervals of its result."""
+        """Write the newest result again, with the intervals that it has now, and note that the store lacks them. Raises `OSError`."""
         result = self._results[job]
-        if result.history:
-            result.history[-1] = kept(self._intervals.shown(job, result.complete()))
-
-    def write_late(self) -> None:
-        """Write the results whose files could not be written, as on a full disk."""
-        for job, result in self.items():
-            if result.awaits_file:
-                name = self._write(job, msgspec.structs.replace(result.complete(), error=None))
-                if name is None:
-                    return
-                result.file, result.awaits_file = name, False
-                self._troubles.over(_AWAITS_FILE)
+        result.awaits_store = True
+        board = None if result.file is None else self.files.read(result.file)
+        if board is not None and result.file is not None and self._intervals.are_known(job, board):
+            shown = msgspec.structs.replace(self._intervals.shown(job, board), sequence=self.next_sequence())
+            result.file = self.files.replace(result.file, shown)
+            result.board = msgspec.structs.replace(best_rows(shown), error=result.board.error)
 
     def remove(self, job: Job) -> None:
         """Drop a job and its files."""
-        self._files.remove(job)
+        self.files.remove(job)
         del self._results[job]
 
-    def _hold(self, job: Job, board: SolvedBoard, name: str | None) -> JobResult:
-        best, rows = packed(board)
-        result = self._results.get(job)
-        if result is None:
-            result = self._results[job] = JobResult(best, rows, deque(maxlen=self._most_kept))
-        result.board, result.rows, result.awaits_store = best, rows, True
-        result.file = name or result.file
-        return result
+    def forget(self, job: Job) -> None:
+        """Drop a job whose newest file is gone."""
+        del self._results[job]
 
-    def _write(self, job: Job, board: SolvedBoard) -> str | None:
-        try:
-            return self._files.write(board)
-        except OSError as error:
-            self._troubles.warn(log, _AWAITS_FILE, error, pool=job.pool, method=job.method)
-            return None
+    def _hold(self, job: Job, board: SolvedBoard, file: str | None) -> JobResult:
+        result = self._results.setdefault(job, JobResult(board))
+        result.board, result.file, result.awaits_store = board, file, True
+        return result

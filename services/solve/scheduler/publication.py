@@ -1,4 +1,8 @@
-"""Publication of results to the store: newest boards, their history, and boards that the store lost."""
+"""Reconciliation: the engine publishes the results that the store lacks, from their files.
+
+Tasks publish their results themselves. The engine publishes what a task could not publish, what the store lost, and what changed since:
+`error`, intervals, and erased names.
+"""
 
 import logging
 from typing import Final
@@ -9,18 +13,19 @@ from services.boards.store.solved import SolvedBoards
 from services.runtime.logging import LogThrottle
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
+from services.solve.results import publish_result
 from services.solve.scheduler.newest import JobResult, NewestResults
 
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
-"""Seconds between two looks for results that the store lost, and for files that could not be written."""
+"""Seconds between two looks for results that the store lost."""
 POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
-_AWAITS_STORE: Final = "solved boards cannot be written to the store, trying again: %s"
+_AWAITS_STORE: Final = "solved boards cannot be published, trying again: %s"
 
 
-class ResultPublisher:
+class Reconciler:
     """Keeps the store equal to the newest results. After a failure of the store, publication pauses (`Backoff`)."""
 
     def __init__(
@@ -32,20 +37,33 @@ class ResultPublisher:
         self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
 
-    def publish(self) -> None:
-        """Publish all results that the store lacks. Stops at the first failure of the store."""
+    def publish(self) -> list[Job]:
+        """Publish all results that the store lacks. Stops at the first failure of the store or of the files.
+
+        Returns:
+            The jobs that were dropped because their file is gone. They must be solved again.
+        """
+        gone = []
         for job, result in self._results.items():
             if not self._backoff.over:
-                return
-            if result.awaits_store and not self._publish(job, result):
-                return
+                break
+            if result.awaits_store:
+                try:
+                    with self._backoff.asking():
+                        known = self._publish(job, result)
+                except (StoreError, OSError) as error:
+                    self._troubles.warn(log, _AWAITS_STORE, error)
+                    break
+                self._troubles.over(_AWAITS_STORE)
+                if not known:
+                    gone.append(job)
+        return gone
 
     def look(self, now: float) -> None:
-        """Every two seconds find lost boards, and write delayed files. now: seconds of a timer that never goes back."""
+        """Every two seconds find lost boards. now: seconds of a timer that never goes back."""
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self.find_lost()
-            self._results.write_late()
 
     def find_lost(self) -> None:
         """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""
@@ -64,12 +82,12 @@ class ResultPublisher:
                 result.awaits_store = True
 
     def drop(self, job: Job) -> bool:
-        """Remove a board from the store. Returns False if the store does not answer now."""
+        """Remove a board from the store; tasks that solve it now are refused. Returns False if the store does not answer now."""
         if not self._backoff.over:
             return False
         try:
             with self._backoff.asking():
-                self._boards.remove(*job)
+                self._boards.remove(*job, self._results.next_sequence())
         except StoreError as error:
             self._troubles.warn(
                 log, "a removed method's board cannot be deleted from the store, trying again: %s", error, pool=job.pool, method=job.method
@@ -78,18 +96,16 @@ class ResultPublisher:
         return True
 
     def _publish(self, job: Job, result: JobResult) -> bool:
-        """Publish one result. Returns False if the store fails; other results would then fail too."""
-        try:
-            with self._backoff.asking():
-                published = self._boards.publish(self._intervals.shown(job, result.complete()))
-                if published and not job.is_insight:
-                    self._boards.publish_history(job.pool, job.method, result.history, changed=result.history_changed)
-                    result.history_changed = False
-        except StoreError as error:
-            self._troubles.warn(log, _AWAITS_STORE, error)
+        """Publish one result from its file. Returns False, and drops the result, if the file is gone."""
+        board = self._results.complete(job)
+        if board is None:
+            log.warning("the file of a result is gone; it is solved again", extra={"pool": job.pool, "method": job.method})
+            self._results.forget(job)
             return False
-        result.awaits_store, result.published = False, result.board
-        self._troubles.over(_AWAITS_STORE)
+        history = publish_result(self._results.files, self._boards, board)
+        result.awaits_store = False
+        if history is not None:
+            result.published, result.history = result.board, history
         return True
 
     def _lacks(self, held: StoredBoard | None, job: Job, result: JobResult) -> bool:
@@ -97,7 +113,9 @@ class ResultPublisher:
         board = result.board
         if held is None:
             return True
-        newer = (held.board.generation, held.board.position) > (board.generation, board.position)
+        later = (held.board.generation, held.board.position) > (board.generation, board.position)
+        if later or held.board.sequence > board.sequence:
+            return False
         intervals = self._intervals.told(job, board)
         same = (held.board.solve, held.board.error, held.board.result.intervals) == (board.solve, board.error, intervals)
-        return not newer and (not same or len(result.history) > held.history)
+        return not same or result.history > held.history

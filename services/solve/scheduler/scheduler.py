@@ -1,8 +1,8 @@
-"""Runs due solves on a task pool, keeps their results as files beside the checkpoints, and publishes them.
+"""Runs due solves on a task pool, and reconciles the store with their results.
 
-Delivery: a result is written to its file before it is published, and it is published again when the store lost it. If the file cannot be
-written, as on a full disk, readers get the result all the same and the file is written later. A try that fails or passes its deadline
-keeps the last good result, which then says why there is no newer one.
+Delivery: a task writes its result to a file beside the checkpoints, then publishes it. The engine publishes it from the file if the task
+could not, or if the store lost it. A try that fails, passes its deadline or cannot write its file keeps the last good result, which then
+says why there is no newer one.
 """
 
 import logging
@@ -12,12 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
 from ratings_core.methods import registry
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
-from services.boards.store.solved import SolvedBoards
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.erasures import ErasedName, NameMatcher
 from services.control.records import ControlState
@@ -28,14 +26,14 @@ from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.registry.choice import chosen_for
-from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.scheduler import health
 from services.solve.scheduler.flights import Ended, Flight, Flights, Limits
 from services.solve.scheduler.health import SolveHealth
 from services.solve.scheduler.newest import NewestResults
-from services.solve.scheduler.publication import ResultPublisher
+from services.solve.scheduler.publication import Reconciler
 from services.solve.worker.task_pool import TaskPool
+from services.solve.worker.tasks import Delivery, Destination
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.solve")
@@ -44,6 +42,8 @@ _PATIENCE_SECONDS: Final = 60.0
 """Insight waits at most so long for the boards of its pool that are being solved."""
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
 """Statuses of a board for which no try has given a result."""
+_SUPERSEDED: Final = "superseded"
+"""Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
 _COST: Final = {name: method.cost for name, method in registry.METHODS.items()} | {insight.INSIGHT: insight.COST}
 
 
@@ -64,34 +64,6 @@ class _Plan:
     changed: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _BoardMaker:
-    """Makes boards of results. log_identity: of the log that all boards are of; clock: the time that boards show."""
-
-    log_identity: str
-    clock: Callable[[], float]
-
-    def board(self, entry: PoolEntry, parameters: Parameters, result: SolveResult) -> SolvedBoard:
-        return SolvedBoard(
-            pool=entry.pool,
-            generation=entry.generation,
-            position=entry.position,
-            outcomes=entry.outcomes,
-            data=entry.digest,
-            parameters=dict(parameters),
-            solved_at=self.clock(),
-            result=result,
-            log=self.log_identity,
-            version=VERSION,
-        )
-
-    def without_result(self, entry: PoolEntry, method: str, parameters: Parameters, status: str) -> SolvedBoard:
-        """A board without rows."""
-        nothing = CertificateRow(kind="none", value=None)
-        empty = SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0)
-        return self.board(entry, parameters, empty)
-
-
 @dataclass(slots=True)
 class _Counters:
     """What ended since the start. ended: (method, status) -> tries; seconds: method -> seconds of solving."""
@@ -108,12 +80,12 @@ class SolveScheduler:
     """
 
     def __init__(
-        self, flights: Flights, results: NewestResults, publisher: ResultPublisher, intervals: IntervalRunner, boards: _BoardMaker,
-        pace: Pace,
+        self, flights: Flights, results: NewestResults, reconciler: Reconciler, intervals: IntervalRunner, log_identity: str,
+        clock: Callable[[], float], pace: Pace,
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
-        self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
-        self._boards, self._pace = boards, pace
+        self._flights, self._results, self._reconciler, self._intervals = flights, results, reconciler, intervals
+        self._log_identity, self._clock, self._pace = log_identity, clock, pace
         self._ledger = Ledger(
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
@@ -132,7 +104,7 @@ class SolveScheduler:
         self._take_in_ended(now, entries)
         self._erase(entries, control)
         offered = _offered(entries.values(), control)
-        offered |= insight.offered(entries.values(), control, self._results.boards(), self._boards.log_identity)
+        offered |= insight.offered(entries.values(), control, self._results.boards(), self._log_identity)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._retire(entries, offered)
@@ -140,8 +112,8 @@ class SolveScheduler:
         self._plan = _Plan(entries, offered, deque(jobs))
         self._start_next(now)
         self._redraw(now, idle=not jobs and self._flights.has_idle_worker)
-        self._publisher.look(now)
-        self._publisher.publish()
+        self._reconciler.look(now)
+        self._publish()
 
     def go_on(self, now: float, seconds: float) -> bool:
         """Wait up to `seconds` for a solve to end, then start the next jobs of the newest plan. Returns False if no solve runs."""
@@ -149,16 +121,19 @@ class SolveScheduler:
             return False
         self._flights.wait(seconds)
         self._take_in_ended(now, self._plan.entries)
-        self._publisher.publish()
+        self._publish()
         return True
 
     def has_erased(self, pool: str) -> Collection[ErasedName]:
         """The erased names that a pool's results no longer contain, neither in files nor in the store.
 
-        Empty while a result still waits for its file or for the store.
+        Empty while a result still waits for the store, or while a task reads a checkpoint of an earlier generation.
         """
-        waiting = any(result.awaits_store or result.awaits_file for job, result in self._results.items() if job.pool == pool)
-        return () if waiting else self._erased.get(pool, ())
+        waiting = any(result.awaits_store for job, result in self._results.items() if job.pool == pool)
+        entry = self._plan.entries.get(pool)
+        if waiting or entry is None or self._flights.read_before(pool, entry.generation):
+            return ()
+        return self._erased.get(pool, ())
 
     def cancel(self) -> None:
         """Cancel all running tasks. No work is lost for good: the jobs are due again at the next start."""
@@ -175,9 +150,8 @@ class SolveScheduler:
             seconds=dict(self._counters.seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages(self._outdated(), self._boards.clock()),
+            outdated=health.ages(self._outdated(), self._clock()),
             unpublished=dict(Counter(job.method for job, result in results.items() if result.awaits_store)),
-            unwritten=dict(Counter(job.method for job, result in results.items() if result.awaits_file)),
             certificates=health.certificates(results.boards()),
             replicates=dict(self._intervals.replicates),
             **insight.alarms(results.boards().values()),
@@ -195,17 +169,18 @@ class SolveScheduler:
                 self._erased[pool] = erased
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
-        """Take in the tries that ended. Workers get their next jobs first, because files and the store take as long as a small solve."""
-        ended = self._flights.ended(now)
-        for one in ended:
-            self._plan.changed.add(one.flight.job.pool)
+        """Take in the tries that ended, and start the next jobs."""
+        for one in self._flights.ended(now):
+            pool, entry = one.flight.job.pool, entries.get(one.flight.job.pool)
+            self._plan.changed.add(pool)
             self._ledger.finish(one.flight.job, one.event)
-        self._start_next(now)
-        for one in ended:
-            if one.solved is not None:
-                self._solved(one.flight, one.solved)
+            if entry is not None and one.flight.entry.generation < entry.generation:
+                self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
+            if one.delivery is not None:
+                self._delivered(one.flight, one.delivery)
             elif not (one.unreadable and _replaced(one.flight, entries)):
                 self._failed(one)
+        self._start_next(now)
 
     def _start_next(self, now: float) -> None:
         """Start planned jobs, until one does not fit: it waits at the head of the queue, and all jobs behind it wait too. Otherwise small
@@ -223,7 +198,7 @@ class SolveScheduler:
             given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job)
             self._ledger.start(job, given, now)
             previous = None if newest is None else newest.file
-            self._flights.start(job, entry, given.parameters, previous, self._need(job), now)
+            self._flights.start(job, entry, given.parameters, previous, self._results.next_sequence(), self._need(job), now)
 
     def _boards_are_changing(self, job: Job, now: float) -> bool:
         """Whether a board of the job's pool changed since the plan was made, or is being solved. The latter counts for one minute only."""
@@ -241,14 +216,19 @@ class SolveScheduler:
         job = self._intervals.step(now, idle, self._results.boards(), self._plan.entries)
         if job is not None and job in self._results:
             self._results.intervals_changed(job)
-            self._results[job].awaits_store = True
 
-    def _solved(self, flight: Flight, solved: Solved) -> None:
-        method, result = flight.job.method, solved.result
-        self._counters.ended[method, result.status] += 1
-        self._counters.seconds[method] += result.seconds
-        board = self._boards.board(flight.entry, flight.parameters, result)
-        self._results.solved(flight.job, msgspec.structs.replace(board, memory=solved.memory), solved.start)
+    def _publish(self) -> None:
+        for job in self._reconciler.publish():
+            self._ledger.forget(job)
+
+    def _delivered(self, flight: Flight, delivery: Delivery) -> None:
+        job, result = flight.job, delivery.board.result
+        self._counters.seconds[job.method] += result.seconds
+        self._counters.ended[job.method, _SUPERSEDED if delivery.superseded else result.status] += 1
+        if not delivery.superseded:
+            self._results.delivered(job, delivery)
+        elif job not in self._plan.offered:
+            self._ledger.forget(job)  # the method was removed from the pool during the solve
 
     def _failed(self, ended: Ended) -> None:
         flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED
@@ -259,8 +239,24 @@ class SolveScheduler:
         newest = self._results.get(job)
         left = refused and newest is not None and newest.board.generation < flight.entry.generation  # a banned agent may be on its board
         if newest is None or left or newest.board.result.status in _WITHOUT_RESULT:
-            self._results.replaced(job, self._boards.without_result(flight.entry, job.method, flight.parameters, status))
+            self._results.replaced(job, self._without_result(flight.entry, job.method, flight.parameters, status))
         self._results.failed(job, ended.why)
+
+    def _without_result(self, entry: PoolEntry, method: str, parameters: Parameters, status: str) -> SolvedBoard:
+        """A board without rows."""
+        nothing = CertificateRow(kind="none", value=None)
+        return SolvedBoard(
+            pool=entry.pool,
+            generation=entry.generation,
+            position=entry.position,
+            outcomes=entry.outcomes,
+            data=entry.digest,
+            parameters=dict(parameters),
+            solved_at=self._clock(),
+            result=SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0),
+            log=self._log_identity,
+            version=VERSION,
+        )
 
     def _outdated(self) -> dict[Job, SolvedBoard]:
         """The boards that readers see although a newer one is due, running or failed, or is not taken by the store."""
@@ -278,7 +274,7 @@ class SolveScheduler:
         """Remove the boards of methods that are no longer chosen for their pool."""
         for job in self._results:
             if job.pool in entries and job not in offered:
-                if not self._publisher.drop(job):
+                if not self._reconciler.drop(job):
                     return
                 self._results.remove(job)
                 self._intervals.forget(job)
@@ -293,36 +289,39 @@ class SolveScheduler:
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
                 self._results.replaced(
-                    job, self._boards.without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE.value)
+                    job, self._without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE.value)
                 )
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 
 
 def open_scheduler(
-    settings: Settings, checkpoints: CheckpointStore, boards: SolvedBoards, tasks: TaskPool, limits: Limits, log_identity: str = "",
-    clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
+    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, log_identity: str = "",
+    engine: int = 0, clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
 
     Args:
         settings: The service's settings.
         checkpoints: Where checkpoints are read, and results are written.
-        boards: Where results are published.
+        store: Where results are published.
         tasks: Where solves run.
         limits: What solves may take together.
         log_identity: Identity of the log; results of another one are ignored.
-        clock: Seconds since 1970, as boards show.
+        engine: Number of this engine; a later engine has a higher one.
+        clock: Seconds since 1970, for ages of boards.
         backoff: Pauses after a failure of the store; None for the default.
     """
     intervals = IntervalRunner(settings, checkpoints, log_identity, tasks)
-    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, settings.solves_kept)
+    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, engine)
     results.load(log_identity)
+    destination = Destination(store.url, log_identity, settings.solves_kept, 0)
     return SolveScheduler(
-        Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits),
+        Flights(tasks, checkpoints.url, destination, settings.solve_deadline_seconds, limits),
         results,
-        ResultPublisher(boards, results, intervals, backoff or Backoff()),
+        Reconciler(store.solved, results, intervals, backoff or Backoff()),
         intervals,
-        _BoardMaker(log_identity, clock),
+        log_identity,
+        clock,
         Pace(settings.solve_seconds, settings.solve_outcomes),
     )
 

@@ -1,30 +1,128 @@
-"""The task of a solve in its own process: read a pool's checkpointed arrays, solve, and return the answer as JSON bytes."""
+"""The task of a solve in its own process: read a pool's checkpointed arrays, solve, write the result file, and publish the result."""
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from contextlib import closing
+from typing import Any, Final
 
 import msgspec
 from numpy.typing import NDArray
 
+from ratings_core.methods.refits import TOP
 from ratings_core.records.roster import Roster
 from services.boards.ranked_board import RankedBoard
-from services.boards.result import VERSION, SolveResult
+from services.boards.result import VERSION, SolvedBoard, SolveResult
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
+from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
-from services.solve.results import ResultFiles, read_result
+from services.solve.results import ResultFiles, publish_result
 from services.solve.uncertainty.normal import NORMAL_METHODS, with_normal_intervals
 from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.state.parts import part
 from services.wire.pools import Kind
 
+_PATIENCE_SECONDS: Final = 5.0
+"""Time limit of a command to the store. After it, the task ends, and the engine publishes the result later."""
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """Where a task writes and publishes its result.
+
+    Attributes:
+        store: URL of the store.
+        log: Identity of the log.
+        most: Number of results that are kept of each method on each pool.
+        sequence: Number of the solve (`SolvedBoard.sequence`).
+    """
+
+    store: str
+    log: str
+    most: int
+    sequence: int
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """What a task did with its result.
+
+    Attributes:
+        board: The result, with its best rows only.
+        file: Name of its file. It was removed again if the result is `superseded`.
+        history: Number of solves in the published history; None if nothing was published.
+        superseded: Whether the store has a newer board, or removed this one after the solve began.
+        why: Why the store did not take the result; the engine then publishes it.
+    """
+
+    board: SolvedBoard
+    file: str
+    history: int | None = None
+    superseded: bool = False
+    why: str = ""
+
+
+def solve_and_publish(
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None, destination: bytes
+) -> bytes:
+    """Solve a method, or compute insight, on a pool's data object, write the result to its file, and publish it.
+
+    Arguments and errors are those of `solve_pool`; also `OSError` if the file cannot be written. destination: `Destination` as JSON.
+    Returns a `Delivery` as JSON.
+    """
+    to, pool, files = msgspec.json.decode(destination, type=Destination), msgspec.json.decode(entry, type=PoolEntry), CheckpointStore(url)
+    found = solve_pool(url, entry, method, parameters, memory, previous)
+    board = board_of(pool, parameters, found, to, time.time())
+    results = ResultFiles(files.blobs, to.most)
+    before = None if previous is None else results.read(previous)
+    with closing(RedisStore(to.store, to.log, patience=_PATIENCE_SECONDS)) as store:
+        return msgspec.json.encode(deliver(results, store.solved, board, before))
+
+
+def board_of(
+    pool: PoolEntry, parameters: Mapping[str, float | str | bool], found: Solved, to: Destination, solved_at: float
+) -> SolvedBoard:
+    """The board of a result. solved_at: Seconds since 1970."""
+    return SolvedBoard(
+        pool=pool.pool,
+        generation=pool.generation,
+        position=pool.position,
+        outcomes=pool.outcomes,
+        data=pool.digest,
+        parameters=dict(parameters),
+        solved_at=solved_at,
+        result=found.result,
+        log=to.log,
+        version=VERSION,
+        start=found.start,
+        memory=found.memory,
+        sequence=to.sequence,
+    )
+
+
+def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None) -> Delivery:
+    """Write a result to its file and publish it. before: The result before it. Raises `OSError` if the file cannot be written."""
+    name = files.write(board)
+    delivery = Delivery(best_rows(board), name)
+    try:
+        history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
+    except StoreError as error:
+        return msgspec.structs.replace(delivery, why=str(error))
+    if history is None:
+        files.discard(name)
+    return msgspec.structs.replace(delivery, history=history, superseded=history is None)
+
+
+def best_rows(board: SolvedBoard) -> SolvedBoard:
+    """The board as the engine holds it: with its best rows only, and without the start of the next solve."""
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=board.result.agents[:TOP]), start=None)
+
 
 def solve_pool(
     url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None
-) -> bytes:
+) -> Solved:
     """Solve a method, or compute insight, on a pool's data object.
 
     Args:
@@ -36,9 +134,6 @@ def solve_pool(
         previous: File of the previous result, for the ranks of its agents. If its parameters and version are the same, the solve also
             uses its start.
 
-    Returns:
-        A `methods.Solved` as JSON.
-
     Raises:
         OutOfMemory: The solve needs more than its memory limit.
         BadObject: The data object cannot be read.
@@ -47,7 +142,7 @@ def solve_pool(
     """
     forget_peak()
     found = _solved(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
-    return msgspec.json.encode(msgspec.structs.replace(found, memory=peak()))
+    return msgspec.structs.replace(found, memory=peak())
 
 
 def _solved(
@@ -57,7 +152,7 @@ def _solved(
         arrays = files.read_pool(pool, mapped=True)
         if method == insight.INSIGHT:
             return Solved(_insight(pool, files, arrays, parameters))
-        before = None if previous is None else read_result(files.blobs, previous)
+        before = None if previous is None else ResultFiles(files.blobs, 1).read(previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         given = methods.problem_for(method, Kind(pool.kind), arrays)
         found = methods.solve_from(start, method, given, parameters)

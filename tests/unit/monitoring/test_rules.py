@@ -96,7 +96,7 @@ CASES = {
         },
     ),
     "EquirankCheckpointFailures": Case(
-        {'equirank_solved_unwritten{method="nash"}': "0x10 2x10"}, {"equirank_checkpoint_failures_total": "0x10 1x10"}
+        {"equirank_checkpoint_failures_total": "0+1x20"}, {"equirank_checkpoint_failures_total": "0x10 1x10"}
     ),
     "EquirankArchiveLags": Case(
         {'equirank_archive_lag_seconds{partition="3"}': "0 40x19", "equirank_log_retention_seconds": "60x20"},

@@ -107,7 +107,7 @@ def test_the_task_of_a_solve_reads_the_features_of_the_checkpoint(tmp_path: Path
     entry = PoolEntry(
         pool="p", kind="games", generation=1, position=GAMES, outcomes=GAMES, object="o", sha256=sha256, bytes=size, digest="d"
     )
-    body = solve_pool(files.url, msgspec.json.encode(entry), METHOD, PRIOR, 1 << 32)
-    assert msgspec.json.decode(body, type=methods.Solved).result.agents == solve(state).agents
+    found = solve_pool(files.url, msgspec.json.encode(entry), METHOD, PRIOR, 1 << 32)
+    assert found.result.agents == solve(state).agents
     facts, _ = prepare(files.url, msgspec.json.encode(entry), METHOD, PRIOR, 1 << 32)
     assert facts.about.kind == "clustered"

@@ -40,12 +40,12 @@ def test_rows_beyond_those_kept_are_neither_joined_nor_left(monkeypatch: pytest.
 
 def test_results_of_one_position_do_not_overwrite_each_other(tmp_path: Path) -> None:
     files = ResultFiles(BlobFiles(tmp_path.as_uri()), most=3)
-    boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i)) for i, p in enumerate((1, 2, 2, 2))]
+    boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i), sequence=i) for i, p in enumerate((1, 2, 2, 2))]
     for board in boards:
         files.write(board)
     assert [board for _, board in files.kept("")] == boards[1:]
     assert list(files.newest(Job("blitz", "maximal_lottery"))) == boards[:0:-1]
-    half = next(iter(tmp_path.rglob("*-000001.json")))
+    half = next(iter(tmp_path.rglob("*-000002.json")))
     half.write_bytes(half.read_bytes()[:40])
     assert [board for _, board in files.kept("")] == [boards[1], boards[3]], "what a crash left half written is passed over"
     assert list(files.kept("another log")) == []

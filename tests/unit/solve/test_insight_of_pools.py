@@ -17,7 +17,6 @@ from services.control.records import ControlState
 from services.solve.insight import job as insight
 from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
-from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
 from services.wire.events import GameEvent, Side
@@ -128,8 +127,7 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
         made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
         ResultFiles(files.blobs, 5).write(made)
     given = insight.offered([entry], ControlState(), {}, "mine")[JOB]
-    body = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, given.parameters, 1 << 32)
-    told = msgspec.json.decode(body, type=Solved).result
+    told = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, given.parameters, 1 << 32).result
     found = found_in(told)
     assert [row.method for row in found.disagreement.methods] == ["elo", "sco", "copeland"]
     assert [row.pairs for row in found.prequential.forecasts] == [len(pairs)] * 2

@@ -1,6 +1,6 @@
 """The scheduler of solves without Ray: tries that fail or take too long, and what readers see of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,20 @@ from services.boards.history import Kept
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
-from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
-from services.control.records import ControlState, SolvePlan
+from services.control.erasures import ErasureRequest, erased_name
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.registry.methods import Solved
-from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import Limits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
+from services.solve.worker.task_pool import TaskLost
+from services.solve.worker.tasks import Delivery
+from services.wire.pools import Kind
 from tests.support.boards import solved_of
+from tests.support.deliveries import delivered
 from tests.support.disk import fill, mounted
 from tests.support.task_pool import FakeTask, FakeTaskPool
 
@@ -45,17 +48,34 @@ def previous_of(task: FakeTask) -> str | None:
 class Store:
     """Holds the newest board of each method. fails: called at each access; it may raise."""
 
+    url = "redis://none"
+
     def __init__(self) -> None:
         self.boards: dict[str, SolvedBoard] = {}
+        self.least: dict[str, int] = {}
         self.histories_held: dict[str, list[int]] = {}
         self.fails: Callable[[], None] = lambda: None
 
+    @property
+    def solved(self) -> "Store":
+        return self
+
     def publish(self, board: SolvedBoard) -> bool:
         self.fails()
-        self.boards[board.result.method] = board
+        method = board.result.method
+        if self.least.get(method, 0) > board.sequence:
+            return False
+        self.boards[method], self.least[method] = board, board.sequence
         return True
 
-    def publish_history(self, _: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
+    def remove(self, _: str, method: str, sequence: int) -> None:
+        del self.boards[method]
+        self.least[method] = sequence
+
+    def extend_history(self, *_: Any) -> bool:
+        return False
+
+    def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
@@ -64,18 +84,26 @@ class Store:
         return dict.fromkeys(pools, found)
 
 
+class Solves(FakeTaskPool):
+    """Tasks that deliver to `store`, at the time of `clock`."""
+
+    store: Any = None
+    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+
+
 @pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> FakeTaskPool:
+def tasks(monkeypatch: pytest.MonkeyPatch) -> Solves:
     monkeypatch.setenv("EQUIRANK_INTERVAL_SECONDS", "0")  # intervals have tests of their own
-    return FakeTaskPool()
+    return Solves()
 
 
 def scheduler_in(
-    settings: Settings, tasks: FakeTaskPool, store: Any, *, workers: int = 1, memory: int | None = None,
+    settings: Settings, tasks: Solves, store: Any, *, workers: int = 1, memory: int | None = None,
     checkpoints: CheckpointStore | None = None, **options: Any,
 ) -> SolveScheduler:  # fmt: skip
     """A scheduler on the checkpoints in the settings' data folder."""
     limits = Limits(workers, memory, settings.solve_memory_bytes)
+    tasks.store, tasks.clock = store, options.get("clock", tasks.clock)
     return open_scheduler(settings, checkpoints or CheckpointStore(settings.data.as_uri()), store, tasks, limits, **options)
 
 
@@ -87,8 +115,17 @@ def manifest_at(position: int) -> Manifest:
     return Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], **fields)
 
 
-def result_of(method: str) -> bytes:
-    return msgspec.json.encode(solved_by(method))
+def end(tasks: Solves, task: FakeTask, found: Solved | None = None) -> None:
+    """End a task with a result, which it delivers."""
+    try:
+        task.end(delivered(task, tasks.store, found or solved_by(method_of(task)), tasks.clock()))
+    except OSError as error:
+        task.end(error)
+
+
+def end_newest(tasks: Solves) -> None:
+    if not tasks.newest.ended:
+        end(tasks, tasks.newest)
 
 
 def solved_by(method: str) -> Solved:
@@ -98,13 +135,13 @@ def solved_by(method: str) -> Solved:
     return Solved(result)
 
 
-def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(tasks: Solves, tmp_path: Path) -> None:
     store, control = Store(), ControlState()
     settings = Settings(data=tmp_path, solve_deadline_seconds=DEADLINE)
     runner = scheduler_in(settings, tasks, store)
     runner.step(0.0, [manifest_at(1)], control)
     [first] = tasks.tasks
-    first.end(result_of(method_of(first)))
+    end(tasks, first)
     runner.step(1.0, [], control)
     assert store.boards[method_of(first)].error is None
     now = 100.0
@@ -123,7 +160,7 @@ def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(tasks: Fak
 
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
 def test_a_clock_that_is_put_to_another_time_neither_cancels_a_solve_nor_keeps_one_waiting(
-    tasks: FakeTaskPool, tmp_path: Path, step: float
+    tasks: Solves, tmp_path: Path, step: float
 ) -> None:
     wall, store, control = [1.8e9], Store(), ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
@@ -147,19 +184,19 @@ def test_a_clock_that_is_put_to_another_time_neither_cancels_a_solve_nor_keeps_o
     assert len(tasks.tasks) == 4
 
 
-def solved_once(tasks: FakeTaskPool, folder: Path, log: str, **options: Any) -> tuple[SolveScheduler, Store, str]:
+def solved_once(tasks: Solves, folder: Path, log: str, **options: Any) -> tuple[SolveScheduler, Store, str]:
     """A runner that has solved one method at position 1 and published it."""
     store = Store()
     runner = scheduler_in(Settings(data=folder), tasks, store, log_identity=log, **options)
     runner.step(0.0, [manifest_at(1)], ControlState())
     [first] = tasks.tasks
-    first.end(result_of(method_of(first)))
+    end(tasks, first)
     runner.step(1.0, [], ControlState())
     return runner, store, method_of(first)
 
 
 @pytest.mark.parametrize("held", ["nothing", "an older one", "another result of the same position"])
-def test_whatever_the_store_holds_instead_is_found_and_published_again(tasks: FakeTaskPool, tmp_path: Path, held: str) -> None:
+def test_whatever_the_store_holds_instead_is_found_and_published_again(tasks: Solves, tmp_path: Path, held: str) -> None:
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     good = store.boards.pop(method)
     changed = {
@@ -172,7 +209,7 @@ def test_whatever_the_store_holds_instead_is_found_and_published_again(tasks: Fa
     assert store.boards[method] == good
 
 
-def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: Solves, tmp_path: Path) -> None:
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     season = msgspec.structs.replace(manifest_at(1), pools=[msgspec.structs.replace(manifest_at(1).pools[0], generation=2, outcomes=0)])
     runner.step(10.0, [season], ControlState())
@@ -195,7 +232,7 @@ def of_generation(number: int, position: int) -> Manifest:
     return msgspec.structs.replace(manifest, pools=[msgspec.structs.replace(manifest.pools[0], generation=number)])
 
 
-def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(tasks: Solves, tmp_path: Path) -> None:
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     for second in range(100, 110):
         runner.step(float(second), [of_generation(2, 1)], ControlState())
@@ -207,7 +244,7 @@ def test_a_generation_whose_data_equal_those_of_the_one_before_is_solved_anew(ta
     assert method not in map(method_of, tasks.tasks[started:]), "its result of the earlier run is of these data"
 
 
-def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_one_before(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_one_before(tasks: Solves, tmp_path: Path) -> None:
     """As where all agents but one are banned: the board of the earlier generation would rate them for ever."""
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     refused = NotApplicable("method", method, "needs at least 2 agents, there are 1")
@@ -215,35 +252,35 @@ def test_a_generation_that_a_method_does_not_apply_to_shows_no_ratings_of_the_on
         runner.step(float(second), [of_generation(2, 2)], ControlState())
         for task in tasks.tasks:
             if not task.ended:
-                task.end(refused if method_of(task) == method else result_of(method_of(task)))
+                task.end(refused) if method_of(task) == method else end(tasks, task)
     board = store.boards[method]
     assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
     assert board.error == refused.rule
     assert store.histories_held[method] == [1]
 
 
-def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: Solves, tmp_path: Path) -> None:
     store = Store()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
     runner.step(0.0, [manifest_at(1)], ControlState())
     [first] = tasks.tasks
     rows = [AgentRow(agent=f"a{i}", rating=float(-i), rank=i + 1) for i in range(1000)]
     found = solved_by(method_of(first))
-    first.end(msgspec.json.encode(Solved(msgspec.structs.replace(found.result, agents=rows))))
+    end(tasks, first, Solved(msgspec.structs.replace(found.result, agents=rows)))
     runner.step(1.0, [], ControlState())
     assert store.boards.pop(method_of(first)).result.agents == rows
     runner.step(10.0, [], ControlState())
     assert store.boards[method_of(first)].result.agents == rows
 
 
-def test_a_history_that_the_store_lost_alone_is_published_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_history_that_the_store_lost_alone_is_published_again(tasks: Solves, tmp_path: Path) -> None:
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     assert store.histories_held.pop(method) == [1]
     runner.step(10.0, [], ControlState())
     assert store.histories_held == {method: [1]}
 
 
-def test_a_newer_board_of_another_engine_is_left_alone(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_newer_board_of_another_engine_is_left_alone(tasks: Solves, tmp_path: Path) -> None:
     runner, store, method = solved_once(tasks, tmp_path, "log a")
     newer = store.boards[method] = msgspec.structs.replace(store.boards[method], position=99)
     runner.step(10.0, [], ControlState())
@@ -251,7 +288,7 @@ def test_a_newer_board_of_another_engine_is_left_alone(tasks: FakeTaskPool, tmp_
 
 
 @pytest.mark.parametrize(("log", "shown"), [("log a", True), ("log b", False)])
-def test_results_of_another_log_are_not_shown(tasks: FakeTaskPool, tmp_path: Path, log: str, shown: bool) -> None:
+def test_results_of_another_log_are_not_shown(tasks: Solves, tmp_path: Path, log: str, shown: bool) -> None:
     _, _, method = solved_once(tasks, tmp_path, "log a")
     store = Store()
     again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity=log)
@@ -260,7 +297,7 @@ def test_results_of_another_log_are_not_shown(tasks: FakeTaskPool, tmp_path: Pat
 
 
 @pytest.mark.parametrize("trouble", [BadObject("o: checksum differs"), TimeoutError("o: no answer within 60 s")])
-def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path, trouble: Exception) -> None:
+def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: Solves, tmp_path: Path, trouble: Exception) -> None:
     store, control = Store(), ControlState()
     runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store)
     runner.step(0.0, [manifest_at(1)], control)
@@ -275,7 +312,7 @@ def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: 
     assert store.boards[method_of(first)].error is None
 
 
-def test_an_object_that_a_newer_checkpoint_replaced_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_an_object_that_a_newer_checkpoint_replaced_is_no_failure(tasks: Solves, tmp_path: Path) -> None:
     store, control = Store(), ControlState()
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
     runner.step(0.0, [manifest_at(1)], control)
@@ -288,7 +325,7 @@ def test_an_object_that_a_newer_checkpoint_replaced_is_no_failure(tasks: FakeTas
     assert runner.health(1.0).ended == {}
 
 
-def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: Solves, tmp_path: Path) -> None:
     store, control = Store(), ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"of_tomorrow": {}, "copeland": {}}, time=0.0))
     runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2)
@@ -296,7 +333,7 @@ def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: FakeTa
     assert sorted(method_of(flight) for flight in tasks.tasks) == ["copeland", "of_tomorrow"]
 
 
-def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(tasks: Solves, tmp_path: Path) -> None:
     """Three of them at three positions, of two that are kept."""
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
@@ -310,7 +347,8 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
     assert store.histories_held == {"copeland": [2, 3]}, "insight has none"
     solves = [flight for flight in tasks.tasks if method_of(flight) == "copeland"]
     assert previous_of(solves[0]) is None
-    assert [previous_of(flight) for flight in solves[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
+    names = [str(previous_of(flight)).rpartition("-")[0] for flight in solves[1:]]
+    assert names == [f"results/blitz/copeland/0000000001-{i:020d}" for i in (1, 2)]
     again = Store()
     scheduler_in(settings, tasks, again).step(400.0, [manifest_at(3)], control)
     assert again.histories_held["copeland"] == [2, 3]
@@ -318,7 +356,7 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
 
 
 @pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
-def test_a_damaged_result_is_left_out_and_solved_anew(tasks: FakeTaskPool, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_result_is_left_out_and_solved_anew(tasks: Solves, tmp_path: Path, content: bytes) -> None:
     _, _, method = solved_once(tasks, tmp_path, "log a")
     checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
     [name] = checkpoints.blobs.tree(f"results/blitz/{method}")
@@ -335,7 +373,7 @@ def test_what_another_version_found_raises_no_alarm_and_breaks_nothing() -> None
     assert alarms([other]) == {"unconnected": 0, "thinly_led": 0}
 
 
-def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(tasks: Solves, tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, solve_seconds=1.0, solve_memory_bytes=1 << 30)
     runner = scheduler_in(settings, tasks, Store(), workers=4, memory=3 << 29)
     first, rounds = manifest_at(1), 0
@@ -343,7 +381,7 @@ def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(
     while tasks.tasks[-1].ended is False:
         assert sum(not flight.ended for flight in tasks.tasks) == 1, "two of them may take more than there is"
         flight = tasks.tasks[-1]
-        flight.end(msgspec.json.encode(msgspec.structs.replace(solved_by(method_of(flight)), memory=100 << 20)))
+        end(tasks, flight, msgspec.structs.replace(solved_by(method_of(flight)), memory=100 << 20))
         rounds += 1
         runner.step(float(rounds), [first], ControlState())
     assert rounds >= 4
@@ -351,7 +389,7 @@ def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(
     assert sum(not flight.ended for flight in tasks.tasks) == 4
 
 
-def test_a_small_solve_does_not_overtake_a_large_one_that_waits_for_memory(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_small_solve_does_not_overtake_a_large_one_that_waits_for_memory(tasks: Solves, tmp_path: Path) -> None:
     settings = Settings(data=tmp_path, solve_seconds=1.0, solve_memory_bytes=1 << 30)
     runner = scheduler_in(settings, tasks, Store(), workers=4, memory=1100 << 20)
     runner.step(0.0, [manifest_at(1)], ControlState())
@@ -359,7 +397,7 @@ def test_a_small_solve_does_not_overtake_a_large_one_that_waits_for_memory(tasks
     while not tasks.newest.ended:
         order.append(method_of(tasks.newest))
         memory = (900 if len(order) == 2 else 100) << 20
-        tasks.newest.end(msgspec.json.encode(msgspec.structs.replace(solved_by(order[-1]), memory=memory)))
+        end(tasks, tasks.newest, msgspec.structs.replace(solved_by(order[-1]), memory=memory))
         runner.step(float(len(order)), [manifest_at(1)], ControlState())
     assert len(order) >= 4
     runner.step(100.0, [manifest_at(2)], ControlState())
@@ -368,7 +406,7 @@ def test_a_small_solve_does_not_overtake_a_large_one_that_waits_for_memory(tasks
 
 
 def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(
-    tasks: FakeTaskPool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tasks: Solves, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A pool of one agent has nothing to compare; nobody is to be woken for it, and its boards do not age."""
     store, settings = Store(), Settings(data=tmp_path)
@@ -386,7 +424,7 @@ def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(
     assert method_of(first) not in found.outdated
 
 
-def test_data_with_gaps_that_a_method_cannot_take_are_told_as_not_applicable(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_data_with_gaps_that_a_method_cannot_take_are_told_as_not_applicable(tasks: Solves, tmp_path: Path) -> None:
     """The checkpoint says what parameters cannot: some pairs never met. Where the method was solved before, that board stands."""
     store, settings, control = Store(), Settings(data=tmp_path, solve_seconds=1.0), ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"alpharank": {}}, time=0.0))
@@ -407,7 +445,7 @@ def test_data_with_gaps_that_a_method_cannot_take_are_told_as_not_applicable(tas
     assert (store.boards["alpharank"].result.status, store.boards["alpharank"].error) == ("optimal", None)
 
 
-def test_a_pool_that_starves_shows_in_the_metrics(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_pool_that_starves_shows_in_the_metrics(tasks: Solves, tmp_path: Path) -> None:
     """One solve holds the only worker: what waits for it, and how long, is told by method; boards that it keeps old show their age."""
     wall, settings, control = [10.0], Settings(data=tmp_path, solve_deadline_seconds=1e6), ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
@@ -431,7 +469,7 @@ def test_a_pool_that_starves_shows_in_the_metrics(tasks: FakeTaskPool, tmp_path:
     assert stuck not in runner.health(401.0).outdated
 
 
-def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: Solves, tmp_path: Path) -> None:
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
 
@@ -446,8 +484,8 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: FakeTaskPo
     assert store.boards["copeland"].solved_at == 1.0
     store.fails = gone
     runner.step(50.0, [manifest_at(2)], control)
-    next(task for task in tasks.tasks[::-1] if method_of(task) == "copeland").end(result_of("copeland"))
     wall[0] = 60.0
+    end(tasks, next(task for task in tasks.tasks[::-1] if method_of(task) == "copeland"))
     runner.step(60.0, [manifest_at(2)], control)
     wall[0] = 90.0
     assert runner.health(90.0).unpublished["copeland"] == 1
@@ -458,13 +496,7 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: FakeTaskPo
     assert "copeland" not in runner.health(92.0).outdated
 
 
-def end_newest(tasks: FakeTaskPool) -> None:
-    tasks.newest.end(result_of(method_of(tasks.newest)))
-
-
-def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_for_the_next_plan(
-    tasks: FakeTaskPool, tmp_path: Path
-) -> None:
+def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_for_the_next_plan(tasks: Solves, tmp_path: Path) -> None:
     store, control = Store(), ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
     runner = scheduler_in(Settings(data=tmp_path), tasks, store)
@@ -479,27 +511,7 @@ def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_f
     assert method_of(tasks.tasks[-1]) == "insight"
 
 
-def test_a_worker_has_its_next_solve_before_the_last_one_is_written(tasks: FakeTaskPool, tmp_path: Path) -> None:
-    """Files and the store take as long as a small solve: no worker waits for them."""
-    begun: list[int] = []
-
-    class Recording(BlobFiles):
-        def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
-            begun.append(len(tasks.tasks))
-            super().write(name, parts)
-
-    control = ControlState()
-    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
-    checkpoints = CheckpointStore(tmp_path.as_uri())
-    checkpoints.blobs = Recording(tmp_path.as_uri())
-    runner = scheduler_in(Settings(data=tmp_path), tasks, Store(), checkpoints=checkpoints)
-    runner.step(0.0, [manifest_at(1)], control)
-    end_newest(tasks)
-    runner.go_on(1.0, 0.0)
-    assert begun == [2]
-
-
-def test_insight_waits_while_a_board_of_its_pool_is_solved_but_not_for_ever(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_insight_waits_while_a_board_of_its_pool_is_solved_but_not_for_ever(tasks: Solves, tmp_path: Path) -> None:
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
     settings = Settings(data=tmp_path, solve_deadline_seconds=1e6)
@@ -511,24 +523,140 @@ def test_insight_waits_while_a_board_of_its_pool_is_solved_but_not_for_ever(task
     assert [method_of(flight) for flight in tasks.tasks] == ["copeland", "insight"]
 
 
-def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def test_a_result_that_finds_no_room_is_told_and_solved_again(tasks: Solves, tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", 1 << 20) as disk:
-        ballast = fill(disk)
         runner, store, method = solved_once(tasks, disk, "log")
-        assert store.boards[method].position == 1
-        assert runner.health(1.0).unwritten == {method: 1}
-        assert [path for path in disk.rglob("*") if path.is_file()] == [ballast], "nothing half-written"
+        ballast, files = fill(disk), sorted(disk.rglob("*.json"))
+        runner.step(100.0, [manifest_at(2)], ControlState())
+        while method_of(tasks.newest) != method:
+            end_newest(tasks)
+            runner.step(101.0, [manifest_at(2)], ControlState())
+        end_newest(tasks)
+        runner.step(102.0, [manifest_at(2)], ControlState())
+        assert (store.boards[method].position, "No space left" in str(store.boards[method].error)) == (1, True), "the last good one stands"
+        assert sorted(disk.rglob("*.json")) == files, "nothing half-written"
         ballast.unlink()
-        runner.step(10.0, [], ControlState())
-        assert runner.health(10.0).unwritten == {}
-        [(_, kept)] = ResultFiles(BlobFiles(disk.as_uri()), 5).kept("log")
-        assert (kept.position, kept.result) == (1, store.boards[method].result)
-        again = scheduler_in(Settings(data=disk), tasks, fresh := Store(), log_identity="log")
-        again.step(0.0, [], ControlState())
-        assert fresh.boards[method] == store.boards[method]
+        for second in range(110, 200):
+            runner.step(float(second), [manifest_at(2)], ControlState())
+            end_newest(tasks)
+        assert (store.boards[method].position, store.boards[method].error) == (2, None)
 
 
-def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(tasks: FakeTaskPool, tmp_path: Path) -> None:
+def of_copeland(position: int = 1, **parameters: float | str | bool) -> tuple[ControlState, list[Manifest]]:
+    """A pool that is solved by one method with these parameters, at this position."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": parameters}, time=0.0))
+    return control, [manifest_at(position)]
+
+
+def test_a_task_that_ends_after_a_newer_solve_changes_nothing(tasks: Solves, tmp_path: Path) -> None:
+    """Its process was given up, and the parameters of the method changed meanwhile."""
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2, log_identity="log")
+    control, manifests = of_copeland()
+    runner.step(0.0, manifests, control)
+    [late] = tasks.tasks
+    late.end(TaskLost("WorkerCrashedError: killed"))
+    runner.step(1.0, manifests, control)
+    control, manifests = of_copeland(tie_tolerance=0.5)
+    runner.step(100.0, manifests, control)
+    end(tasks, next(task for task in tasks.tasks if not task.ended and method_of(task) == "copeland"))
+    runner.step(101.0, manifests, control)
+    shown, files = store.boards["copeland"], sorted(tmp_path.rglob("*.json"))
+    assert shown.parameters == {"tie_tolerance": 0.5}
+    assert msgspec.json.decode(delivered(late, store, solved_by("copeland"), 0.0), type=Delivery).superseded
+    assert store.boards["copeland"] == shown
+    assert sorted(tmp_path.rglob("*.json")) == files, "nor is its file kept"
+
+
+def test_a_task_of_a_method_that_was_removed_during_its_solve_publishes_nothing(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2, log_identity="log")
+    control, manifests = of_copeland()
+    runner.step(0.0, manifests, control)
+    end_newest(tasks)
+    runner.step(1.0, manifests, control)
+    runner.step(100.0, [manifest_at(2)], control)
+    late = next(task for task in tasks.tasks if not task.ended and method_of(task) == "copeland")
+    control.apply(1, SolvePlan(pool="blitz", methods={"borda": {}}, time=0.0))
+    runner.step(101.0, [manifest_at(2)], control)
+    assert "copeland" not in store.boards
+    end(tasks, late)
+    runner.step(102.0, [manifest_at(2)], control)
+    runner.step(103.0, [manifest_at(2)], control)
+    assert "copeland" not in store.boards
+    assert list(tmp_path.rglob("copeland/*.json")) == []
+    assert runner.health(103.0).ended["copeland", "superseded"] == 1
+    assert runner.health(103.0).jobs["lost"] == 0, "nothing is left to try"
+
+
+def test_a_task_of_an_earlier_engine_loses_against_those_of_a_later_one(tasks: Solves, tmp_path: Path) -> None:
+    store, (control, manifests) = Store(), of_copeland()
+    for engine in (7, 8):
+        runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log", engine=engine)
+        runner.step(0.0, manifests, control)
+    late, newer = tasks.tasks
+    end(tasks, newer)
+    shown = store.boards["copeland"]
+    end(tasks, late)
+    assert store.boards["copeland"] == shown
+
+
+def test_a_solve_that_the_store_refused_is_tried_again_with_growing_pauses(tasks: Solves, tmp_path: Path) -> None:
+    store, (control, manifests) = Store(), of_copeland()
+    runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store, log_identity="log")
+    store.least["copeland"] = 1 << 40
+    started = []
+    for second in range(200):
+        runner.step(float(second), manifests, control)
+        if method_of(tasks.newest) == "copeland" and not tasks.newest.ended:
+            started.append(second)
+        end_newest(tasks)
+    assert started == [0, 20, 60, 140]
+
+
+def test_a_result_whose_file_is_gone_is_solved_again(tasks: Solves, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log")
+    for path in tmp_path.rglob(f"{method}/*.json"):
+        path.unlink()
+    store.boards.clear()
+    for second in range(10, 100):
+        runner.step(float(second), [manifest_at(1)], ControlState())
+        end_newest(tasks)
+    assert store.boards[method].position == 1
+
+
+def test_no_task_of_an_earlier_generation_brings_an_erased_name_back(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2, log_identity="log")
+    control, name, fields = ControlState(), erased_name("a", ()), {"pool": "blitz", "start": 0, "time": 0.0, "fold": FoldSettings()}
+    records = [
+        PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0),
+        Generation(number=1, **fields),
+        SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0),
+        ErasureRequest(pool="blitz", name=name, by="x", time=0.0),
+        Generation(number=2, erased=(name,), **fields),
+    ]
+    for offset, record in enumerate(records):
+        control.apply(offset, record)
+    runner.step(0.0, [of_generation(1, 1)], control)
+    end_newest(tasks)
+    runner.step(1.0, [of_generation(1, 1)], control)
+    runner.step(100.0, [of_generation(1, 2)], control)
+    late = next(task for task in tasks.tasks if not task.ended and method_of(task) == "copeland")
+    runner.step(101.0, [of_generation(2, 1)], control)
+    assert [row.agent for row in store.boards["copeland"].result.agents] == [name.token]
+    assert not runner.has_erased("blitz"), "a task may still write the name"
+    end(tasks, late)
+    assert [row.agent for row in store.boards["copeland"].result.agents] == [name.token]
+    end(tasks, next(task for task in tasks.tasks if not task.ended and method_of(task) == "insight"))
+    for second in (102.0, 103.0):
+        runner.step(second, [of_generation(2, 1)], control)
+    assert runner.has_erased("blitz")
+    assert all(b'"agent":"a"' not in path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(tasks: Solves, tmp_path: Path) -> None:
     """Solves are started between: each of its failures takes as long as many of them."""
     now, asked = [0.0], list[float]()
 
