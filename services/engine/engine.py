@@ -117,7 +117,7 @@ class Engine:
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
-        solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity, number)
+        solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, number)
         eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)

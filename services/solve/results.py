@@ -12,18 +12,20 @@ from typing import Final
 import msgspec
 
 from services.boards.history import Kept, kept
-from services.boards.result import SolvedBoard
+from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 log = logging.getLogger("equirank.solve")
 
-_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
+_FILE: Final = re.compile(
+    r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})(?P<form>|-intervals)\.json$"
+)
 
 
 class ResultFiles:
-    """One file per result. Its name holds pool, method, generation, position and sequence.
+    """One file per result. Its name holds pool, method, generation, position, sequence, and whether it has intervals.
 
     The newest `most` results of each method on each pool are kept. The order of results is that of generation, position and sequence.
     """
@@ -64,7 +66,8 @@ class ResultFiles:
         The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
         """
         written = self._write(board)
-        self._files.remove(name)
+        if written != name:
+            self._files.remove(name)
         return written
 
     def remove(self, job: Job) -> None:
@@ -114,13 +117,14 @@ class ResultFiles:
 
     def _write(self, board: SolvedBoard) -> str:
         folder = _folder(Job(board.pool, board.result.method))
-        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}.json"
+        form = "-intervals" if isinstance(board.result.intervals, Intervals) else ""
+        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{form}.json"
         self._files.write(written, [msgspec.json.encode(board)])
         return written
 
     def _named(self, folder: str) -> list[str]:
         found = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
-        found.sort(key=lambda one: (one["pool"], one["method"], one["order"], int(one["sequence"])))
+        found.sort(key=lambda one: (one["pool"], one["method"], one["order"], int(one["sequence"]), one["form"]))
         return [match[0] for match in found]
 
 

@@ -24,10 +24,13 @@ class RedisStore:
         url: redis://, rediss:// or unix://.
         log: Identity of the log whose boards are written and read. Boards of other logs have other keys.
         patience: Time limit of one command in seconds, see `Connection`.
+
+    Attributes:
+        url, log: The arguments.
     """
 
     def __init__(self, url: str, log: str, *, patience: float | None = None) -> None:
-        self.url, self._log = url, log
+        self.url, self.log = url, log
         self.connection = Connection(url, patience=patience)
         self.keys = Keys(log)
         self.seen = Seen()
@@ -42,7 +45,7 @@ class RedisStore:
 
     def register(self) -> None:
         """Record in the store that this log's engine is running now."""
-        logs.register(self.connection, self._log)
+        logs.register(self.connection, self.log)
 
     def close(self) -> None:
         """Close all connections."""

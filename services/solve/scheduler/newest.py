@@ -44,17 +44,18 @@ class NewestResults(Mapping[Job, JobResult]):
     Args:
         files: The result files.
         intervals: Intervals of the results.
+        log_identity: Identity of the log that all results are of.
         engine: Number of this engine. A later engine has a higher one.
     """
 
-    def __init__(self, files: ResultFiles, intervals: IntervalRunner, engine: int) -> None:
-        self.files, self._intervals = files, intervals
+    def __init__(self, files: ResultFiles, intervals: IntervalRunner, log_identity: str, engine: int) -> None:
+        self.files, self.log_identity, self._intervals = files, log_identity, intervals
         self._results: dict[Job, JobResult] = {}
         self._sequence = engine << _ENGINE_BITS
 
-    def load(self, log_identity: str) -> None:
+    def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self.files.kept(log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
+        for job, results in groupby(self.files.kept(self.log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
             for count, (name, board) in enumerate(results, 1):  # noqa: B007 - the last one is the newest
                 self._sequence = max(self._sequence, board.sequence)  # higher than the engine's number if the control log is new
             self._hold(job, best_rows(board), name).history = 0 if job.is_insight else count
@@ -126,7 +127,7 @@ class NewestResults(Mapping[Job, JobResult]):
         result.awaits_store = True
         board = None if result.file is None else self.files.read(result.file)
         if board is not None and result.file is not None and self._intervals.are_known(job, board):
-            shown = msgspec.structs.replace(self._intervals.shown(job, board), sequence=self.next_sequence())
+            shown = self._intervals.shown(job, board)  # of the same sequence, so it loses against a newer solve
             result.file = self.files.replace(result.file, shown)
             result.board = msgspec.structs.replace(best_rows(shown), error=result.board.error)
 

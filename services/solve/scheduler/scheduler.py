@@ -80,12 +80,12 @@ class SolveScheduler:
     """
 
     def __init__(
-        self, flights: Flights, results: NewestResults, reconciler: Reconciler, intervals: IntervalRunner, log_identity: str,
+        self, flights: Flights, results: NewestResults, reconciler: Reconciler, intervals: IntervalRunner,
         clock: Callable[[], float], pace: Pace,
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._reconciler, self._intervals = flights, results, reconciler, intervals
-        self._log_identity, self._clock, self._pace = log_identity, clock, pace
+        self._clock, self._pace = clock, pace
         self._ledger = Ledger(
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
         )
@@ -104,7 +104,7 @@ class SolveScheduler:
         self._take_in_ended(now, entries)
         self._erase(entries, control)
         offered = _offered(entries.values(), control)
-        offered |= insight.offered(entries.values(), control, self._results.boards(), self._log_identity)
+        offered |= insight.offered(entries.values(), control, self._results.boards(), self._results.log_identity)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._retire(entries, offered)
@@ -254,7 +254,7 @@ class SolveScheduler:
             parameters=dict(parameters),
             solved_at=self._clock(),
             result=SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0),
-            log=self._log_identity,
+            log=self._results.log_identity,
             version=VERSION,
         )
 
@@ -295,32 +295,30 @@ class SolveScheduler:
 
 
 def open_scheduler(
-    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, log_identity: str = "",
-    engine: int = 0, clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
+    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, engine: int = 0,
+    clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
 
     Args:
         settings: The service's settings.
         checkpoints: Where checkpoints are read, and results are written.
-        store: Where results are published.
+        store: Where results are published. Results of another log than the store's are ignored.
         tasks: Where solves run.
         limits: What solves may take together.
-        log_identity: Identity of the log; results of another one are ignored.
         engine: Number of this engine; a later engine has a higher one.
         clock: Seconds since 1970, for ages of boards.
         backoff: Pauses after a failure of the store; None for the default.
     """
-    intervals = IntervalRunner(settings, checkpoints, log_identity, tasks)
-    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, engine)
-    results.load(log_identity)
-    destination = Destination(store.url, log_identity, settings.solves_kept, 0)
+    intervals = IntervalRunner(settings, checkpoints, store.log, tasks)
+    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, store.log, engine)
+    results.load()
+    destination = Destination(store.url, store.log, settings.solves_kept, 0)
     return SolveScheduler(
         Flights(tasks, checkpoints.url, destination, settings.solve_deadline_seconds, limits),
         results,
         Reconciler(store.solved, results, intervals, backoff or Backoff()),
         intervals,
-        log_identity,
         clock,
         Pace(settings.solve_seconds, settings.solve_outcomes),
     )

@@ -74,7 +74,7 @@ class Installation:
         with closing(RedisStore(str(self.settings.redis), identity)) as store:
             checkpoints = CheckpointStore(self.settings.checkpoint_url)
             limits = Limits(workers=1, memory_bytes=None, solve_memory_bytes=1 << 30)
-            self.solves = open_scheduler(self.settings, checkpoints, store, FakeTaskPool(), limits, identity)
+            self.solves = open_scheduler(self.settings, checkpoints, store, FakeTaskPool(), limits)
             self.eraser = Eraser(self.settings, self.tasks, self.control, self.solves.has_erased)
             yield self
 

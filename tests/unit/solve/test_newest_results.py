@@ -45,7 +45,7 @@ class RankIntervals:
 
 
 def newest_in(folder: Path, intervals: Any) -> NewestResults:
-    return NewestResults(ResultFiles(BlobFiles(folder.as_uri()), 5), intervals, 1)
+    return NewestResults(ResultFiles(BlobFiles(folder.as_uri()), 5), intervals, "", 1)
 
 
 def solve(results: NewestResults, board: SolvedBoard) -> None:
@@ -75,10 +75,10 @@ def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) ->
 def test_every_sequence_is_above_those_of_earlier_engines_and_of_files(tmp_path: Path) -> None:
     results = newest_in(tmp_path, RankIntervals())
     first = results.next_sequence()
-    later = NewestResults(results.files, RankIntervals(), 2)  # type: ignore[arg-type]  # no intervals
+    later = NewestResults(results.files, RankIntervals(), "", 2)  # type: ignore[arg-type]  # no intervals
     assert first < results.next_sequence() < later.next_sequence()
     results.files.write(msgspec.structs.replace(board_at(1), sequence=1 << 40))
-    later.load("")
+    later.load()
     assert later.next_sequence() == (1 << 40) + 1, "the control log may be new"
 
 
@@ -132,7 +132,7 @@ def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> No
     assert results[JOB].awaits_store
     assert not others.awaits_store
     again = newest_in(tmp_path, RankIntervals())
-    again.load("")
+    again.load()
     assert again[JOB].history == 3
     assert again[JOB].file == results[JOB].file
     written = msgspec.json.decode((tmp_path / str(again[JOB].file)).read_bytes(), type=SolvedBoard)
@@ -153,7 +153,7 @@ class Unremovable(BlobFiles):
 
 def test_a_result_is_written_although_an_older_one_cannot_be_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = Unremovable(tmp_path.as_uri())
-    results = NewestResults(ResultFiles(files, 2), RankIntervals(), 1)  # type: ignore[arg-type]  # no intervals
+    results = NewestResults(ResultFiles(files, 2), RankIntervals(), "", 1)  # type: ignore[arg-type]  # no intervals
     for position in range(1, 5):
         solve(results, board_at(position))
     assert len(files.tree("results")) == 4, "each result once"

@@ -48,7 +48,7 @@ def previous_of(task: FakeTask) -> str | None:
 class Store:
     """Holds the newest board of each method. fails: called at each access; it may raise."""
 
-    url = "redis://none"
+    url, log = "redis://none", ""
 
     def __init__(self) -> None:
         self.boards: dict[str, SolvedBoard] = {}
@@ -99,11 +99,11 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> Solves:
 
 def scheduler_in(
     settings: Settings, tasks: Solves, store: Any, *, workers: int = 1, memory: int | None = None,
-    checkpoints: CheckpointStore | None = None, **options: Any,
+    checkpoints: CheckpointStore | None = None, log_identity: str = "", **options: Any,
 ) -> SolveScheduler:  # fmt: skip
     """A scheduler on the checkpoints in the settings' data folder."""
     limits = Limits(workers, memory, settings.solve_memory_bytes)
-    tasks.store, tasks.clock = store, options.get("clock", tasks.clock)
+    tasks.store, tasks.clock, store.log = store, options.get("clock", tasks.clock), log_identity
     return open_scheduler(settings, checkpoints or CheckpointStore(settings.data.as_uri()), store, tasks, limits, **options)
 
 
