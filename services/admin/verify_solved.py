@@ -80,7 +80,7 @@ def _whole(store: RedisStore, job: Job) -> SolvedBoard | None:
     first: SolvedBoard | None = None
     total = 1
     while len(rows) < total:
-        found = store.solved.page(*job, len(rows), _PAGE)
+        found = store.solved.page(job.pool, job.method, len(rows), _PAGE)
         if found is None or (first is not None and found[0].solve != first.solve):
             return None
         first, total = found[0] if first is None else first, found[1]

@@ -179,7 +179,10 @@ ENGINE: Final = (
     Metric("counter", "equirank_solve_seconds_total", "Seconds spent solving.", ("method",)),
     Metric("gauge", "equirank_solves_running", "Running solves."),
     Metric(
-        "gauge", "equirank_solve_jobs", "Jobs in each status of their lifecycle. A job is a method, or the insight, of a pool.", ("status",)
+        "gauge",
+        "equirank_solve_jobs",
+        "Jobs in each status of their lifecycle. A job is a method, its intervals, or the insight of a pool.",
+        ("status",),
     ),
     Metric("gauge", "equirank_solves_waiting", "Solves that are due and wait for a worker.", ("method",)),
     Metric(

@@ -238,8 +238,9 @@ class Settings(BaseSettings):
     interval_seconds: float = Field(
         5.0,
         ge=0,
-        description="Time limit for the intervals of a board, in seconds of one worker. All intervals together use at most half of one "
-        "otherwise idle worker. 0: only the intervals that Bradley-Terry and Davidson compute with the solve. Lower it to use less CPU.",
+        description="Time limit for the intervals of a board, in seconds of one worker. Intervals run one board at a time; with a single "
+        "worker, a solve waits at most this long for them. 0: only the intervals that Bradley-Terry and Davidson compute with the solve. "
+        "Lower it to use less CPU.",
     )
 
     provisional_outcomes: int = Field(

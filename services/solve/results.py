@@ -7,6 +7,8 @@ after a loss.
 import logging
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -38,7 +40,7 @@ class ResultFiles:
 
         If an old result cannot be removed, a warning is logged, and the next write tries again.
         """
-        written, job = self._write(board), Job(board.pool, board.result.method)
+        written, job = self.add(board), Job(board.pool, board.result.method)
         try:
             for name in self.names(job)[: -self._most]:
                 self._files.remove(name)
@@ -49,6 +51,8 @@ class ResultFiles:
     def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard], sequence: Callable[[], int]) -> dict[str, str]:
         """Apply `change` to all results of one method on one pool. The changed ones, and the newest one, are written with new sequences.
 
+        The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
+
         Returns:
             Old file name -> new file name.
         """
@@ -57,17 +61,16 @@ class ResultFiles:
         changed = [change(board) for _, board in results]
         first = next((i for i, (_, board) in enumerate(results) if changed[i] != board), len(results) - 1)
         for (name, _), board in list(zip(results, changed, strict=True))[max(0, first) :]:  # with those after it, so their order stays
-            renamed[name] = self.replace(name, msgspec.structs.replace(board, sequence=sequence()))
+            renamed[name] = self.add(msgspec.structs.replace(board, sequence=sequence()))
+            self.discard(name)
         return renamed
 
-    def replace(self, name: str, board: SolvedBoard) -> str:
-        """Write a result in place of an older form of it. Returns the name of the new file.
-
-        The old file is removed after the new one is written. A crash between the two steps leaves the result twice in the history.
-        """
-        written = self._write(board)
-        if written != name:
-            self._files.remove(name)
+    def add(self, board: SolvedBoard) -> str:
+        """Write one result. Returns the name of the new file."""
+        folder = _folder(Job(board.pool, board.result.method))
+        form = "-intervals" if isinstance(board.result.intervals, Intervals) else ""
+        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{form}.json"
+        self._files.write(written, [msgspec.json.encode(board)])
         return written
 
     def remove(self, job: Job) -> None:
@@ -76,8 +79,9 @@ class ResultFiles:
             self._files.remove(name)
 
     def discard(self, name: str) -> None:
-        """Remove one result."""
-        self._files.remove(name)
+        """Remove one result, if it is there."""
+        with suppress(FileNotFoundError):
+            self._files.remove(name)
 
     def read(self, name: str) -> SolvedBoard | None:
         """The result in a file; None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version."""
@@ -115,17 +119,12 @@ class ResultFiles:
         boards = [self.read(name) for _, name in sorted(newest.items())]
         return [board for board in boards if board is not None and board.log == log]
 
-    def _write(self, board: SolvedBoard) -> str:
-        folder = _folder(Job(board.pool, board.result.method))
-        form = "-intervals" if isinstance(board.result.intervals, Intervals) else ""
-        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{form}.json"
-        self._files.write(written, [msgspec.json.encode(board)])
-        return written
-
     def _named(self, folder: str) -> list[str]:
         found = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
-        found.sort(key=lambda one: (one["pool"], one["method"], one["order"], int(one["sequence"]), one["form"]))
-        return [match[0] for match in found]
+        results = {
+            (one["pool"], one["method"], one["order"], int(one["sequence"])): one[0] for one in sorted(found, key=itemgetter("form"))
+        }
+        return [results[key] for key in sorted(results)]  # of two forms of a result, the later name is the one with intervals
 
 
 def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None = None) -> int | None:
@@ -151,10 +150,10 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
     if job.is_insight:
         return 0
     count = len(files.names(job))
-    if before is not None and boards.extend_history(*job, kept(before), kept(board), count):
+    if before is not None and boards.extend_history(job.pool, job.method, kept(before), kept(board), count):
         return count
     history = files.history(job, board.log)
-    boards.publish_history(*job, history)
+    boards.publish_history(job.pool, job.method, history)
     return len(history)
 
 

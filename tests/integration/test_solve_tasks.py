@@ -2,12 +2,22 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import redis
 
+from ratings_core.methods import registry
+from ratings_core.methods.refits import sample
+from ratings_core.methods.resampling import normal_reach, resampling
+from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.protocol import INSIGHT
 from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
+from services.solve.intervals.replicates import Facts, Replication, about, measured, seed_of, with_ends
+from services.solve.intervals.tasks import add_and_publish
+from services.solve.problems.checkpointed import problem
+from services.solve.worker.tasks import Delivery, Destination
+from services.wire.pools import Kind
 from tests.support.redis import flush, redis_url
 from tests.support.solves import BAD, GOOD, POOL, World
 from tests.support.stores import raw, store
@@ -77,3 +87,69 @@ def test_the_next_engine_publishes_from_the_files(world: World, tmp_path: Path, 
     for method in METHODS:
         again.until(again.solved(method, position), f"{method} is published")
     assert again.runner.health(0.0).ended == {}
+
+
+def in_slices(world: World, board: SolvedBoard) -> SolvedBoard:
+    """The board with intervals from slices of up to 5 replicates, as earlier releases computed them between solves."""
+    result, position = msgspec.structs.replace(board.result, intervals=msgspec.UNSET), board.position
+    bare = [msgspec.structs.replace(row, low=None, high=None, rank_low=None, rank_high=None) for row in result.agents]
+    whole = registry.taken(result.method, problem(Kind.GAMES, world.state.arrays()), board.parameters)
+    source = resampling(whole.problem, whole.method, whole.values)
+    found = Replication(Facts(whole.problem.names, about(source), normal_reach(whole.method, source)), result, 3600.0)
+    while not found.done:
+        first, most = found.next
+        found.add(sample(whole, source, seed_of(POOL, position, result.method), first, min(most, 5), 3600.0))
+    told, ends = measured(found)
+    told = msgspec.structs.replace(told, position=position, seconds=0.0)
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(result, agents=with_ends(bare, ends), intervals=told))
+
+
+def test_intervals_come_as_jobs_and_equal_those_of_the_same_replicates_in_slices(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
+    world = World(tmp_path, store, InlineTaskPool(), interval_seconds=3600.0)
+    position = world.play(200)
+    for method in (GOOD, BAD):
+        world.until(lambda method=method: (one := world.board(method)) is not None and isinstance(one.result.intervals, Intervals), method)
+        board = world.board(method)
+        assert board is not None
+        told = board.result.intervals
+        assert isinstance(told, Intervals)
+        assert (told.position, told.why_not, told.failed) == (position, None, 0)
+        assert board.result.agents[0].rank_low is not None
+        untimed = msgspec.structs.replace(board.result, intervals=msgspec.structs.replace(told, seconds=0.0))
+        assert msgspec.structs.replace(board, result=untimed) == in_slices(world, board)
+        world.until(lambda method=method: world.runner.health(0.0).replicates.get(method, 0) > 0, "they are counted")
+        assert world.runner.health(0.0).replicates[method] == told.replicates
+    before = world.board(GOOD)
+    flush(redis_url)
+    world.until(lambda: world.board(GOOD) is not None, "published again")
+    assert world.board(GOOD) == before, "intervals are in the result's file"
+    assert [path.name.endswith("-intervals.json") for path in tmp_path.rglob(f"results/{POOL}/{GOOD}/*")] == [True]
+
+
+def test_intervals_of_a_solve_that_a_newer_one_replaced_change_nothing(tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store, InlineTaskPool())
+    solved(world)
+    file = next(tmp_path.rglob(f"results/{POOL}/{GOOD}/*.json"))
+    name = str(file.relative_to(tmp_path / "checkpoints"))
+    entry, to = world.manifests[0].pools[0], Destination(store.url, store.log, 10, 3600.0)
+    position = solved(world)
+    answer = add_and_publish(world.checkpoints.url, msgspec.json.encode(entry), GOOD, {}, 1 << 30, name, msgspec.json.encode(to))
+    assert msgspec.json.decode(answer, type=Delivery).superseded
+    shown = world.board(GOOD)
+    assert shown is not None
+    assert (shown.position, shown.result.intervals) == (position, msgspec.UNSET)
+    assert file.exists()
+    assert len(list(file.parent.iterdir())) == 2
+
+
+def test_intervals_that_fail_say_why_and_the_board_stays(tmp_path: Path, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ratings_core.methods.refits._MOST_CELLS", 4)
+    world = World(tmp_path, store, InlineTaskPool(), interval_seconds=3600.0)
+    world.play(50)
+    world.until(lambda: (one := world.board(BAD)) is not None and isinstance(one.result.intervals, Intervals), "the reason is told")
+    board = world.board(BAD)
+    assert board is not None
+    assert isinstance(board.result.intervals, Intervals)
+    assert "on boards with intervals" in str(board.result.intervals.why_not)
+    assert board.result.agents[0].low is None
+    assert board.error is None

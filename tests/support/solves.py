@@ -45,7 +45,7 @@ class World:
         manifests: Manifest of the newest checkpoint; empty before the first one.
     """
 
-    def __init__(self, folder: Path, store: RedisStore, tasks: TaskPool | None = None) -> None:
+    def __init__(self, folder: Path, store: RedisStore, tasks: TaskPool | None = None, interval_seconds: float = 0.0) -> None:
         self.ahead = self.wall = 0.0
         self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
         self.made = Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
@@ -55,7 +55,7 @@ class World:
         for offset, record in enumerate([self.created, self.made, SolvePlan(pool=POOL, methods={GOOD: {}, BAD: {}}, time=0.0)]):
             self.control.apply(offset, record)
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
-        settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # no solve of intervals
+        settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=interval_seconds, **limits)
         solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
         self.runner = open_scheduler(settings, self.checkpoints, store, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []

@@ -51,7 +51,7 @@ def _given(entry: PoolEntry, control: ControlState, solved: Sequence[float], log
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
     boards = hash(frozenset(solved))  # of all times: the latest time would hide a new board after the clock was set back
     seen = f"{data_of(entry.generation, entry.digest)}/{boards}"
-    return Given(seen, entry.outcomes, {"online": online, "log": log})
+    return Given(seen, entry.outcomes, {"online": online, "log": log}, reads_boards=True)
 
 
 def solve(

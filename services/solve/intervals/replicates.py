@@ -57,13 +57,11 @@ class Facts(NamedTuple):
         names: Agents of the problem.
         about: Kind and assumptions of the resampling.
         reach: Factor of the replicates' deviations in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
-        seconds: Time that the preparation took.
     """
 
     names: tuple[str, ...]
     about: Intervals
     reach: float
-    seconds: float = 0.0
 
 
 def about(source: Resampling) -> Intervals:

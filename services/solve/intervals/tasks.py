@@ -1,60 +1,66 @@
-"""The tasks of intervals in worker processes: one task reads the problem, each of the others solves a slice of replicates."""
+"""The task of an intervals job in a worker process: add intervals to a solved board, and publish it again."""
 
-import time
-from collections.abc import Mapping
-from typing import TypeAlias
+from contextlib import closing
 
 import msgspec
 
-from ratings_core.methods import registry
-from ratings_core.methods.refits import Sample, most_of, sample
-from ratings_core.methods.resampling import normal_reach, resampling
-from ratings_core.options import Value
-from ratings_core.problems.inputs import Problem
+from services.boards.result import Intervals
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.solve.intervals.replicates import Facts, about
+from services.checkpoints.objects import BadObject
+from services.solve.intervals.replicates import add_intervals, seed_of
+from services.solve.planning.jobs import Parameters
 from services.solve.problems.checkpointed import with_groups
 from services.solve.registry import methods
+from services.solve.results import ResultFiles
 from services.solve.worker.limits import memory_limit
+from services.solve.worker.task_pool import failure_text
+from services.solve.worker.tasks import STORE_SECONDS, Destination, deliver
 from services.wire.pools import Kind
 
-Prepared: TypeAlias = tuple[Problem, dict[str, Value]]
-"""The part of the pool's data that a method takes, and accepted values of its parameters. All slices read both from the object store."""
 
+def add_and_publish(url: str, entry: bytes, method: str, parameters: Parameters, memory: int, file: str, destination: bytes) -> bytes:
+    """Add intervals from replicates to a result, write it in place of its file, and publish it with the sequence of its solve.
 
-def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> tuple[Facts, Prepared]:
-    """Read a pool's data object and prepare its problem for resampling.
+    So it loses against a newer solve. If the intervals fail, the result says why there are none.
 
     Args:
         url: Address of the checkpoints.
-        entry: `PoolEntry` of the pool, as JSON.
+        entry: `PoolEntry` of the pool, as JSON; the result is of its data.
         method: Name of the method.
         parameters: Parameters of the solve.
         memory: Memory limit in bytes.
+        file: File of the result.
+        destination: `Destination` as JSON.
 
     Returns:
-        Facts for the engine, and the prepared problem for the slices.
+        A `Delivery` as JSON.
 
     Raises:
-        OutOfMemory: The task needs more than its memory limit.
         BadObject: The data object cannot be read.
-        InputError: The data cannot be resampled, or there are too many agents.
+        OSError: The files do not answer, or the result is gone.
     """
-    began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
-    with memory_limit(memory):
-        arrays = CheckpointStore(url).read_pool(pool, mapped=True)
-        found = registry.taken(method, with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
-        most_of(len(found.problem.names))
-        source = resampling(found.problem, found.method, found.values)
-        facts = Facts(found.problem.names, about(source), normal_reach(found.method, source), time.perf_counter() - began)
-        return facts, (found.problem, found.values)
-
-
-def solve_slice(method: str, prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
-    """Solve a slice of replicates, as `replicates.sample` does. memory: limit in bytes.
-
-    Raises `InputError` if the data cannot be resampled, and `OutOfMemory` beyond the limit.
-    """
-    with memory_limit(memory):
-        taken = registry.Taken(registry.find(method), *prepared, about={})
-        return sample(taken, resampling(taken.problem, taken.method, taken.values), seed, first, most, seconds)
+    to, pool, checkpoints = (
+        msgspec.json.decode(destination, type=Destination),
+        msgspec.json.decode(entry, type=PoolEntry),
+        CheckpointStore(url),
+    )
+    files = ResultFiles(checkpoints.blobs, to.most)
+    board = files.read(file)
+    if board is None:
+        raise FileNotFoundError(f"{file}: the result is gone")
+    try:
+        with memory_limit(memory):
+            arrays = checkpoints.read_pool(pool, mapped=True)
+            problem = with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays)
+            seed = seed_of(pool.pool, board.position, method)
+            result = add_intervals(method, problem, parameters, board.result, to.interval_seconds, seed)
+    except (BadObject, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - readers see the reason, and the board stays
+        result = msgspec.structs.replace(board.result, intervals=Intervals(kind="none", why_not=failure_text(error)))
+    told = result.intervals
+    if isinstance(told, Intervals):
+        result = msgspec.structs.replace(result, intervals=msgspec.structs.replace(told, position=board.position))
+    with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
+        return msgspec.json.encode(deliver(files, store.solved, msgspec.structs.replace(board, result=result), None, replaces=file))

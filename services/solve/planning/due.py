@@ -16,6 +16,10 @@ _MOST_DOUBLED: Final = 6
 """Largest number of times that the pause after a lost try doubles."""
 
 
+INTERVALS_COST: Final = 5
+"""Cost classes that the intervals of a board add to those of its method. They thus follow solves and insight that became due then."""
+
+
 class Pace(NamedTuple):
     """How often a job may start: `seconds` after its newest start, or as soon as `outcomes` new outcomes are there."""
 
@@ -40,7 +44,7 @@ def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: Pace, co
         Due jobs, first to start first. Ties are broken by cost, pool and method.
     """
     ready = [job for job, given in offered.items() if given.outcomes and _ready(ledger.newest(job), given, now, pace)]
-    classes = {job: cost.get(job.method, 0) for job in ready}
+    classes = {job: cost.get(job.method, 0) + INTERVALS_COST * job.intervals for job in ready}
     waiting = ledger.waiting()
     claims = ((waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready)
     return _taking_turns(claims, ledger.running(), pace.seconds)

@@ -11,14 +11,20 @@ Parameters: TypeAlias = Mapping[str, float | str | bool]
 
 
 class Job(NamedTuple):
-    """One method, or insight, on one pool."""
+    """One method, or insight, on one pool. intervals: Whether the job adds intervals to the board of the method."""
 
     pool: str
     method: str
+    intervals: bool = False
+
+    @property
+    def of_board(self) -> "Job":
+        """The job that solves the board."""
+        return self._replace(intervals=False)
 
     @property
     def is_insight(self) -> bool:
-        """Whether the job is insight, which keeps no history. It reads the pool's boards, so it waits while they are solved."""
+        """Whether the job is insight, which keeps no history."""
         return self.method == INSIGHT
 
 

@@ -1,7 +1,7 @@
 """The ledger of jobs: the status of each job, the time at which it became due, and the data of its newest try."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,11 +20,13 @@ class Given(NamedTuple):
         data: Identity of the data (`data_of`). It changes exactly when the pool's generation or outcomes change.
         outcomes: Number of outcomes folded.
         parameters: Parameters of the job.
+        reads_boards: Whether the job reads the boards of its pool. It then waits while they are solved.
     """
 
     data: str
     outcomes: int
     parameters: Parameters
+    reads_boards: bool = False
 
 
 @dataclass(slots=True)
@@ -89,6 +91,11 @@ class Ledger:
         entry = self._entries.get(job)
         if entry is not None and entry.status is not JobStatus.RUNNING:
             del self._entries[job]
+
+    def forget_intervals(self, offered: Collection[Job]) -> None:
+        """Remove the intervals jobs that are not offered any more and do not run: their board has intervals, or another solve."""
+        for job in [job for job in self._entries if job.intervals and job not in offered]:
+            self.forget(job)
 
     def waiting(self) -> dict[Job, float]:
         """Waiting job -> when it became due."""

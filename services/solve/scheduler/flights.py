@@ -10,11 +10,13 @@ from ratings_core.errors import InputError
 from ratings_core.methods import registry
 from services.checkpoints.checkpoint import PoolEntry
 from services.checkpoints.objects import BadObject
+from services.solve.intervals.tasks import add_and_publish
 from services.solve.planning.jobs import Job, JobEvent, Parameters
 from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
 from services.solve.worker.tasks import Delivery, Destination, solve_and_publish
 
 _SOLVE: Final = TaskType(solve_and_publish, restarts=1)
+_INTERVALS: Final = TaskType(add_and_publish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,6 @@ class Flights:
         """Whether a running try reads a checkpoint of the pool of an earlier generation."""
         return any(flight.job.pool == pool and flight.entry.generation < generation for flight in self._flights.values())
 
-    @property
-    def has_idle_worker(self) -> bool:
-        """Whether another try may run at the same time."""
-        return len(self) < self.limits.workers
-
     def fits(self, need: int) -> bool:
         """Whether a try that is expected to take `need` bytes may start in addition to the running tries."""
         return self.limits.admit(need, [flight.need for flight in self._flights.values()])
@@ -116,7 +113,7 @@ class Flights:
         """Start a try. previous: the file of the newest result. sequence: number of the solve."""
         to = msgspec.json.encode(msgspec.structs.replace(self._destination, sequence=sequence))
         arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self.limits.solve_memory_bytes, previous, to
-        task = self._tasks.start(_SOLVE, *arguments)
+        task = self._tasks.start(_INTERVALS if job.intervals else _SOLVE, *arguments)
         self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
 
     def wait(self, seconds: float) -> None:

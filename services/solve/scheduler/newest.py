@@ -10,7 +10,6 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.control.erasures import NameMatcher
 from services.solve.erased_boards import without_names
-from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import Delivery, best_rows
@@ -43,13 +42,12 @@ class NewestResults(Mapping[Job, JobResult]):
 
     Args:
         files: The result files.
-        intervals: Intervals of the results.
         log_identity: Identity of the log that all results are of.
         engine: Number of this engine. A later engine has a higher one.
     """
 
-    def __init__(self, files: ResultFiles, intervals: IntervalRunner, log_identity: str, engine: int) -> None:
-        self.files, self.log_identity, self._intervals = files, log_identity, intervals
+    def __init__(self, files: ResultFiles, log_identity: str, engine: int) -> None:
+        self.files, self.log_identity = files, log_identity
         self._results: dict[Job, JobResult] = {}
         self._sequence = engine << _ENGINE_BITS
 
@@ -82,18 +80,22 @@ class NewestResults(Mapping[Job, JobResult]):
         return self._sequence
 
     def delivered(self, job: Job, delivery: Delivery) -> None:
-        """Take a new result, which is in its file and, unless the store failed, published."""
+        """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published."""
+        if job.intervals:
+            newest, job = self._results.get(job.of_board), job.of_board
+            if newest is None or newest.board.sequence != delivery.board.sequence:
+                return  # a newer solve or an erasure replaced the result
         result = self._hold(job, delivery.board, delivery.file)
         if delivery.history is not None:
             result.awaits_store, result.published, result.history = False, result.board, delivery.history
 
     def complete(self, job: Job) -> SolvedBoard | None:
-        """The newest board as readers see it: all rows, intervals and `error`. None if its file is gone. Raises `OSError`."""
+        """The newest board as readers see it: all rows and `error`. None if its file is gone. Raises `OSError`."""
         result = self._results[job]
         if result.file is None:
             return result.board
         board = self.files.read(result.file)
-        return board and self._intervals.shown(job, msgspec.structs.replace(board, start=None, error=result.board.error))
+        return board and msgspec.structs.replace(board, start=None, error=result.board.error)
 
     def erase(self, pool: str, names: NameMatcher) -> None:
         """Replace erased names in all results of a pool.
@@ -120,16 +122,6 @@ class NewestResults(Mapping[Job, JobResult]):
         result = self._results[job]
         result.board = msgspec.structs.replace(result.board, error=why)
         result.awaits_store = True
-
-    def intervals_changed(self, job: Job) -> None:
-        """Write the newest result again, with the intervals that it has now, and note that the store lacks them. Raises `OSError`."""
-        result = self._results[job]
-        result.awaits_store = True
-        board = None if result.file is None else self.files.read(result.file)
-        if board is not None and result.file is not None and self._intervals.are_known(job, board):
-            shown = self._intervals.shown(job, board)  # of the same sequence, so it loses against a newer solve
-            result.file = self.files.replace(result.file, shown)
-            result.board = msgspec.structs.replace(best_rows(shown), error=result.board.error)
 
     def remove(self, job: Job) -> None:
         """Drop a job and its files."""

@@ -1,7 +1,7 @@
 """Reconciliation: the engine publishes the results that the store lacks, from their files.
 
 Tasks publish their results themselves. The engine publishes what a task could not publish, what the store lost, and what changed since:
-`error`, intervals, and erased names.
+`error` and erased names.
 """
 
 import logging
@@ -11,7 +11,6 @@ from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
 from services.boards.store.solved import SolvedBoards
 from services.runtime.logging import LogThrottle
-from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
 from services.solve.results import publish_result
 from services.solve.scheduler.newest import JobResult, NewestResults
@@ -28,11 +27,9 @@ _AWAITS_STORE: Final = "solved boards cannot be published, trying again: %s"
 class Reconciler:
     """Keeps the store equal to the newest results. After a failure of the store, publication pauses (`Backoff`)."""
 
-    def __init__(
-        self, boards: SolvedBoards, results: NewestResults, intervals: IntervalRunner, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
-    ) -> None:
+    def __init__(self, boards: SolvedBoards, results: NewestResults, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK) -> None:
         """pools_a_look: pools that one look for lost boards asks the store for."""
-        self._boards, self._results, self._intervals, self._backoff = boards, results, intervals, backoff
+        self._boards, self._results, self._backoff = boards, results, backoff
         self._pools_a_look = pools_a_look
         self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
@@ -78,7 +75,7 @@ class Reconciler:
             return
         self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, begin again with the first
         for job, result in self._results.items():
-            if job.pool in held and self._lacks(held[job.pool].get(job.method), job, result):
+            if job.pool in held and self._lacks(held[job.pool].get(job.method), result):
                 result.awaits_store = True
 
     def drop(self, job: Job) -> bool:
@@ -87,7 +84,7 @@ class Reconciler:
             return False
         try:
             with self._backoff.asking():
-                self._boards.remove(*job, self._results.next_sequence())
+                self._boards.remove(job.pool, job.method, self._results.next_sequence())
         except StoreError as error:
             self._troubles.warn(
                 log, "a removed method's board cannot be deleted from the store, trying again: %s", error, pool=job.pool, method=job.method
@@ -108,7 +105,7 @@ class Reconciler:
             result.published, result.history = result.board, history
         return True
 
-    def _lacks(self, held: StoredBoard | None, job: Job, result: JobResult) -> bool:
+    def _lacks(self, held: StoredBoard | None, result: JobResult) -> bool:
         """Whether a result must be published. It must not be if the store has a newer result of another writer."""
         board = result.board
         if held is None:
@@ -116,6 +113,5 @@ class Reconciler:
         later = (held.board.generation, held.board.position) > (board.generation, board.position)
         if later or held.board.sequence > board.sequence:
             return False
-        intervals = self._intervals.told(job, board)
-        same = (held.board.solve, held.board.error, held.board.result.intervals) == (board.solve, board.error, intervals)
+        same = (held.board.solve, held.board.error, held.board.result.intervals) == (board.solve, board.error, board.result.intervals)
         return not same or result.history > held.history

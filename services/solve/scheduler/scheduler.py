@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ratings_core.methods import registry
-from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
+from services.boards.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
@@ -21,7 +21,7 @@ from services.control.erasures import ErasedName, NameMatcher
 from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
-from services.solve.intervals.runner import IntervalRunner
+from services.solve.intervals import plan as intervals
 from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
@@ -39,7 +39,7 @@ from services.wire.pools import Kind
 log = logging.getLogger("equirank.solve")
 
 _PATIENCE_SECONDS: Final = 60.0
-"""Insight waits at most so long for the boards of its pool that are being solved."""
+"""A job that reads boards waits at most so long for the boards of its pool that are being solved."""
 _WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
 """Statuses of a board for which no try has given a result."""
 _SUPERSEDED: Final = "superseded"
@@ -66,10 +66,11 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Counters:
-    """What ended since the start. ended: (method, status) -> tries; seconds: method -> seconds of solving."""
+    """What ended since the start. ended: (method, status) -> tries; seconds, replicates: of each method."""
 
     ended: Counter[tuple[str, str]] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    replicates: Counter[str] = field(default_factory=Counter)
 
 
 class SolveScheduler:
@@ -80,11 +81,11 @@ class SolveScheduler:
     """
 
     def __init__(
-        self, flights: Flights, results: NewestResults, reconciler: Reconciler, intervals: IntervalRunner,
+        self, flights: Flights, results: NewestResults, reconciler: Reconciler, interval_seconds: float,
         clock: Callable[[], float], pace: Pace,
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
-        self._flights, self._results, self._reconciler, self._intervals = flights, results, reconciler, intervals
+        self._flights, self._results, self._reconciler, self._interval_seconds = flights, results, reconciler, interval_seconds
         self._clock, self._pace = clock, pace
         self._ledger = Ledger(
             {job: Given(data_of(board.generation, board.data), board.outcomes, board.parameters) for job, board in results.boards().items()}
@@ -105,13 +106,14 @@ class SolveScheduler:
         self._erase(entries, control)
         offered = _offered(entries.values(), control)
         offered |= insight.offered(entries.values(), control, self._results.boards(), self._results.log_identity)
+        offered |= intervals.offered(entries, self._results.boards(), self._interval_seconds)
         jobs = due(now, offered, self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
+        self._ledger.forget_intervals(offered)
         self._retire(entries, offered)
         self._clear(entries)
         self._plan = _Plan(entries, offered, deque(jobs))
         self._start_next(now)
-        self._redraw(now, idle=not jobs and self._flights.has_idle_worker)
         self._reconciler.look(now)
         self._publish()
 
@@ -138,13 +140,12 @@ class SolveScheduler:
     def cancel(self) -> None:
         """Cancel all running tasks. No work is lost for good: the jobs are due again at the next start."""
         self._flights.cancel()
-        self._intervals.cancel()
 
     def health(self, now: float) -> SolveHealth:
         """The state of all jobs, for metrics."""
-        waiting, results = self._ledger.waiting(), self._results
+        waiting, results = {job: since for job, since in self._ledger.waiting().items() if not job.intervals}, self._results
         return SolveHealth(
-            running=len(self._flights),
+            running=sum(not job.intervals for job in self._flights.jobs),
             jobs={status.value: count for status, count in self._ledger.statuses().items()},
             ended=dict(self._counters.ended),
             seconds=dict(self._counters.seconds),
@@ -153,7 +154,7 @@ class SolveScheduler:
             outdated=health.ages(self._outdated(), self._clock()),
             unpublished=dict(Counter(job.method for job, result in results.items() if result.awaits_store)),
             certificates=health.certificates(results.boards()),
-            replicates=dict(self._intervals.replicates),
+            replicates=dict(self._counters.replicates),
             **insight.alarms(results.boards().values()),
         )
 
@@ -165,14 +166,14 @@ class SolveScheduler:
             if erased and self._erased.get(pool) != erased:
                 names = NameMatcher(erased)
                 self._results.erase(pool, names)
-                self._intervals.erase(pool, entry.generation, names)
                 self._erased[pool] = erased
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""
         for one in self._flights.ended(now):
             pool, entry = one.flight.job.pool, entries.get(one.flight.job.pool)
-            self._plan.changed.add(pool)
+            if not one.flight.job.intervals:
+                self._plan.changed.add(pool)
             self._ledger.finish(one.flight.job, one.event)
             if entry is not None and one.flight.entry.generation < entry.generation:
                 self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
@@ -189,33 +190,34 @@ class SolveScheduler:
         plan = self._plan
         while plan.queue:
             job = plan.queue[0]
-            if job.is_insight and self._boards_are_changing(job, now):
-                plan.queue.popleft()  # a later step plans it again, after the boards of its pool
+            if self._must_wait(job, now):
+                plan.queue.popleft()  # a later step plans it again
                 continue
             if not self._flights.fits(self._need(job)):
                 return
             plan.queue.popleft()
-            given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job)
+            given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job.of_board)
             self._ledger.start(job, given, now)
             previous = None if newest is None else newest.file
             self._flights.start(job, entry, given.parameters, previous, self._results.next_sequence(), self._need(job), now)
 
-    def _boards_are_changing(self, job: Job, now: float) -> bool:
-        """Whether a board of the job's pool changed since the plan was made, or is being solved. The latter counts for one minute only."""
-        solving = any(other.pool == job.pool for other in self._flights.jobs)
+    def _must_wait(self, job: Job, now: float) -> bool:
+        """Whether the job must wait for others: intervals run one at a time, and a job that reads boards waits while they change.
+
+        They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only.
+        """
+        if job.intervals:
+            return any(other.intervals for other in self._flights.jobs)
+        if not self._plan.offered[job].reads_boards:
+            return False
+        solving = any(other.pool == job.pool and not other.intervals for other in self._flights.jobs)
         waited = now - self._ledger.waiting().get(job, now)
         return job.pool in self._plan.changed or (solving and waited < _PATIENCE_SECONDS)
 
     def _need(self, job: Job) -> int:
         """Bytes that a solve is expected to take: 1.5 times the peak of the last solve, at most the limit; the limit before the first."""
-        newest, most = self._results.get(job), self._flights.limits.solve_memory_bytes
+        newest, most = self._results.get(job.of_board), self._flights.limits.solve_memory_bytes
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
-
-    def _redraw(self, now: float, *, idle: bool) -> None:
-        """Do the next step of intervals. idle: Whether a worker is free that no solve needs."""
-        job = self._intervals.step(now, idle, self._results.boards(), self._plan.entries)
-        if job is not None and job in self._results:
-            self._results.intervals_changed(job)
 
     def _publish(self) -> None:
         for job in self._reconciler.publish():
@@ -223,8 +225,11 @@ class SolveScheduler:
 
     def _delivered(self, flight: Flight, delivery: Delivery) -> None:
         job, result = flight.job, delivery.board.result
-        self._counters.seconds[job.method] += result.seconds
-        self._counters.ended[job.method, _SUPERSEDED if delivery.superseded else result.status] += 1
+        if not job.intervals:
+            self._counters.seconds[job.method] += result.seconds
+            self._counters.ended[job.method, _SUPERSEDED if delivery.superseded else result.status] += 1
+        elif isinstance(result.intervals, Intervals):
+            self._counters.replicates[job.method] += result.intervals.replicates
         if not delivery.superseded:
             self._results.delivered(job, delivery)
         elif job not in self._plan.offered:
@@ -234,7 +239,10 @@ class SolveScheduler:
         flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED
         status = JobStatus.NOT_APPLICABLE.value if refused else JobStatus.FAILED.value
         fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
-        log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
+        what = "intervals" if job.intervals else "solve"
+        log.log(logging.INFO if refused else logging.WARNING, "%s %s: %s", what, status.replace("_", " "), ended.why, extra=fields)
+        if job.intervals:
+            return  # the board stays without intervals
         self._counters.ended[job.method, status] += 1
         newest = self._results.get(job)
         left = refused and newest is not None and newest.board.generation < flight.entry.generation  # a banned agent may be on its board
@@ -277,7 +285,6 @@ class SolveScheduler:
                 if not self._reconciler.drop(job):
                     return
                 self._results.remove(job)
-                self._intervals.forget(job)
                 self._ledger.forget(job)
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
@@ -310,15 +317,16 @@ def open_scheduler(
         clock: Seconds since 1970, for ages of boards.
         backoff: Pauses after a failure of the store; None for the default.
     """
-    intervals = IntervalRunner(settings, checkpoints, store.log, tasks)
-    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, store.log, engine)
+    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), store.log, engine)
     results.load()
-    destination = Destination(store.url, store.log, settings.solves_kept, 0)
+    for name in checkpoints.blobs.tree("intervals"):  # of earlier releases, which did not keep intervals in result files
+        checkpoints.blobs.remove(name)
+    destination = Destination(store.url, store.log, settings.solves_kept, settings.interval_seconds)
     return SolveScheduler(
         Flights(tasks, checkpoints.url, destination, settings.solve_deadline_seconds, limits),
         results,
-        Reconciler(store.solved, results, intervals, backoff or Backoff()),
-        intervals,
+        Reconciler(store.solved, results, backoff or Backoff()),
+        settings.interval_seconds,
         clock,
         Pace(settings.solve_seconds, settings.solve_outcomes),
     )

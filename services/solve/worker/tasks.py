@@ -26,7 +26,7 @@ from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.state.parts import part
 from services.wire.pools import Kind
 
-_PATIENCE_SECONDS: Final = 5.0
+STORE_SECONDS: Final = 5.0
 """Time limit of a command to the store. After it, the task ends, and the engine publishes the result later."""
 
 
@@ -37,13 +37,15 @@ class Destination(msgspec.Struct, frozen=True):
         store: URL of the store.
         log: Identity of the log.
         most: Number of results that are kept of each method on each pool.
+        interval_seconds: Time limit for all replicates of one board.
         sequence: Number of the solve (`SolvedBoard.sequence`).
     """
 
     store: str
     log: str
     most: int
-    sequence: int
+    interval_seconds: float = 0.0
+    sequence: int = 0
 
 
 class Delivery(msgspec.Struct, frozen=True):
@@ -77,7 +79,7 @@ def solve_and_publish(
     board = board_of(pool, parameters, found, to, time.time())
     results = ResultFiles(files.blobs, to.most)
     before = None if previous is None else results.read(previous)
-    with closing(RedisStore(to.store, to.log, patience=_PATIENCE_SECONDS)) as store:
+    with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
         return msgspec.json.encode(deliver(results, store.solved, board, before))
 
 
@@ -102,17 +104,33 @@ def board_of(
     )
 
 
-def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None) -> Delivery:
-    """Write a result to its file and publish it. before: The result before it. Raises `OSError` if the file cannot be written."""
-    name = files.write(board)
-    delivery = Delivery(best_rows(board), name)
+def deliver(
+    files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None, replaces: str | None = None
+) -> Delivery:
+    """Write a result to its file and publish it.
+
+    Args:
+        files: The result files.
+        boards: The store's solved boards.
+        board: The result.
+        before: The result before it, if the caller knows it.
+        replaces: File of an older form of this result.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    name = files.write(board) if replaces is None else files.add(board)
     try:
         history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
     except StoreError as error:
-        return msgspec.structs.replace(delivery, why=str(error))
-    if history is None:
+        delivery = Delivery(best_rows(board), name, why=str(error))
+    else:
+        delivery = Delivery(best_rows(board), name, history, superseded=history is None)
+    if delivery.superseded:
         files.discard(name)
-    return msgspec.structs.replace(delivery, history=history, superseded=history is None)
+    elif replaces not in (None, name):
+        files.discard(str(replaces))
+    return delivery
 
 
 def best_rows(board: SolvedBoard) -> SolvedBoard:

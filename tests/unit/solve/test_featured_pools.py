@@ -12,9 +12,11 @@ from msgspec import Raw
 from ratings_core.errors import InputError
 from ratings_core.formats.features import Feature
 from ratings_core.formats.options import ReadOptions
+from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings
-from services.solve.intervals.tasks import prepare
+from services.solve.intervals.replicates import add_intervals
+from services.solve.problems.checkpointed import with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import problem_for
 from services.solve.worker.tasks import solve_pool
@@ -109,5 +111,7 @@ def test_the_task_of_a_solve_reads_the_features_of_the_checkpoint(tmp_path: Path
     )
     found = solve_pool(files.url, msgspec.json.encode(entry), METHOD, PRIOR, 1 << 32)
     assert found.result.agents == solve(state).agents
-    facts, _ = prepare(files.url, msgspec.json.encode(entry), METHOD, PRIOR, 1 << 32)
-    assert facts.about.kind == "clustered"
+    given = with_groups(problem_for(METHOD, Kind.GAMES, state.arrays()), state.arrays())
+    told = add_intervals(METHOD, given, PRIOR, found.result, 600.0).intervals
+    assert isinstance(told, Intervals)
+    assert told.kind == "clustered"

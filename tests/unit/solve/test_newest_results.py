@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -10,42 +9,28 @@ import pytest
 from services.boards.history import PastRow, unpacked
 from services.boards.result import Intervals, PackedStart, SolvedBoard
 from services.boards.store.backoff import Backoff
-from services.boards.store.protocol import StoredBoard
+from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.blob_files import BlobFiles
 from services.control.erasures import NameMatcher, erased_name
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import Reconciler
-from services.solve.worker.tasks import Delivery, best_rows
+from services.solve.worker.tasks import Delivery, best_rows, deliver
 from tests.support.boards import solved_of
 
 JOB = Job("blitz", "copeland")
 
 
-class RankIntervals:
-    """Gives every row of a board at one position the same interval of ranks."""
+class Gone:
+    """A store that does not answer."""
 
-    def __init__(self) -> None:
-        self.ranks: tuple[int, int] | None = None
-        self.position = 0
-
-    def are_known(self, _: Job, board: SolvedBoard) -> bool:
-        return self.ranks is not None and board.position == self.position
-
-    def shown(self, _: Job, board: SolvedBoard) -> SolvedBoard:
-        if self.ranks is None or board.position != self.position:
-            return board
-        low, high = self.ranks
-        rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row in board.result.agents]
-        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
-
-    def told(self, _: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
-        return board.result.intervals
+    def publish(self, _: SolvedBoard) -> bool:
+        raise StoreError("gone", retriable=True)
 
 
-def newest_in(folder: Path, intervals: Any) -> NewestResults:
-    return NewestResults(ResultFiles(BlobFiles(folder.as_uri()), 5), intervals, "", 1)
+def newest_in(folder: Path) -> NewestResults:
+    return NewestResults(ResultFiles(BlobFiles(folder.as_uri()), 5), "", 1)
 
 
 def solve(results: NewestResults, board: SolvedBoard) -> None:
@@ -58,24 +43,42 @@ def board_at(position: int, pool: str = JOB.pool) -> SolvedBoard:
     return solved_of(pool, method=JOB.method, position=position, ratings=[("a", 1.0)])
 
 
+def with_ranks(board: SolvedBoard, low: int, high: int) -> SolvedBoard:
+    """The board with the same interval of ranks for all rows."""
+    rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row in board.result.agents]
+    told = Intervals(kind="cells", replicates=64, position=board.position)
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=told))
+
+
 def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) -> None:
     """Intervals come after the result; the next result leaves those of the one before as they were."""
-    intervals = RankIntervals()
-    results = newest_in(tmp_path, intervals)
+    results = newest_in(tmp_path)
     solve(results, board_at(1))
-    intervals.ranks, intervals.position = (1, 4), 1
-    results.intervals_changed(JOB)
-    intervals.ranks, intervals.position = (2, 3), 1
+    file, board = str(results[JOB].file), results[JOB].board
+    results.delivered(JOB._replace(intervals=True), deliver(results.files, Gone(), with_ranks(board, 1, 4), None, file))  # type: ignore[arg-type]
+    assert results[JOB].board.result.agents[0].rank_high == 4
     solve(results, board_at(2))
+    late = deliver(results.files, Gone(), with_ranks(board, 2, 3), None, str(results.files.names(JOB)[0]))  # type: ignore[arg-type]
+    results.delivered(JOB._replace(intervals=True), late)
+    assert results[JOB].board.position == 2, "intervals of an earlier solve change nothing of the newest one"
     rows = [unpacked(one.rows)[0] for one in results.files.history(JOB, "")]
-    assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 4), (None, None)]
+    assert [(row.rank_low, row.rank_high) for row in rows] == [(2, 3), (None, None)]
     assert all(isinstance(row, PastRow) for row in rows)
 
 
+def test_of_two_forms_of_a_result_the_one_with_intervals_counts(tmp_path: Path) -> None:
+    """A crash between the two steps of their replacement leaves both."""
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 5)
+    files.add(board_at(1))
+    name = files.add(with_ranks(board_at(1), 1, 2))
+    assert files.names(JOB) == [name]
+    assert len(list(files.newest(JOB))) == 1
+
+
 def test_every_sequence_is_above_those_of_earlier_engines_and_of_files(tmp_path: Path) -> None:
-    results = newest_in(tmp_path, RankIntervals())
+    results = newest_in(tmp_path)
     first = results.next_sequence()
-    later = NewestResults(results.files, RankIntervals(), "", 2)  # type: ignore[arg-type]  # no intervals
+    later = NewestResults(results.files, "", 2)
     assert first < results.next_sequence() < later.next_sequence()
     results.files.write(msgspec.structs.replace(board_at(1), sequence=1 << 40))
     later.load()
@@ -90,11 +93,11 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
             asked.extend(pools)
             return {pool: {} for pool in asked}
 
-    results = newest_in(tmp_path, RankIntervals())
+    results = newest_in(tmp_path)
     for pool in pools:
         solve(results, board_at(1, pool))
         results[Job(pool, JOB.method)].awaits_store = False
-    reconciler = Reconciler(Empty(), results, RankIntervals(), Backoff(), pools_a_look=2)  # type: ignore[arg-type]  # no Redis
+    reconciler = Reconciler(Empty(), results, Backoff(), pools_a_look=2)  # type: ignore[arg-type]  # no Redis
     for _ in range(4):
         reconciler.find_lost()
     assert asked == [*pools, "a", "b"]
@@ -112,7 +115,7 @@ def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> No
     def stored() -> bytes:
         return b"".join(path.read_bytes() for path in sorted((tmp_path / "results").rglob("*.json")))
 
-    results, start = newest_in(tmp_path, RankIntervals()), PackedStart(JOB.method, (("ann", "bob"),), {})
+    results, start = newest_in(tmp_path), PackedStart(JOB.method, (("ann", "bob"),), {})
     for position in (1, 1, 2):
         solve(results, msgspec.structs.replace(board(position), start=start))
     solve(results, board_at(1, "other"))
@@ -131,7 +134,7 @@ def test_an_erased_name_is_replaced_in_files_and_histories(tmp_path: Path) -> No
     assert results[JOB].board.result.extra == {"support": ["bob", name.token], "regret": {name.token: 0.5}, "note": "ann is first"}
     assert results[JOB].awaits_store
     assert not others.awaits_store
-    again = newest_in(tmp_path, RankIntervals())
+    again = newest_in(tmp_path)
     again.load()
     assert again[JOB].history == 3
     assert again[JOB].file == results[JOB].file
@@ -153,7 +156,7 @@ class Unremovable(BlobFiles):
 
 def test_a_result_is_written_although_an_older_one_cannot_be_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = Unremovable(tmp_path.as_uri())
-    results = NewestResults(ResultFiles(files, 2), RankIntervals(), "", 1)  # type: ignore[arg-type]  # no intervals
+    results = NewestResults(ResultFiles(files, 2), "", 1)
     for position in range(1, 5):
         solve(results, board_at(position))
     assert len(files.tree("results")) == 4, "each result once"
