@@ -33,20 +33,21 @@ class ResultFiles:
     """
 
     def __init__(self, files: BlobFiles, most: int) -> None:
-        self._files, self._most = files, most
+        self._files, self.most = files, most
 
     def write(self, board: SolvedBoard) -> str:
-        """Write one result, then remove the oldest results beyond the limit. Returns the name of the new file.
+        """Write one result, then remove the oldest results beyond the limit. Returns the name of the new file."""
+        written = self.add(board)
+        self.prune(Job(board.pool, board.result.method))
+        return written
 
-        If an old result cannot be removed, a warning is logged, and the next write tries again.
-        """
-        written, job = self.add(board), Job(board.pool, board.result.method)
+    def prune(self, job: Job) -> None:
+        """Remove the oldest results beyond the limit. If one cannot be removed, a warning is logged, and the next call tries again."""
         try:
-            for name in self.names(job)[: -self._most]:
+            for name in self.names(job)[: -self.most]:
                 self._files.remove(name)
         except OSError as error:
             log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
-        return written
 
     def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard], sequence: Callable[[], int]) -> dict[str, str]:
         """Apply `change` to all results of one method on one pool. The changed ones, and the newest one, are written with new sequences.
@@ -107,8 +108,8 @@ class ResultFiles:
                 yield board
 
     def history(self, job: Job, log: str) -> list[Kept]:
-        """The readable results of one method on one pool that were computed from this log, in compact form, oldest first."""
-        return [kept(board) for name in self.names(job) if (board := self.read(name)) is not None and board.log == log]
+        """The readable results to keep of one method on one pool that were computed from this log, in compact form, oldest first."""
+        return [kept(board) for name in self.names(job)[-self.most :] if (board := self.read(name)) is not None and board.log == log]
 
     def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
         """The newest result of each method on one pool, ordered by method.
@@ -149,7 +150,7 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
         return None
     if job.is_insight:
         return 0
-    count = len(files.names(job))
+    count = min(len(files.names(job)), files.most)
     if before is not None and boards.extend_history(job.pool, job.method, kept(before), kept(board), count):
         return count
     history = files.history(job, board.log)

@@ -17,6 +17,7 @@ from services.boards.store.redis import RedisStore
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
+from services.solve.planning.jobs import Job
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
@@ -119,7 +120,7 @@ def deliver(
     Raises:
         OSError: The file cannot be written.
     """
-    name = files.write(board) if replaces is None else files.add(board)
+    name = files.add(board)
     try:
         history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
     except StoreError as error:
@@ -128,8 +129,10 @@ def deliver(
         delivery = Delivery(best_rows(board), name, history, superseded=history is None)
     if delivery.superseded:
         files.discard(name)
-    elif replaces not in (None, name):
+        return delivery
+    if replaces not in (None, name):
         files.discard(str(replaces))
+    files.prune(Job(board.pool, board.result.method))
     return delivery
 
 

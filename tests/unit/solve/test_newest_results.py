@@ -66,6 +66,17 @@ def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) ->
     assert all(isinstance(row, PastRow) for row in rows)
 
 
+def test_a_result_that_the_store_refuses_costs_no_kept_one(tmp_path: Path) -> None:
+    class Refusing:
+        def publish(self, _: SolvedBoard) -> bool:
+            return False
+
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 1)
+    name = files.write(board_at(1))
+    assert deliver(files, Refusing(), board_at(2), None).superseded  # type: ignore[arg-type]
+    assert files.names(JOB) == [name]
+
+
 def test_of_two_forms_of_a_result_the_one_with_intervals_counts(tmp_path: Path) -> None:
     """A crash between the two steps of their replacement leaves both."""
     files = ResultFiles(BlobFiles(tmp_path.as_uri()), 5)
