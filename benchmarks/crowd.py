@@ -455,7 +455,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = options.parse_args(argv)
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     os.sched_setaffinity(0, os.sched_getaffinity(0) - {_CORE} or {_CORE})
-    header("A crowd at the API", ("redis", "fastapi", "uvicorn"))
+    header("A crowd at the API", ("redis", "litestar", "uvicorn"))
     for name in chosen.case or CASES:
         for label, checkout in (("before", chosen.before), ("now", HERE)):
             if checkout is not None:

@@ -3,23 +3,25 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from fastapi import APIRouter, Query
-from starlette.responses import Response
+from litestar import Request, Response, get
+from litestar.params import QueryParameter
 
 from ratings_core.records.times import seconds
 from services.api.answers import Asked
-from services.api.context import Context, Here, reads
+from services.api.context import Agent, Context, Here, Method, Pool, agent_name, reads
+from services.api.described import Described, problems
 from services.api.directory import Directory
 from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now
-from services.api.replies import AgentView, Boards, History, Value, described, reply
+from services.api.replies import AgentView, Boards, History, Value, tagged
 from services.boards import reading as boards
 from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, When
 from services.boards.reading import Board, Methods
+from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
@@ -27,25 +29,34 @@ from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
-router = APIRouter(tags=["boards"])
 Found = TypeVar("Found")
 _WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
-Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
-Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Largest number of rows to return.")]
+_STALE: Final = {"Warning": '110 - "the store does not answer, or lost its data: this is what was last known"'}
+Start: TypeAlias = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
-    int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve. Default: the solve before the newest one.")
+    int | None,
+    QueryParameter(
+        ge=0,
+        le=2**63 - 1,
+        description="Position of the earlier solve. Default: the solve before the newest one.",
+        schema_extra={"minimum": 0},
+    ),
 ]
 Position: TypeAlias = Annotated[
-    int | None, Query(ge=0, description="Return the board at the newest kept position that is not after this one.")
+    int | None,
+    QueryParameter(
+        ge=0, description="Return the board at the newest kept position that is not after this one.", schema_extra={"minimum": 0}
+    ),
 ]
 At: TypeAlias = Annotated[
     str | None,
-    Query(
+    QueryParameter(
         description="Return the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
         "1970. Not with `position`."
     ),
 ]
-Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
+Summary: TypeAlias = Annotated[int, QueryParameter(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
 
 
 def built(
@@ -83,70 +94,95 @@ def _summary(
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
-@router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
-@reads
-def get_boards(here: Here, pool: str, count: Summary = 0) -> Response:
+async def polled(request: Request, here: Context, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]
+    """Return a cached answer, or 304 if the client has it. If the store does not answer, the last known answer. Raises as `_found` does."""
+    try:
+        answer = await here.answers.get(asked)
+    except StoreError:
+        answer = None  # read below, which reports the error
+    if answer is None:
+        return Response(await here.workers.readers.run(partial(_built, here, asked)))
+    return tagged(request, answer.body, answer.tag, {} if answer.stale_seconds is None else _STALE)
+
+
+@get("/v1/pools/{pool:str}/boards", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
+async def get_boards(request: Request, here: Here, pool: Pool, count: Summary = 0) -> Response[Boards]:  # type: ignore[type-arg]
     """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
-    return _built(here, Asked("boards", check_pool_name(pool), rows=count), "boards")
+    return await polled(request, here, Asked("boards", check_pool_name(pool), rows=count))
 
 
-@router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 410, 422, 503)))
+@get("/v1/pools/{pool:str}/boards/{method:str}", tags=["boards"], operation_class=Described, responses=problems(404, 410, 422, 503))
 async def get_board(
-    here: Here, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
-) -> Response:
+    request: Request,  # type: ignore[type-arg]
+    here: Here,
+    pool: Pool,
+    method: Method,
+    start: Start = 0,
+    count: Count = 50,
+    position: Position = None,
+    at: At = None,
+) -> Response[Board]:
     """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept."""
     if position is None and at is None:
-        asked = Asked("board", check_pool_name(pool), method, start, count)
-        return await here.workers.readers.run(partial(_built, here, asked, f"board {method}"))
+        return await polled(request, here, Asked("board", check_pool_name(pool), method, start, count))
     when = When(position, None if at is None else seconds(at, "at"))
-    return await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count))
+    return Response(await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count)))
 
 
-@router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
+@get(
+    "/v1/pools/{pool:str}/boards/{method:str}/around/{agent:path}",
+    tags=["boards"],
+    operation_class=Described,
+    responses=problems(404, 422, 503),
+)
 @reads
-def get_around(here: Here, pool: str, method: str, agent: str, count: Count = 11) -> Response:
+def get_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-    told = here.settings.provisional
-    read = partial(boards.around, here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
-    return reply(_found(here, pool, method, f"agent {agent!r} on a board {method}", read))
+    told, name = here.settings.provisional, agent_name(agent)
+    read = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=told)
+    return _found(here, pool, method, f"agent {name!r} on a board {method}", read)
 
 
-@router.get("/v1/pools/{pool}/boards/{method}/history", response_model=None, responses=described(History, (404, 422, 503)))
+@get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def get_history(here: Here, pool: str, method: str) -> Response:
+def get_history(here: Here, pool: Pool, method: Method) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
     solves = _found(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
-    return reply(History(pool=pool, method=method, solves=solves))
+    return History(pool=pool, method=method, solves=solves)
 
 
-@router.get("/v1/pools/{pool}/boards/{method}/diff", response_model=None, responses=described(Difference, (404, 422, 503)))
+@get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def get_difference(here: Here, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
+def get_difference(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    return reply(_found(here, pool, method, f"two kept solves of {method}", read))
+    return _found(here, pool, method, f"two kept solves of {method}", read)
 
 
-@router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
+@get("/v1/pools/{pool:str}/agents/{agent:path}", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def get_agent(here: Here, pool: str, agent: str) -> Response:
+def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentView:
     """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-    read = partial(boards.agent, here.store, pool, agent, provisional=here.settings.provisional)
-    return reply(AgentView(pool=pool, agent=agent, boards=_found(here, pool, "", f"agent {agent!r}", read)))
+    name = agent_name(agent)
+    read = partial(boards.agent, here.store, pool, name, provisional=here.settings.provisional)
+    return AgentView(pool=pool, agent=name, boards=_found(here, pool, "", f"agent {name!r}", read))
 
 
-def _built(here: Context, asked: Asked, what: str) -> Response:
-    """Answer a poll that the fast path does not answer: an unusual spelling, a missing pool or board, or a failed store."""
+def _built(here: Context, asked: Asked) -> Value:
+    """Answer a poll without the cache: of a missing pool or board, or a failed store."""
+    if asked.kind == "insight":
+        published(here, asked.pool)
+        return insight(here.store.solved, asked.pool, now=here.clock())
     read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, asked)
-    return reply(_found(here, asked.pool, asked.method, what, read))
+    return _found(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read)
 
 
-def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:
+def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Board:
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     rows = PastRows(pool, method, when, start, count, here.settings.provisional)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        return reply(_found(here, pool, method, f"board {method}", read))
+        return _found(here, pool, method, f"board {method}", read)
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
 

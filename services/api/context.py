@@ -4,27 +4,34 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Annotated, Final, ParamSpec, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Final, ParamSpec, TypeAlias, TypeVar, cast
+from urllib.parse import unquote
 
-from fastapi import Depends
-from starlette.requests import Request
-from starlette.responses import Response
+from litestar import Request
+from litestar.di import NamedDependency
+from litestar.handlers import BaseRouteHandler
+from litestar.openapi.spec import Example
+from litestar.params import PathParameter, SkipValidation
 
+from ratings_core.records.names import MAX_NAME_BYTES
 from services.api.answers import Answers
 from services.api.bodies import Bodies
 from services.api.directory import Directory
 from services.api.heads import AllHeads
 from services.api.intake import Intake
-from services.api.security import Access
+from services.api.security import Access, Connection
 from services.api.workers import Workers
+from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.redis import RedisStore
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.wire.pools import POOL_PATTERN
 
 if TYPE_CHECKING:
     from services.api.exports import Exports
 
 P = ParamSpec("P")
+Answered = TypeVar("Answered")
 WRITERS: Final = 16
 """Number of requests of a process that write to the log at the same time."""
 _WRITES: Final = 128
@@ -79,24 +86,59 @@ class Context:
     started: float = 0.0
 
 
-def context(request: Request) -> Context:
-    """Return the context of the application that serves `request`."""
-    return cast("Context", request.app.state.context)
+def context(connection: Connection) -> Context:
+    """Return the context of the application that serves a request."""
+    return cast("Context", connection.app.state.context)
 
 
-async def _of_application(request: Request) -> Context:
+async def here(request: Request) -> Context:  # type: ignore[type-arg]
+    """Provide the context to routes, as `here`."""
     return context(request)
 
 
-Here: TypeAlias = Annotated[Context, Depends(_of_application)]
-"""Type of the route parameter that receives the context."""
+Here: TypeAlias = SkipValidation[NamedDependency[Context]]
+"""Type of the route parameter `here`, which receives the context."""
+Pool: TypeAlias = Annotated[
+    str,
+    PathParameter(
+        description="Name of the pool, `[tenant.]name`.", schema_extra={"pattern": f"^{POOL_PATTERN}$"}, examples=[Example(value="blitz")]
+    ),
+]
+Method: TypeAlias = Annotated[
+    str,
+    PathParameter(description="Name of the board.", schema_extra={"pattern": f"^{METHOD_PATTERN}$"}, examples=[Example(value="elo")]),
+]
+Agent: TypeAlias = Annotated[
+    str,
+    PathParameter(
+        description="Name of the agent, percent-encoded.",
+        schema_extra={"min_length": 1, "max_length": MAX_NAME_BYTES},
+        examples=[Example(value="ann")],
+    ),
+]
+"""Names in paths. Their rules are only described here: the code that uses a name checks it, and its errors say more than a pattern."""
 
 
-def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
+def agent_name(agent: Agent) -> str:
+    """Return the name of an agent from the rest of a path, which begins with a slash and is percent-encoded."""
+    return unquote(agent.removeprefix("/"))
+
+
+def any_key(connection: Connection, _: BaseRouteHandler) -> None:
+    """Check the key of a request that writes outcomes or exports them. A guard of routes."""
+    context(connection).access.check_key(connection)
+
+
+def admin_key(connection: Connection, _: BaseRouteHandler) -> None:
+    """Check the key of a request that changes a pool. A guard of routes."""
+    context(connection).access.check_key(connection, admin=True)
+
+
+def reads(route: Callable[P, Answered]) -> Callable[P, Awaitable[Answered]]:
     """Decorate a route that reads the store, so that it runs on a reader thread. The route takes its context as `here`."""
 
     @wraps(route)
-    async def answered(*arguments: P.args, **named: P.kwargs) -> Response:
+    async def answered(*arguments: P.args, **named: P.kwargs) -> Answered:
         here = cast("Context", named["here"])
         return await here.workers.readers.run(partial(route, *arguments, **named))
 

@@ -1,51 +1,51 @@
 """Exports over HTTP: a pool's outcomes as a stream. An incomplete stream lacks its last chunk."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from threading import Lock, Semaphore
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import APIRouter, Depends, Query
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from litestar import get
+from litestar.di import NamedDependency, Provide
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
+from litestar.openapi.spec.enums import OpenAPIType
+from litestar.params import QueryParameter
+from litestar.response.streaming import ASGIStreamingResponse
+from litestar.types import Receive, Scope, Send
 
 from ratings_core.errors import MissingExtraError
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import Format, Part, encoded
 from services.admin.pool_range import pool_range
-from services.api.context import Context, Here
+from services.api.context import Context, Here, Pool, any_key
+from services.api.described import Described, problems
 from services.api.problems import ApiError, no_pool
-from services.api.replies import problems
 from services.control.log import ControlLog
 from services.log.protocol import Log
 from services.wire.pools import check_pool_name
 
-router = APIRouter(tags=["pools"])
 _TYPES: Final = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv", Format.PARQUET: "application/vnd.apache.parquet"}
-_BINARY: Final = {"schema": {"type": "string", "format": "binary"}}
-_COMPLETE: Final = "Outcomes in the order of the log. If the export fails, the server closes the connection before the last chunk."
-_ANSWERS: Final[dict[int | str, Any]] = {
-    200: {"description": _COMPLETE, "content": dict.fromkeys(_TYPES.values(), _BINARY)},
-    **problems((401, 403, 404, 422, 429, 501, 503)),
-}
+_POSITION: Final[dict[str, Any]] = {"ge": 0, "le": 2**63 - 1, "schema_extra": {"minimum": 0, "maximum": 2**63 - 1}}
+"""Limits of a position. The framework writes a limit as a double, and leaves out 0 for a parameter that may be absent."""
 
-Begin: TypeAlias = Annotated[int, Query(alias="from", ge=0, le=2**63 - 1, description="First log position.")]
-End: TypeAlias = Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1, description="Log position to stop before.")]
-Since: TypeAlias = Annotated[str | None, Query(description="Only outcomes since this time: a date, an ISO time or seconds since 1970.")]
-Until: TypeAlias = Annotated[str | None, Query(description="Only outcomes before this time.")]
-Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent. Repeatable.")]
-Columns: TypeAlias = Annotated[list[str] | None, Query(description="Column of the CSV or Parquet output. Repeatable.")]
+Begin: TypeAlias = Annotated[int, QueryParameter(name="from", description="First log position.", **_POSITION)]
+End: TypeAlias = Annotated[int | None, QueryParameter(name="to", description="Log position to stop before.", **_POSITION)]
+Since: TypeAlias = Annotated[
+    str | None, QueryParameter(description="Only outcomes since this time: a date, an ISO time or seconds since 1970.")
+]
+Until: TypeAlias = Annotated[str | None, QueryParameter(description="Only outcomes before this time.")]
+Agents: TypeAlias = Annotated[list[str] | None, QueryParameter(description="Only outcomes with this agent. Repeatable.")]
+Columns: TypeAlias = Annotated[list[str] | None, QueryParameter(description="Column of the CSV or Parquet output. Repeatable.")]
 Form: TypeAlias = Annotated[
-    Format, Query(alias="format", description="`jsonl` has outcomes of the wire schema; `equirank replay` reads it.")
+    Format, QueryParameter(name="format", description="`jsonl` has outcomes of the wire schema; `equirank replay` reads it.")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The query parameters of an export."""
+    """The parameters of an export."""
 
-    pool: str
+    pool: Pool
     begin: Begin = 0
     end: End = None
     since: Since = None
@@ -114,13 +114,31 @@ class _Stream:
             self._exports.free.release()
 
 
-@router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
-async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depends()], form: Form = Format.JSONL) -> Response:
+@dataclass
+class _Exports(Described):
+    """The route of exports, whose answer has several media types."""
+
+    def __post_init__(self) -> None:
+        """Describe the answer."""
+        super().__post_init__()
+        text = "Outcomes in the order of the log. If the export fails, the server closes the connection before the last chunk."
+        binary = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format="binary"))
+        self.responses = {**(self.responses or {}), "200": OpenAPIResponse(text, content=dict.fromkeys(_TYPES.values(), binary))}
+
+
+@get(
+    "/v1/pools/{pool:str}/export",
+    tags=["pools"],
+    operation_class=_Exports,
+    guards=[any_key],
+    dependencies={"asked": Provide(Asked, sync_to_thread=False)},
+    responses=problems(401, 403, 404, 422, 429, 501, 503),
+)
+async def get_export(here: Here, asked: NamedDependency[Asked], form: Form = Format.JSONL) -> ASGIStreamingResponse:
     """Stream a pool's outcomes and retractions as they were sent. They come from the archive, and newer ones from the log.
 
     If the installation has keys, a key is required: boards are public, but outcomes are not.
     """
-    here.access.check_key(request)
     stream = here.exports.begin(asked.wanted(), form)
     try:
         head = await here.workers.exports.run(stream.next)
@@ -133,11 +151,11 @@ async def get_export(request: Request, here: Here, asked: Annotated[Asked, Depen
     return _Answer(here, stream, _body(here, stream, head), media_type=_TYPES[form], headers={"Content-Disposition": file})
 
 
-class _Answer(StreamingResponse):
+class _Answer(ASGIStreamingResponse):
     """A streaming response that closes its export when it ends, also after an error or a disconnect."""
 
-    def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: Mapping[str, str]) -> None:
-        super().__init__(body, media_type=media_type, headers=headers)
+    def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: dict[str, str]) -> None:
+        super().__init__(iterator=body, media_type=media_type, headers=headers)
         self._here, self._stream = here, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

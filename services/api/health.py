@@ -4,14 +4,15 @@
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
-from starlette.responses import PlainTextResponse, Response
+from litestar import MediaType, Response, get
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import QueryParameter
 
 from services.api.context import Context, Here
+from services.api.described import Described, problems
 from services.api.problems import ApiError
-from services.api.replies import described, problems, reply
 from services.boards import folding
 from services.boards.folding import Freshness
 from services.boards.store.protocol import StoreError
@@ -19,34 +20,34 @@ from services.log.partition import partition_of
 from services.runtime.metrics import CONTENT_TYPE
 from services.wire.pools import check_pool_name
 
-router = APIRouter(tags=["health"])
+_NOT_FRESH: Final = {503: ResponseSpec(Freshness, description="At least one partition is not folded.", generate_examples=False)}
 
 
-@router.get("/livez", response_class=PlainTextResponse)
+@get("/livez", tags=["health"], operation_class=Described, media_type=MediaType.TEXT)
 async def livez() -> str:
     """The process is alive."""
     return "ok\n"
 
 
-@router.get("/readyz", response_class=PlainTextResponse, responses=problems((503,)))
-async def readyz(here: Here) -> Response:
+@get("/readyz", tags=["health"], operation_class=Described, media_type=MediaType.TEXT, responses=problems(503))
+async def readyz(here: Here) -> str:
     """Boards can be served, because the store answers; otherwise 503.
 
     Boards can be old: /freshz reports whether outcomes are being folded.
     """
     await here.workers.probes.run(here.store.ping)
-    return PlainTextResponse("ok\n")
+    return "ok\n"
 
 
-@router.get("/freshz", response_model=None, responses={**described(Freshness, (422,)), 503: described(Freshness)[200]})
-async def freshz(here: Here, pool: Annotated[str | None, Query()] = None) -> Response:
+@get("/freshz", tags=["health"], operation_class=Described, responses={**problems(422), **_NOT_FRESH})
+async def freshz(here: Here, pool: Annotated[str | None, QueryParameter()] = None) -> Response[Freshness]:
     """Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
 
     Use it for alerts, and in writers that should wait. Boards are served in both cases, so orchestrators should probe /readyz.
     """
     wanted = range(here.partitions) if pool is None else [partition_of(check_pool_name(pool), here.partitions)]
     freshness = await _freshness(here, wanted)
-    return reply(freshness, 200 if freshness.fresh else 503)
+    return Response(freshness, status_code=200 if freshness.fresh else 503)
 
 
 async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
@@ -57,8 +58,8 @@ async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
         return folding.unknown(wanted, limit)
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(here: Here) -> Response:
+@get("/metrics", tags=["health"], operation_class=Described, media_type=MediaType.TEXT)
+async def metrics(here: Here) -> Response[bytes]:
     """Metrics of this process for Prometheus."""
     freshness = await _freshness(here, range(here.partitions))
     idle = float("inf") if freshness.idle_seconds is None else freshness.idle_seconds

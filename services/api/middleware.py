@@ -7,10 +7,9 @@ import time
 from http import HTTPStatus
 from typing import Final
 
+from litestar.datastructures import Headers
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from prometheus_client import Counter, Histogram
-from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.api.problems import ApiError
 from services.api.security import SAFE_METHODS, Access
@@ -24,6 +23,8 @@ _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
 _HUNG_UP: Final = 499
 """Status in the metrics if the client closed the connection before its request was read. It is never sent, so it is not an HTTP code."""
 _IDS: Final = random.Random()  # noqa: S311 - ids must be unique, not secret; the system's generator takes five times as long
+_LONGEST_ADDRESS: Final = 8192
+"""Most bytes of path and query, as in nginx."""
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
 _POLICY: Final = (
@@ -41,7 +42,7 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
 class RequestMiddleware:
-    """ASGI middleware. It does not use the framework's middleware class, which takes longer than the microseconds of this one."""
+    """ASGI middleware around the application. The framework's own middleware is not called for requests without a route."""
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self._app, self._access, self._metrics = app, access, metrics
@@ -53,40 +54,39 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers, path = Headers.from_scope(scope), scope["path"]
         request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(send, request_id)
+        answer = _Answer(receive, send, request_id)
         began = time.perf_counter()
         with in_request(request_id):
             try:
-                await self._answer(scope, receive, answer, headers)
+                await self._answer(scope, answer, headers)
             finally:
-                self._record(scope, answer.status, time.perf_counter() - began)
+                self._record(scope, path, answer.status, time.perf_counter() - began)
 
-    async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer", headers: Headers) -> None:
+    async def _answer(self, scope: Scope, answer: "_Answer", headers: Headers) -> None:
         try:
             if scope["path"] not in _PROBES:
                 self._access.check_host(headers)
             self._access.check_origin(headers, scope["method"])
-            await self._app(scope, receive, answer)
+            scope["path"] = _undecoded(scope)
+            await self._app(scope, answer.receive, answer)
         except ApiError as error:
-            await error.response(answer.request_id)(scope, receive, answer)
-        except ClientDisconnect:  # the client is gone: send nothing, and do not count a server error
-            answer.status = _HUNG_UP
+            await error.application(answer.request_id)(scope, answer.receive, answer)
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if answer.started:
                 raise
-            await _FAILED.response(answer.request_id)(scope, receive, answer)
+            await _FAILED.application(answer.request_id)(scope, answer.receive, answer)
 
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "none")
+    def _record(self, scope: Scope, path: str, status: int, seconds: float) -> None:
+        route = scope.get("path_template", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._count(method, route, status, seconds)
         if status >= 400 or method not in SAFE_METHODS:
-            key, level = scope["state"].get("key", "-"), _level(status, scope["path"])
-            log.log(level, "%s %s %d %.1f ms key %s", method, scope["path"], status, seconds * 1000, key)
+            key, level = scope["state"].get("key", "-"), _level(status, path)
+            log.log(level, "%s %s %d %.1f ms key %s", method, path, status, seconds * 1000, key)
 
     def _count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request. The labeled metrics are kept, because looking them up takes longer than counting."""
@@ -100,13 +100,21 @@ class RequestMiddleware:
 
 
 class _Answer:
-    """A send channel that adds headers to the answer and keeps its status."""
+    """The channels of a request. Sending adds headers to the answer and keeps its status; nothing is sent to a client that is gone."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
-        self._send, self.request_id, self.status = send, request_id, 500
+    def __init__(self, receive: Receive, send: Send, request_id: str) -> None:
+        self._receive, self._send, self.request_id, self.status = receive, send, request_id, 500
         self.started = False
 
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect" and not self.started:
+            self.status = _HUNG_UP
+        return message
+
     async def __call__(self, message: Message) -> None:
+        if self.status == _HUNG_UP:
+            return
         if message["type"] == "http.response.start":
             self.status, self.started = message["status"], True
             given = list(message.get("headers", ()))
@@ -116,6 +124,17 @@ class _Answer:
 
 
 _FAILED: Final = ApiError(500, "internal error", "the service failed: search its log for the request id")
+
+
+def _undecoded(scope: Scope) -> str:
+    """Return the path as it was sent, so that an escaped slash in an agent's name does not divide it. Raises `ApiError` 414.
+
+    The framework keeps up to 1,024 paths and queries in memory, so their length has a limit.
+    """
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    if len(raw) + len(scope["query_string"]) > _LONGEST_ADDRESS:
+        raise ApiError(414, "address too long", f"path and query have at most {_LONGEST_ADDRESS} bytes: ask for less at once")
+    return raw.decode("latin-1")
 
 
 def _request_id(headers: Headers) -> str:

@@ -2,17 +2,20 @@
 
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
-from fastapi import APIRouter, Query
-from starlette.requests import Request
-from starlette.responses import Response
+from litestar import Request, Response, get, put
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import Body, QueryParameter
 
 from ratings_core.records.names import check_visible_name
-from services.api.context import Context, Here
+from services.api.bodies import LimitedBody
+from services.api.context import Context, Here, Pool, admin_key
+from services.api.described import Decoded, Described, problems
 from services.api.problems import ApiError, no_pool, not_read, not_there_now
-from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
+from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, fresh_reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
 from services.control.generations import check, default_fold
@@ -20,17 +23,19 @@ from services.control.records import PoolCreated
 from services.log.partition import partition_of
 from services.wire.pools import Kind, check_pool_name
 
-router = APIRouter(tags=["pools"])
 _MAX_BODY: Final = 64 * 1024
+Start: TypeAlias = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="Number of pools to skip.")]
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of pools to return.")]
 
 
-@router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
-async def get_pools(
-    request: Request,
-    here: Here,
-    start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    count: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+class PoolBody(Decoded[PoolWanted]):
+    """The body of PUT /v1/pools/{pool}."""
+
+    title, hint = "not a pool", "send kind (games or scores), and optionally fold and label"
+
+
+@get("/v1/pools", tags=["pools"], operation_class=Described, responses=problems(422, 503))
+async def get_pools(request: Request, here: Here, start: Start = 0, count: Count = 100) -> Response[PoolList]:  # type: ignore[type-arg]
     """List all pools in the order of their names, including pools without outcomes."""
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
@@ -40,19 +45,6 @@ async def get_pools(
     found = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
     trouble = msgspec.UNSET if found.fresh else found.says
     return fresh_reply(request, PoolList(total=len(names), pools=views, stale_seconds=stale, trouble=trouble))
-
-
-@router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
-async def get_pool(here: Here, pool: str) -> Response:
-    """Show a pool with its newest summary, and whether its partition is being folded."""
-    check_pool_name(pool)
-    try:
-        return reply(await here.workers.readers.run(partial(_pool, here, pool)))
-    except (StoreError, ApiError) as error:
-        unavailable = not isinstance(error, ApiError) or error.status == HTTPStatus.SERVICE_UNAVAILABLE
-        if not unavailable or (known := _last_known(here, pool)) is None:
-            raise
-        return reply(known)
 
 
 def _pool(here: Context, pool: str) -> PoolView:
@@ -72,18 +64,38 @@ def _last_known(here: Context, pool: str) -> PoolView | None:
     return msgspec.structs.replace(known, folding=unknown, stale_seconds=read.stale_seconds)
 
 
-@router.put(
-    "/v1/pools/{pool}",
-    response_model=None,
-    openapi_extra=body_of({"$ref": "#/components/schemas/PoolWanted"}),
-    responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 429, 503)), 201: described(PoolView)[200]},
+@get("/v1/pools/{pool:str}", tags=["pools"], operation_class=Described, responses=problems(404, 422, 503))
+async def get_pool(here: Here, pool: Pool) -> PoolView:
+    """Show a pool with its newest summary, and whether its partition is being folded."""
+    check_pool_name(pool)
+    try:
+        return await here.workers.readers.run(partial(_pool, here, pool))
+    except (StoreError, ApiError) as error:
+        unavailable = not isinstance(error, ApiError) or error.status == HTTPStatus.SERVICE_UNAVAILABLE
+        if not unavailable or (known := _last_known(here, pool)) is None:
+            raise
+        return known
+
+
+@put(
+    "/v1/pools/{pool:str}",
+    tags=["pools"],
+    operation_class=Described,
+    guards=[admin_key],
+    middleware=[LimitedBody(_MAX_BODY)],
+    dto=PoolBody,
+    return_dto=None,
+    responses={
+        **problems(401, 403, 408, 409, 413, 415, 422, 429, 503),
+        201: ResponseSpec(PoolView, description="The pool was created.", generate_examples=False),
+    },
+    response_description="The pool existed.",
 )
-async def put_pool(request: Request, here: Here, pool: str) -> Response:
+async def put_pool(
+    here: Here, pool: Pool, data: Annotated[PoolWanted, Body(examples=[Example(value={"kind": "games", "label": "Blitz chess"})])]
+) -> Response[PoolView]:
     """Create a pool. Repeating the same request changes nothing. Another kind, label or fold for an existing pool is refused."""
-    here.access.check_key(request, admin=True)
-    async with here.bodies.read(request, _MAX_BODY) as body:
-        wanted = _wanted(here, pool, body)
-    return await here.workers.log.run(partial(_create, here, wanted))
+    return await here.workers.log.run(partial(_create, here, _wanted(here, pool, data)))
 
 
 def pool_view(here: Context, pool: str) -> PoolView:
@@ -121,12 +133,11 @@ def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolV
     return PoolView(pool=pool, kind=kind, label=label, head=head)
 
 
-def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
+def _wanted(here: Context, pool: str, asked: PoolWanted) -> PoolCreated:
     try:
-        asked = msgspec.json.decode(body, type=PoolWanted)
         kind = Kind(asked.kind)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and optionally fold and label") from error
+    except ValueError as error:
+        raise ApiError(422, PoolBody.title, f"{error}: {PoolBody.hint}") from error
     if len(asked.label) > MOST_LABEL:
         raise ApiError(422, "label too long", f"a label has at most {MOST_LABEL} characters")
     if asked.label:
@@ -136,10 +147,10 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
 
 
-def _create(here: Context, wanted: PoolCreated) -> Response:
+def _create(here: Context, wanted: PoolCreated) -> Response[PoolView]:
     known = here.directory.find(wanted.pool) is not None
     standing = here.directory.create(wanted, here.settings.max_pools)
     known = known or standing != wanted  # a concurrent request may have created it
     if standing.label != wanted.label:
         raise ApiError(409, "pool exists", f"pool {wanted.pool} exists with the label {standing.label!r}")
-    return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)
+    return Response(view(wanted.pool, here.store.live.head(wanted.pool), standing), status_code=200 if known else 201)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 import msgspec
-from starlette.responses import Response
+from litestar import Response
+from litestar.response.base import ASGIResponse
 
 from services.wire.events import Refusal
 
@@ -57,10 +58,17 @@ class ApiError(Exception):
         self.refusals, self.headers = list(refusals), dict(headers or {})
         super().__init__(f"{status} {title}: {detail}")
 
-    def response(self, request_id: str) -> Response:
-        """Return the response that reports the problem."""
+    def response(self, request_id: str) -> Response[bytes]:
+        """Return the response that reports the problem, for a handler of exceptions."""
+        return Response(self._body(request_id), status_code=self.status, headers=self.headers, media_type=PROBLEM_TYPE)
+
+    def application(self, request_id: str) -> ASGIResponse:
+        """Return the same as an ASGI application, for a middleware."""
+        return ASGIResponse(body=self._body(request_id), status_code=self.status, headers=self.headers, media_type=PROBLEM_TYPE)
+
+    def _body(self, request_id: str) -> bytes:
         problem = Problem(status=self.status, title=self.title, detail=self.detail, request_id=request_id, refusals=self.refusals)
-        return Response(msgspec.json.encode(problem), self.status, self.headers, PROBLEM_TYPE)
+        return msgspec.json.encode(problem)
 
 
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:

@@ -1,42 +1,31 @@
 """The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
-from inspect import cleandoc
 from types import MappingProxyType
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
+from litestar import Request, Response
 
 from services.api.bodies import JSON
-from services.api.intake import Accepted
-from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards.folding import Freshness
-from services.boards.history import Difference, Past
+from services.boards.history import Past
 from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
 from services.boards.result import AgentRow
 from services.boards.store.protocol import PoolHead
 from services.control.records import FoldSettings, Generation, GenerationRequest, Start
-from services.solve.next_matches import Next
 from services.solve.registry.choice import MethodChoice
 from services.wire import schema
 from services.wire.pools import Kind
+from services.wire.sent import KnownName, NewName
 
-_ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-"""An attribute in a docstring: its name, and its text of one or more lines."""
-_REF: Final = "#/components/schemas/{name}"
-
-
+Answered = TypeVar("Answered", bound=msgspec.Struct)
 MOST_LABEL: Final = 64
 """Most characters of a pool's label."""
 _LABEL: Final = {"maxLength": MOST_LABEL, "pattern": rf"^(?!\n)$|{schema.new_name()['pattern']}"}
-NewName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.new_name())]
-KnownName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.known_name())]
-"""Names for the OpenAPI document. Other code checks the rules and raises more precise errors."""
+"""Rules of a label for the OpenAPI document, as of `NewName` and `KnownName`. Other code checks them and raises more precise errors."""
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,85 +178,15 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
     boards: dict[str, AgentRow]
 
 
-_TYPES: Final = (
-    *(Accepted, PoolView, PoolList, PoolWanted, GenerationAsked, GenerationWish, Generations, MethodsWanted, MethodChoices),
-    *(Boards, Board, History, Difference, AgentView, Insight, Next, Freshness, Problem),
-)
-_PROBLEMS: Final[Mapping[int, str]] = {
-    400: "The request cannot be read.",
-    401: "The request has no key.",
-    408: "The body was not complete in time.",
-    403: "The key does not allow this request, or the request came from a page of another site.",
-    404: "The pool, board or agent does not exist.",
-    409: "The request conflicts with existing data, such as a pool with another kind, label or settings; or a limit is reached.",
-    410: "The requested position or time is before all kept states.",
-    413: "The body is too large.",
-    415: "The route does not accept this media type.",
-    422: "The request breaks a rule. Nothing was written.",
-    429: "Too many requests with this key, or too many wrong keys from this address. Wait as `Retry-After` says.",
-    501: "The server lacks a package that this request needs.",
-    503: "The log or the store does not answer, or the store lost the pool or board and it is written again. Try again.",
-}
-
-
-def reply(value: msgspec.Struct, status: int = 200) -> Response:
-    """Return `value` as a JSON response."""
-    return Response(msgspec.json.encode(value), status, media_type=JSON)
-
-
-def fresh_reply(request: Request, value: msgspec.Struct) -> Response:
+def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]
     """Return `value` as a JSON response with an ETag, or 304 if the client has that version."""
     body = msgspec.json.encode(value)
-    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
-    headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=JSON)
+    return tagged(request, body, f'"{blake2b(body, digest_size=12).hexdigest()}"')
 
 
-def described(answer: type[msgspec.Struct], refused: Iterable[int] = (), status: int = 200, text: str = "Done.") -> dict[int | str, Any]:
-    """Return a route's `responses` for the OpenAPI document.
-
-    answer: type of the successful answer. refused: status codes of problems. status, text: code and description of success.
-    """
-    return {status: {"description": text, "content": {JSON: {"schema": _reference(answer)}}}, **problems(refused)}
-
-
-def problems(statuses: Iterable[int]) -> dict[int | str, Any]:
-    """Return the part of a route's `responses` that describes problems, by status code."""
-    content = {PROBLEM_TYPE: {"schema": _reference(Problem)}}
-    return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses}
-
-
-def body_of(schema: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
-    """Return a route's `openapi_extra` that describes its JSON body. others: schemas of other media types, by type."""
-    content = {kind: {"schema": body} for kind, body in {JSON: schema, **others}.items()}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def components() -> dict[str, Any]:
-    """Return the schemas that `described` references, by name."""
-    _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF, schema_hook=_anything)
-    for one in schemas.values():
-        _describe(one)
-    return dict(schemas)
-
-
-def _describe(schema: dict[str, Any]) -> None:
-    """Move the text of each attribute from the docstring of a model to its property."""
-    text, _, attributes = cleandoc(schema.get("description", "")).partition("\n\nAttributes:\n")
-    if text:
-        schema["description"] = text
-    for name, meaning in _ATTRIBUTE.findall(attributes.partition("\n\n")[0]):  # other sections may follow
-        schema["properties"][name]["description"] = " ".join(meaning.split())
-
-
-def _anything(kind: type) -> dict[str, Any]:
-    """Return the schema of `object`: additional results of a method may be any JSON."""
-    if kind is object:
-        return {"description": "Any JSON value."}
-    raise NotImplementedError(kind)
-
-
-def _reference(answer: type[msgspec.Struct]) -> dict[str, str]:
-    return {"$ref": _REF.format(name=answer.__name__)}
+def tagged(request: Request, body: bytes, tag: str | None, headers: Mapping[str, str] = MappingProxyType({})) -> Response[Any]:  # type: ignore[type-arg]
+    """Return an encoded answer with its ETag, or 304 if the client has it. tag: None if clients must not keep the answer."""
+    told = {"Cache-Control": "no-cache", **headers} | ({} if tag is None else {"ETag": f"W/{tag}"})
+    if tag is not None and tag in request.headers.get("if-none-match", ""):
+        return Response(None, status_code=304, headers=told)
+    return Response(body, headers=told, media_type=JSON)

@@ -3,11 +3,11 @@
 import math
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from typing import Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
-from starlette.requests import Request
+from litestar.connection import ASGIConnection
+from litestar.datastructures import Headers
 
 from services.api.keys import Keys
 from services.api.problems import ApiError
@@ -19,6 +19,7 @@ _FAILURES: Final = 10.0
 share the address of a proxy, and a client with a wrong key must not lock out the others."""
 _BURST_SECONDS: Final = 2.0
 """Burst of a key, as seconds of its rate: a rate of 10 requests per second allows 20 requests at once."""
+Connection: TypeAlias = ASGIConnection[Any, Any, Any, Any]
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -34,7 +35,7 @@ class Access:
 
     def check_host(self, headers: Headers) -> None:
         """Check that the Host header names this service. Refuses pages of other sites whose host name resolves to this address."""
-        hosts = headers.getlist("host")
+        hosts = headers.getall("host", [])
         if len(hosts) != 1 or (name := _host_name(hosts[0])) is None:
             raise ApiError(400, "bad Host header", "send exactly one Host header, name or name:port")
         if name not in self._hosts:
@@ -50,7 +51,7 @@ class Access:
         if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
-    def check_key(self, request: Request, *, admin: bool = False) -> None:
+    def check_key(self, request: Connection, *, admin: bool = False) -> None:
         """Check the request's key, if the installation has keys, and its rate. admin: whether an admin key is required.
 
         Any key may write outcomes and export them. Retractions and changes of pools require an admin key.
@@ -69,26 +70,26 @@ class Access:
                 raise _slow_down("too many wrong keys from this address", seconds)
             self._failures.take(address)
             raise ApiError(403, "key does not allow this", "the key is unknown: send one of the installation's keys")
-        request.state.key = key.name
+        request.scope["state"]["key"] = key.name
         if admin and not key.admin:
             raise ApiError(403, "key does not allow this", "this request needs an admin key")
         self._pace(request, key.name)
 
-    def _pace(self, request: Request, name: str) -> None:
+    def _pace(self, request: Connection, name: str) -> None:
         """Count a request toward the rate of `name`, once even if several checks call this. Raises `ApiError` 429."""
-        if self._requests is None or getattr(request.state, "paced", False):
+        if self._requests is None or "paced" in request.scope["state"]:
             return
         if (seconds := self._requests.wait(name)) > 0:
             raise _slow_down("too many requests with this key, or from this address if no keys are set", seconds)
         self._requests.take(name)
-        request.state.paced = True
+        request.scope["state"]["paced"] = True
 
 
 def _slow_down(why: str, seconds: float) -> ApiError:
     return ApiError(429, "too many requests", f"{why}: wait as Retry-After says", headers={"Retry-After": str(math.ceil(seconds))})
 
 
-def _address(request: Request) -> str:
+def _address(request: Connection) -> str:
     """Return the client's IPv4 address, or the /64 network of its IPv6 address."""
     client = "" if request.client is None else request.client.host
     try:

@@ -5,9 +5,8 @@ import resource
 from typing import Final
 
 import uvicorn
-from fastapi import FastAPI
+from litestar.types import ASGIApp
 
-from services.api.connections import limited
 from services.runtime.settings import Settings
 
 _STOP_SECONDS: Final = 4
@@ -19,7 +18,7 @@ _GC_THRESHOLD: Final = (500_000, 10, 100)
 connections a collection of the youngest generation takes 20 to 50 ms, a full one 0.2 s. A threshold of 10,000 causes one every second."""
 
 
-def serve(app: FastAPI, settings: Settings) -> None:
+def serve(app: ASGIApp, settings: Settings) -> None:
     """Serve until the process gets a stop signal. Requests under way have a few seconds to finish."""
     _allow_open_files()
     _collect_garbage_rarely()
@@ -27,7 +26,8 @@ def serve(app: FastAPI, settings: Settings) -> None:
         app,
         host=settings.host,
         port=settings.port,
-        http=limited(settings.api_connections),
+        http="httptools",
+        limit_concurrency=settings.api_connections + 1,  # uvicorn refuses from this number on
         ws="none",
         log_config=None,
         access_log=False,

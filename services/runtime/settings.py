@@ -88,7 +88,8 @@ class Settings(BaseSettings):
     api_connections: int = Field(
         8192,
         ge=16,
-        description="Largest number of open connections. More are answered 503 and closed. Change it with the limit of open files.",
+        description="Largest number of open connections. While more are open, requests are answered 503. Change it with the limit of open "
+        "files.",
     )
     api_body_bytes: int = Field(
         64 << 20,

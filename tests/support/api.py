@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
-from starlette.types import Message
+from litestar.types import ASGIApp, Message
 
 from services.api.app import create_app
-from services.api.connections import HEAD_SECONDS, limited
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
@@ -66,15 +63,23 @@ def running(
 
 
 @contextmanager
-def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SECONDS, **readers: Any) -> Iterator[str]:
-    """Serve an application on a free loopback port. Yields its URL. readers: limits for slow readers, arguments of `limited`."""
-    protocol = limited(connections, head_seconds, **readers)
+def served(app: ASGIApp, connections: int | None = None) -> Iterator[str]:
+    """Serve an application on a free loopback port. Yields its URL. connections: limit of connections, as `serve` sets it."""
     # with an explicit protocol, because asyncio disables Nagle's algorithm only for such sockets
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1, http=protocol)
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+            http="httptools",
+            ws="none",
+            limit_concurrency=None if connections is None else connections + 1,
+        )  # fmt: skip
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -89,7 +94,7 @@ def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SEC
         listening.close()
 
 
-def status(app: FastAPI, path: str, query: bytes) -> int:
+def status(app: ASGIApp, path: str, query: bytes) -> int:
     """The status of one GET, without a server."""
     sent: list[Message] = []
 
@@ -103,5 +108,5 @@ def status(app: FastAPI, path: str, query: bytes) -> int:
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http", "path": path, "root_path": "",
         "raw_path": path.encode(), "query_string": query, "headers": [(b"host", b"127.0.0.1")], "client": ("127.0.0.1", 1), "server": None,
     }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
     return int(sent[0]["status"])

@@ -1,13 +1,14 @@
 """What OpenAPI says of names, and what a wrong method is told."""
 
 import re
+from urllib.parse import quote
 
 import jsonschema
 import pytest
 
 from tests.support.api import Running
 
-TOLD_ELSEWHERE = frozenset({"title", "description", "pattern"})
+TOLD_ELSEWHERE = frozenset({"title", "description", "pattern", "examples"})
 """Keys of a schema of a parameter that its types do not need."""
 
 
@@ -19,18 +20,22 @@ TOLD_ELSEWHERE = frozenset({"title", "description", "pattern"})
 )  # fmt: skip
 def test_a_wrong_method_is_told_the_right_ones(api: Running, method: str, path: str, allow: str) -> None:
     answer = api.client.request(method, path)
-    assert (answer.status_code, answer.headers["allow"]) == (405, allow)
+    right = {*allow.split(", "), "OPTIONS"}
+    assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, right)
     assert answer.headers["content-type"] == "application/problem+json"
+    asked = api.client.options(path)
+    assert (asked.status_code, set(asked.headers["allow"].split(", "))) == (204, right)
+    assert api.client.head(path).status_code == 405
 
 
-def test_a_slash_at_the_end_of_a_path_is_another_path(api: Running) -> None:
-    """It was answered by a redirect, and clients that follow one may lose the body or the key."""
+def test_a_slash_at_the_end_of_a_path_changes_nothing(api: Running) -> None:
+    """It is no redirect: clients that follow one may lose the body or the key."""
     described = api.client.get("/openapi.json").json()["paths"]
-    asked = [(verb, re.sub(r"{\w+}", "blitz", path)) for path, verbs in described.items() if "{agent}" not in path for verb in verbs]
+    asked = [(verb, re.sub(r"{\w+}", "blitz", path)) for path, verbs in described.items() for verb in verbs]
     assert len(asked) >= 15
     for verb, path in [*asked, ("get", "/docs"), ("get", "/pools/blitz")]:
-        answer = api.client.request(verb, f"{path}/")
-        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), (verb, path)
+        with_slash, without = (api.client.request(verb, f"{path}{end}").status_code for end in ("/", ""))
+        assert with_slash == without, (verb, path)
 
 
 def test_names_in_paths_have_their_rules(api: Running) -> None:
@@ -90,12 +95,14 @@ def test_names_of_a_generation_have_their_rules(api: Running) -> None:
 
 
 def test_an_export_takes_these_parameters(api: Running) -> None:
-    position, word = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}, {"type": "string"}
+    bounds, word = {"minimum": 0, "maximum": 2**63 - 1}, {"type": "string"}
+    position = {"type": "integer", **bounds}
     wanted = {
-        "pool": ("path", True, word), "format": ("query", False, {"$ref": "#/components/schemas/Format", "default": "jsonl"}),
-        "from": ("query", False, {**position, "default": 0}), "to": ("query", False, {"anyOf": [position, {"type": "null"}]}),
-        **dict.fromkeys(("since", "until"), ("query", False, {"anyOf": [word, {"type": "null"}]})),
-        **dict.fromkeys(("agent", "column"), ("query", False, {"anyOf": [{"type": "array", "items": word}, {"type": "null"}]})),
+        "pool": ("path", True, word), "from": ("query", False, {**position, "default": 0}),
+        "to": ("query", False, {**bounds, "oneOf": [{"type": "integer"}, {"type": "null"}]}),
+        **dict.fromkeys(("since", "until"), ("query", False, {"oneOf": [word, {"type": "null"}]})),
+        **dict.fromkeys(("agent", "column"), ("query", False, {"oneOf": [{"type": "array", "items": word}, {"type": "null"}]})),
+        "format": ("query", False, {"allOf": [{"$ref": "#/components/schemas/Format"}]}),
     }  # fmt: skip
     described = api.client.get("/openapi.json").json()["paths"]["/v1/pools/{pool}/export"]["get"]
     found = {
@@ -110,3 +117,28 @@ def test_the_text_of_an_attribute_is_that_of_its_property(api: Running) -> None:
     schemas = api.client.get("/openapi.json").json()["components"]["schemas"]
     assert not [name for name, one in schemas.items() if "Attributes:" in one.get("description", "")]
     assert schemas["PoolHead"]["properties"]["position"]["description"] == "Log offset up to which outcomes were counted."
+
+
+def test_every_body_and_every_name_in_a_path_has_examples_which_are_what_their_schemas_describe(api: Running) -> None:
+    document = api.client.get("/openapi.json").json()
+    components = document["components"]["schemas"]
+    routes = [route for verbs in document["paths"].values() for route in verbs.values()]
+    bodies = [route["requestBody"]["content"]["application/json"]["schema"] for route in routes if "requestBody" in route]
+    names = [one["schema"] for route in routes for one in route.get("parameters", ()) if one["in"] == "path"]
+    assert (len(bodies), len(names) > 15) == (4, True)
+    for found in (*bodies, *names):
+        schema = components[found["$ref"].rpartition("/")[2]] if "$ref" in found else found
+        assert schema["examples"]
+        for example in schema["examples"]:
+            jsonschema.validate(example, {**schema, "components": document["components"]}, jsonschema.Draft202012Validator)
+
+
+def test_a_parameter_is_taken_once(api: Running) -> None:
+    answer = api.client.get("/v1/pools?count=1&count=2")
+    assert (answer.status_code, answer.json()["title"]) == (422, "parameter sent twice")
+
+
+def test_an_agent_with_slashes_anywhere_is_found_by_its_encoded_name(api: Running) -> None:
+    for name in ("/a", "a/", "a//b", "%2F", "a%b"):
+        detail = api.client.get(f"/v1/pools/blitz/agents/{quote(name, safe='')}").json()["detail"]
+        assert "blitz" in detail

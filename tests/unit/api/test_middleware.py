@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from litestar.types import Message, Receive, Scope, Send
 
 from services.api.app import create_app
 from services.api.middleware import RequestMiddleware

@@ -1,7 +1,7 @@
 """Rates by name, and which addresses share one."""
 
 import pytest
-from starlette.requests import Request
+from litestar.connection import ASGIConnection
 
 from services.api import rates
 from services.api.rates import Buckets
@@ -55,8 +55,8 @@ def test_the_name_that_was_used_longest_ago_is_forgotten_first(monkeypatch: pyte
      ("::ffff:192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.8", "192.0.2.8")],
 )  # fmt: skip
 def test_addresses_of_one_ipv6_network_share_a_rate(client: str, name: str) -> None:
-    assert _address(Request({"type": "http", "client": (client, 1234), "headers": []})) == name
+    assert _address(ASGIConnection({"type": "http", "client": (client, 1234), "headers": []})) == name
 
 
 def test_a_request_without_an_address_has_a_name_all_the_same() -> None:
-    assert _address(Request({"type": "http", "client": None, "headers": []})) == ""
+    assert _address(ASGIConnection({"type": "http", "client": None, "headers": []})) == ""

@@ -239,7 +239,7 @@ def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:
     filled.client.get("/v1/pools/blitz/agents/rock")
     filled.client.get("/v1/pools/blitz/never/heard")
     text = filled.client.get("/metrics").text
-    assert 'route="/v1/pools/{pool}/agents/{agent:path}",status="200"' in text
+    assert 'route="/v1/pools/{pool}/agents/{agent}",status="200"' in text
     assert "blitz" not in text
     assert "rock" not in text
 

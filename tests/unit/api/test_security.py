@@ -4,7 +4,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from starlette.datastructures import Headers
+from litestar.datastructures import Headers
 
 from services.api.problems import ApiError
 from services.api.security import Access

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from litestar import Litestar
 
 from services.api.serve import serve
 from services.runtime.settings import Settings
@@ -34,5 +34,5 @@ def test_full_collections_of_garbage_are_rare(monkeypatch: pytest.MonkeyPatch) -
         assert len(kept) == 400_000
 
     monkeypatch.setattr(uvicorn, "run", many_connections)
-    serve(FastAPI(), Settings())
+    serve(Litestar(), Settings())
     assert full == 0

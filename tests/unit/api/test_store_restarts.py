@@ -18,12 +18,12 @@ LIVE = [
     "/boards",
     "/boards?count=5",
     "/boards/elo",
-    "/boards/elo?count=050",
+    "/boards/elo?count=51",
     "/boards/elo?position=1",
     "/boards/elo/around/rock",
     "/agents/rock",
 ]
-SOLVED = [f"/boards/maximal_lottery{rest}" for rest in ("", "?count=050", "?position=1", "/around/rock", "/history", "/diff")]
+SOLVED = [f"/boards/maximal_lottery{rest}" for rest in ("", "?count=51", "?position=1", "/around/rock", "/history", "/diff")]
 ROUTES = [*LIVE, *SOLVED, "/insight", "/next", ""]
 BOARD = LiveBoard(["rock"], [1.0])
 

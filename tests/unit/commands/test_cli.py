@@ -204,7 +204,7 @@ def test_a_shard_imports_no_solver() -> None:
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    heavy = (*ENGINE, "numpy", "scipy", "fastapi", "redis", "services.runtime.settings", "services.cli.top")
+    heavy = (*ENGINE, "numpy", "scipy", "litestar", "redis", "services.runtime.settings", "services.cli.top")
     assert _imported("\n".join(map(_runs, ("--help", "--version", "nonsense"))), heavy) == ""
 
 

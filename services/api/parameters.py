@@ -1,0 +1,47 @@
+"""Query parameters: those that a route does not have are refused, and errors name the parameter as the client wrote it."""
+
+from functools import cache
+from urllib.parse import parse_qsl
+
+from litestar import Request
+from litestar.exceptions import ValidationException
+from litestar.handlers import BaseRouteHandler
+from litestar.params import QueryParameter
+from litestar.typing import FieldDefinition
+
+from services.api.problems import ApiError
+from services.api.security import Connection
+
+
+def known_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Raise `ApiError` for a query parameter that the route does not have, or that it takes once and is sent twice. A guard of routes.
+
+    Otherwise a typo would silently give the default.
+    """
+    query: bytes = connection.scope["query_string"]
+    if not query:
+        return
+    known = _parameters(handler)
+    met: set[str] = set()
+    for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        if name not in known:
+            there = f"it has: {', '.join(known)}" if known else "it has none"
+            raise ApiError(422, "no such parameter", f"{name!r} is not a query parameter of {connection.scope['path_template']} ({there})")
+        if name in met and not known[name].is_non_string_sequence:
+            raise ApiError(422, "parameter sent twice", f"{name!r} is a parameter with one value")
+        met.add(name)
+
+
+def told(request: Request, error: ValidationException) -> str:  # type: ignore[type-arg]
+    """Return the text of an error of parameters: each parameter, and the rule that it breaks."""
+    broken = [one for one in error.extra or () if isinstance(one, dict)] if isinstance(error.extra, list) else []
+    names = {field.name: name for name, field in _parameters(request.route_handler).items()}
+    return "; ".join(f"{names.get(one.get('key', ''), one.get('key', 'request'))}: {one['message']}" for one in broken) or error.detail
+
+
+@cache
+def _parameters(handler: BaseRouteHandler) -> dict[str, FieldDefinition]:
+    """Return the query parameters of a route by their names in a query."""
+    signatures = [handler.parsed_fn_signature, *(one.parsed_fn_signature for one in handler.resolve_dependencies().values())]
+    fields = [field for signature in signatures for field in signature.parameters.values()]
+    return {kind.name or field.name: field for field in fields if isinstance(kind := field.kwarg_definition, QueryParameter)}
