@@ -76,7 +76,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = Litestar(
-        [Router("/", route_handlers=_ROUTES, guards=[known_parameters]), *_OTHERS],
+        [Router("/", route_handlers=_ROUTES, before_request=known_parameters), *_OTHERS],
         state=State({"context": shared}, deep_copy=False),
         dependencies={"here": Provide(here)},
         exception_handlers={**dict.fromkeys(_PROBLEMS, _refused), Exception: _fault},

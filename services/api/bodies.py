@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from litestar.datastructures import Headers
 from litestar.middleware import ASGIMiddleware
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
 
 from services.api.problems import ApiError
 from services.wire.bulk.recognition import is_stream
@@ -33,7 +33,7 @@ class Bodies:
         self._memory, self._seconds = memory, seconds
         self._held = 0
 
-    async def whole(self, headers: Headers, receive: Receive, limit: int, types: Sequence[str], hold: Hold) -> Message:
+    async def whole(self, headers: Headers, receive: Receive, limit: int, types: Sequence[str], hold: Hold) -> HTTPReceiveMessage:
         """Read the body of a request. Returns it as one message, or the client's disconnection.
 
         Args:
@@ -100,10 +100,10 @@ class LimitedBody(ASGIMiddleware):
         read = False
         with bodies.share() as hold:
 
-            async def whole() -> Message:
+            async def whole() -> HTTPReceiveMessage:
                 nonlocal read
                 if read:
-                    return await receive()
+                    return cast("HTTPReceiveMessage", await receive())
                 read = True
                 return await bodies.whole(Headers.from_scope(scope), receive, self._limit, self._types, hold)
 
@@ -128,10 +128,10 @@ def _declared(headers: Headers, limit: int) -> int:
     return size
 
 
-async def _read(receive: Receive, limit: int, hold: Hold) -> Message:
+async def _read(receive: Receive, limit: int, hold: Hold) -> HTTPReceiveMessage:
     body = bytearray()
     while True:
-        message = await receive()
+        message = cast("HTTPReceiveMessage", await receive())
         if message["type"] != "http.request":
             return message
         part = message.get("body", b"")

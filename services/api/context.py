@@ -124,12 +124,12 @@ def agent_name(agent: Agent) -> str:
     return unquote(agent.removeprefix("/"))
 
 
-def any_key(connection: Connection, _: BaseRouteHandler) -> None:
+async def any_key(connection: Connection, _: BaseRouteHandler) -> None:
     """Check the key of a request that writes outcomes or exports them. A guard of routes."""
     context(connection).access.check_key(connection)
 
 
-def admin_key(connection: Connection, _: BaseRouteHandler) -> None:
+async def admin_key(connection: Connection, _: BaseRouteHandler) -> None:
     """Check the key of a request that changes a pool. A guard of routes."""
     context(connection).access.check_key(connection, admin=True)
 

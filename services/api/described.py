@@ -1,4 +1,4 @@
-"""How the OpenAPI document is made from the types of the routes. Litestar writes it; these are the plugins and classes that it offers for it."""
+"""What the OpenAPI document says of types and routes. Litestar writes the document, and calls these plugins and classes."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import msgspec
 from litestar.dto import AbstractDTO
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
-from litestar.openapi.spec.enums import OpenAPIType
+from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import ParameterKwarg
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
@@ -65,7 +65,9 @@ class TakesStreams(Described):
         super().__post_init__()
         text = "Wire schema v1c: an Arrow IPC stream with uncompressed buffers and one outcome per row (docs/guides/bulk.md)."
         if isinstance(self.request_body, RequestBody):
-            self.request_body.content[STREAM] = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format="binary", description=text))
+            self.request_body.content[STREAM] = OpenAPIMediaType(
+                Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY, description=text)
+            )
 
 
 class Decoded(AbstractDTO[T]):
@@ -89,18 +91,18 @@ class Decoded(AbstractDTO[T]):
         """Do nothing, because the body is decoded to the type itself."""
 
     @classmethod
-    def create_openapi_schema(cls, field_definition: FieldDefinition, handler_id: str, schema_creator: Any) -> Any:
+    def create_openapi_schema(cls, field_definition: FieldDefinition, handler_id: str, schema_creator: Any) -> Any:  # noqa: ARG003
         """Describe the body by the type."""
         field = FieldDefinition.from_annotation(cls.model_type, kwarg_definition=field_definition.kwarg_definition)
         return schema_creator.for_field_definition(field)
 
     @classmethod
-    def generate_field_definitions(cls, model_type: type[Any]) -> Any:
+    def generate_field_definitions(cls, model_type: type[Any]) -> Any:  # noqa: ARG003
         """Return no fields, because none is renamed or left out."""
         return iter(())
 
     @classmethod
-    def detect_nested_field(cls, field_definition: FieldDefinition) -> bool:
+    def detect_nested_field(cls, field_definition: FieldDefinition) -> bool:  # noqa: ARG003
         """Return False: fields are not looked at."""
         return False
 
@@ -141,7 +143,7 @@ class Limits(OpenAPISchemaPlugin):
         outer = field_definition.origin or field_definition.annotation
         metas = tuple(one for one in field_definition.metadata if isinstance(one, msgspec.Meta))
         names = schema.field_aliases()
-        for name, value in msgspec.json.schema(Annotated.__class_getitem__((outer, *metas))).items():
+        for name, value in msgspec.json.schema(Annotated[(outer, *metas)]).items():
             if name not in {"type", "items"}:
                 setattr(schema, names.get(name, name), value)
         return schema

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from litestar import get
 from litestar.di import NamedDependency, Provide
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
-from litestar.openapi.spec.enums import OpenAPIType
+from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import Receive, Scope, Send
@@ -122,7 +122,7 @@ class _Exports(Described):
         """Describe the answer."""
         super().__post_init__()
         text = "Outcomes in the order of the log. If the export fails, the server closes the connection before the last chunk."
-        binary = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format="binary"))
+        binary = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
         self.responses = {**(self.responses or {}), "200": OpenAPIResponse(text, content=dict.fromkeys(_TYPES.values(), binary))}
 
 
@@ -156,14 +156,14 @@ class _Answer(ASGIStreamingResponse):
 
     def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: dict[str, str]) -> None:
         super().__init__(iterator=body, media_type=media_type, headers=headers)
-        self._here, self._stream = here, stream
+        self._here, self._export = here, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response, then close the export."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._here.workers.exports.finish(self._stream.close)
+            self._here.workers.exports.finish(self._export.close)
 
 
 async def _body(here: Context, stream: _Stream, head: bytes | None) -> AsyncIterator[bytes]:

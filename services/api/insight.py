@@ -27,12 +27,12 @@ Floor: TypeAlias = Annotated[float, QueryParameter(ge=0, le=1, description="Shar
 
 
 @get("/v1/pools/{pool:str}/insight", tags=["insight"], operation_class=Described, responses=problems(404, 422, 503))
-async def get_insight(request: Request, here: Here, pool: Pool) -> Response[Insight]:  # type: ignore[type-arg]
+async def get_insight(request: Request, pool: Pool) -> Response[Insight]:  # type: ignore[type-arg]
     """Report cycles, clones, links between agents, disagreements and forecasts.
 
     They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed.
     """
-    return await polled(request, here, Asked("insight", check_pool_name(pool)))
+    return await polled(request, Asked("insight", check_pool_name(pool)))
 
 
 @get("/v1/pools/{pool:str}/next", tags=["insight"], operation_class=Described, responses=problems(404, 422, 503))

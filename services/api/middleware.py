@@ -8,7 +8,8 @@ from http import HTTPStatus
 from typing import Final
 
 from litestar.datastructures import Headers
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, ReceiveMessage, Scope, Send
 from prometheus_client import Counter, Histogram
 
 from services.api.problems import ApiError
@@ -51,7 +52,7 @@ class RequestMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
+        if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
         headers, path = Headers.from_scope(scope), scope["path"]
@@ -65,7 +66,7 @@ class RequestMiddleware:
             finally:
                 self._record(scope, path, answer.status, time.perf_counter() - began)
 
-    async def _answer(self, scope: Scope, answer: "_Answer", headers: Headers) -> None:
+    async def _answer(self, scope: HTTPScope, answer: "_Answer", headers: Headers) -> None:
         try:
             if scope["path"] not in _PROBES:
                 self._access.check_host(headers)
@@ -80,7 +81,7 @@ class RequestMiddleware:
                 raise
             await _FAILED.application(answer.request_id)(scope, answer.receive, answer)
 
-    def _record(self, scope: Scope, path: str, status: int, seconds: float) -> None:
+    def _record(self, scope: HTTPScope, path: str, status: int, seconds: float) -> None:
         route = scope.get("path_template", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._count(method, route, status, seconds)
@@ -106,7 +107,7 @@ class _Answer:
         self._receive, self._send, self.request_id, self.status = receive, send, request_id, 500
         self.started = False
 
-    async def receive(self) -> Message:
+    async def receive(self) -> ReceiveMessage:
         message = await self._receive()
         if message["type"] == "http.disconnect" and not self.started:
             self.status = _HUNG_UP
@@ -126,7 +127,7 @@ class _Answer:
 _FAILED: Final = ApiError(500, "internal error", "the service failed: search its log for the request id")
 
 
-def _undecoded(scope: Scope) -> str:
+def _undecoded(scope: HTTPScope) -> str:
     """Return the path as it was sent, so that an escaped slash in an agent's name does not divide it. Raises `ApiError` 414.
 
     The framework keeps up to 1,024 paths and queries in memory, so their length has a limit.

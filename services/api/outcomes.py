@@ -30,7 +30,7 @@ _EXAMPLES: Final = [
 class OutcomesBody(Decoded[Any]):
     """The body of POST /v1/outcomes. Its bytes go to the intake, which decodes streams too, and names the rule and field of a refusal."""
 
-    model_type = SentOutcomes
+    model_type = SentOutcomes  # type: ignore[assignment]  # a union
 
     def decode_bytes(self, value: bytes) -> bytes:
         """Return the bytes."""

@@ -10,23 +10,22 @@ from litestar.params import QueryParameter
 from litestar.typing import FieldDefinition
 
 from services.api.problems import ApiError
-from services.api.security import Connection
 
 
-def known_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Raise `ApiError` for a query parameter that the route does not have, or that it takes once and is sent twice. A guard of routes.
+async def known_parameters(request: Request) -> None:  # type: ignore[type-arg]
+    """Raise `ApiError` for a query parameter that the route does not have, or that it takes once and is sent twice.
 
-    Otherwise a typo would silently give the default.
+    Otherwise a typo would silently give the default. Called before each request to a route.
     """
-    query: bytes = connection.scope["query_string"]
+    query = request.scope["query_string"]
     if not query:
         return
-    known = _parameters(handler)
+    known = _parameters(request.route_handler)
     met: set[str] = set()
     for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name not in known:
             there = f"it has: {', '.join(known)}" if known else "it has none"
-            raise ApiError(422, "no such parameter", f"{name!r} is not a query parameter of {connection.scope['path_template']} ({there})")
+            raise ApiError(422, "no such parameter", f"{name!r} is not a query parameter of {request.scope['path_template']} ({there})")
         if name in met and not known[name].is_non_string_sequence:
             raise ApiError(422, "parameter sent twice", f"{name!r} is a parameter with one value")
         met.add(name)

@@ -79,7 +79,7 @@ def served(app: ASGIApp, connections: int | None = None) -> Iterator[str]:
             http="httptools",
             ws="none",
             limit_concurrency=None if connections is None else connections + 1,
-        )  # fmt: skip
+        )
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -71,7 +71,7 @@ def described(api: Running) -> dict[str, Any]:
     """The OpenAPI document, in which outcomes are of the two pools, and their times not ahead of the API's clock."""
     document = api.client.get("/openapi.json").json()
     for name, part in document["components"]["schemas"].items():
-        if name.startswith("Wire-") and "pool" in part.get("properties", {}):
+        if name.startswith("Sent") and "pool" in part.get("properties", {}):
             part["properties"]["pool"] = {"enum": ["blitz", "marks"]}
             part["properties"]["time"]["maximum"] = NOW + AHEAD_SECONDS
     return dict(document)
