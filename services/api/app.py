@@ -27,6 +27,7 @@ from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
 from services.api.parameters import known_parameters, told
+from services.api.polls import Polls
 from services.api.problems import RETRY, ApiError
 from services.api.security import Access
 from services.boards.store.protocol import StoreError
@@ -69,9 +70,10 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
     workers = Pools()
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
+    polls = Polls(answers)
     shared = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
-        bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,
+        bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
@@ -85,7 +87,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )
-    return RequestMiddleware(app, access, metrics)
+    return RequestMiddleware(polls.around(app), access, metrics)
 
 
 def _document() -> OpenAPIConfig:

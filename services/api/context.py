@@ -19,6 +19,7 @@ from services.api.bodies import Bodies
 from services.api.directory import Directory
 from services.api.heads import AllHeads
 from services.api.intake import Intake
+from services.api.polls import Polls
 from services.api.security import Access, Connection
 from services.api.workers import Workers
 from services.boards.store.keys import METHOD_PATTERN
@@ -66,8 +67,8 @@ class Pools:
 class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
-    answers: cached boards and insight. heads: heads of all pools. exports: exports under way. partitions: number of partitions of the
-    outcome log. started: time at which this process began, seconds since 1970.
+    answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
+    under way. partitions: number of partitions of the outcome log. started: time at which this process began, seconds since 1970.
     """
 
     settings: Settings
@@ -79,6 +80,7 @@ class Context:
     workers: Pools
     bodies: Bodies
     answers: Answers
+    polls: Polls
     heads: AllHeads
     exports: "Exports"
     clock: Callable[[], float] = time.time

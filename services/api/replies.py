@@ -1,8 +1,6 @@
 """The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
-from collections.abc import Mapping
 from hashlib import blake2b
-from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -181,12 +179,8 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]
     """Return `value` as a JSON response with an ETag, or 304 if the client has that version."""
     body = msgspec.json.encode(value)
-    return tagged(request, body, f'"{blake2b(body, digest_size=12).hexdigest()}"')
-
-
-def tagged(request: Request, body: bytes, tag: str | None, headers: Mapping[str, str] = MappingProxyType({})) -> Response[Any]:  # type: ignore[type-arg]
-    """Return an encoded answer with its ETag, or 304 if the client has it. tag: None if clients must not keep the answer."""
-    told = {"Cache-Control": "no-cache", **headers} | ({} if tag is None else {"ETag": f"W/{tag}"})
-    if tag is not None and tag in request.headers.get("if-none-match", ""):
-        return Response(None, status_code=304, headers=told)
-    return Response(body, headers=told, media_type=JSON)
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
+    known = tag in request.headers.get("if-none-match", "")
+    found: Response[Any] = Response(None, status_code=304, headers=headers) if known else Response(body, headers=headers, media_type=JSON)
+    return found

@@ -14,8 +14,10 @@ import msgspec
 import pytest
 import redis
 
+from services.api import polls
 from services.api.answers import Answers, Asked
 from services.api.boards import built
+from services.api.polls import Polls
 from services.api.replies import Boards
 from services.api.workers import Workers
 from services.boards.reading import Board
@@ -265,6 +267,26 @@ def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_
         assert until(fresh, "the store is read again").json() == known[PATHS[1]].json()
     store.close()
     server.kill()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_address_is_answered_alike_by_its_route_and_without_it(api: Api, path: str) -> None:
+    first, second = api.get(path), api.get(path)
+    kept = ("content-type", "etag", "cache-control", "content-length")
+    assert (first.status_code, first.content) == (second.status_code, second.content)
+    assert [first.headers[name] for name in kept] == [second.headers[name] for name in kept]
+    counted = api.get("/metrics").text
+    route = "/v1/pools/{pool}/boards/{method}" if "boards/" in path else "/v1/pools/{pool}/boards"
+    assert f'equirank_http_requests_total{{method="GET",route="{route}",status="200"}} 2.0' in counted
+
+
+def test_only_addresses_that_a_route_answered_are_remembered_and_few_and_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polls, "_ADDRESSES", 2)
+    known = Polls(None)  # type: ignore[arg-type]
+    asked = Asked("boards", "blitz")
+    for address in (b"/a", b"/" + b"b" * 600, b"/c", b"/d"):
+        known.remember({"raw_path": address, "query_string": b"", "path_template": ""}, asked)  # type: ignore[typeddict-item]
+    assert list(known._known) == [("/c", b""), ("/d", b"")]
 
 
 @pytest.mark.parametrize("path", PATHS)
