@@ -21,8 +21,8 @@ from services.log.partition import partition_of
 from services.log.protocol import BatchDamaged, Log, OffsetLost, Topic
 from services.log.reading import read_range
 from services.wire import events
-from services.wire.events import Reason, Refusal
 from services.wire.new_names import hidden_names
+from services.wire.refusals import Reason, Refusal
 from services.wire.rules import Broken
 
 _NOTED_AT_ONCE: Final = 1000

@@ -22,7 +22,7 @@ from services.api.bodies import Bodies
 from services.api.context import EXPORTS, Context, Pools, context, here
 from services.api.described import Limits, Structs
 from services.api.directory import Directory
-from services.api.exports import Exports
+from services.api.export_streams import Exports
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware

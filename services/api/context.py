@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Annotated, Final, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Annotated, Final, ParamSpec, TypeAlias, TypeVar, cast
 from urllib.parse import unquote
 
 from litestar import Request
@@ -17,6 +17,7 @@ from ratings_core.records.names import MAX_NAME_BYTES
 from services.api.answers import Answers
 from services.api.bodies import Bodies
 from services.api.directory import Directory
+from services.api.export_streams import Exports
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.polls import Polls
@@ -27,9 +28,6 @@ from services.boards.store.redis import RedisStore
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.wire.pools import POOL_PATTERN
-
-if TYPE_CHECKING:
-    from services.api.exports import Exports
 
 P = ParamSpec("P")
 Answered = TypeVar("Answered")
@@ -82,7 +80,7 @@ class Context:
     answers: Answers
     polls: Polls
     heads: AllHeads
-    exports: "Exports"
+    exports: Exports
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

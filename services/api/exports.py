@@ -1,8 +1,7 @@
-"""Exports over HTTP: a pool's outcomes as a stream. An incomplete stream lacks its last chunk."""
+"""The route of exports: a pool's outcomes as a stream. An incomplete stream lacks its last chunk."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from threading import Lock, Semaphore
 from typing import Annotated, Any, Final, TypeAlias
 
 from litestar import get
@@ -14,14 +13,13 @@ from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import Receive, Scope, Send
 
 from ratings_core.errors import MissingExtraError
-from services.admin.export import COLUMNS, Wanted, tables
-from services.admin.export_formats import Format, Part, encoded
+from services.admin.export import COLUMNS, Wanted
+from services.admin.export_formats import Format
 from services.admin.pool_range import pool_range
 from services.api.context import Context, Here, Pool, any_key
 from services.api.described import Described, problems
-from services.api.problems import ApiError, no_pool
-from services.control.log import ControlLog
-from services.log.protocol import Log
+from services.api.export_streams import ExportStream
+from services.api.problems import ApiError
 from services.wire.pools import check_pool_name
 
 _TYPES: Final = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv", Format.PARQUET: "application/vnd.apache.parquet"}
@@ -57,61 +55,6 @@ class Asked:
         """Convert the parameters to those of `services.admin.export`. Raises `InputError`."""
         asked = pool_range(check_pool_name(self.pool), (self.begin, self.end), self.since, self.until)
         return Wanted(asked, tuple(self.agent or ()), tuple(self.column or COLUMNS))
-
-
-class Exports:
-    """The exports of one API. At most `most` run at once; a further one is refused with 503."""
-
-    def __init__(self, log: Log, control: ControlLog, most: int) -> None:
-        self._log, self._control, self._most = log, control, most
-        self.free = Semaphore(most)
-        """The exports that may begin now."""
-
-    def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
-        """Return the parts of an export. Raises `ApiError` if the pool does not exist, and the errors of `tables` and `encoded`."""
-        control = self._control.refresh()
-        if wanted.range.pool not in control.pools:
-            raise no_pool(wanted.range.pool)
-        return encoded(tables(self._log, control, wanted), form, wanted.columns)
-
-    def begin(self, wanted: Wanted, form: Format) -> "_Stream":
-        """Begin an export, which gives its place back when it ends. Raises `ApiError` 503 if no place is free."""
-        if not self.free.acquire(blocking=False):
-            detail = f"{self._most} exports are under way already: send the request again later"
-            raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
-        return _Stream(self, wanted, form)
-
-
-class _Stream:
-    """One export under way. One thread reads it at a time; another thread closes it if the client disconnects."""
-
-    def __init__(self, exports: Exports, wanted: Wanted, form: Format) -> None:
-        self._exports, self._wanted, self._form = exports, wanted, form
-        self._parts: Iterator[Part] | None = None
-        self._lock, self._closed = Lock(), False
-
-    def next(self) -> bytes | None:
-        """Return the next bytes; None at the end. Raises the errors of `Exports.parts`. The end and an error give the place back."""
-        with self._lock:
-            data: bytes | None = None
-            try:
-                if not self._closed:
-                    self._parts = self._parts or self._exports.parts(self._wanted, self._form)
-                    data = next((part.data for part in self._parts if part.data), None)
-            finally:
-                if data is None:
-                    self._end()
-            return data
-
-    def close(self) -> None:
-        """End the export. Waits for a read under way in another thread."""
-        with self._lock:
-            self._end()
-
-    def _end(self) -> None:
-        if not self._closed:
-            self._closed, self._parts = True, None
-            self._exports.free.release()
 
 
 @dataclass
@@ -154,7 +97,9 @@ async def get_export(here: Here, asked: NamedDependency[Asked], form: Form = For
 class _Answer(ASGIStreamingResponse):
     """A streaming response that closes its export when it ends, also after an error or a disconnect."""
 
-    def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: dict[str, str]) -> None:
+    def __init__(
+        self, here: Context, stream: ExportStream, body: AsyncIterator[bytes], *, media_type: str, headers: dict[str, str]
+    ) -> None:
         super().__init__(iterator=body, media_type=media_type, headers=headers)
         self._here, self._export = here, stream
 
@@ -166,7 +111,7 @@ class _Answer(ASGIStreamingResponse):
             self._here.workers.exports.finish(self._export.close)
 
 
-async def _body(here: Context, stream: _Stream, head: bytes | None) -> AsyncIterator[bytes]:
+async def _body(here: Context, stream: ExportStream, head: bytes | None) -> AsyncIterator[bytes]:
     """Yield all parts. An error closes the connection before the last chunk, which shows the client that the export is incomplete."""
     while head is not None:
         yield head

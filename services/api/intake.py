@@ -17,9 +17,10 @@ from services.log.protocol import Log, LogError
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.wire.bulk.recognition import is_stream
-from services.wire.events import FUTURE_SECONDS, Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records, is_array
+from services.wire.events import FUTURE_SECONDS, Decoded, Event, RetractEvent, decode_request, encode_records, is_array
 from services.wire.new_names import hidden_names
 from services.wire.pools import Kind
+from services.wire.refusals import Reason, Refusal
 from services.wire.rules import MAX_RECORD_BYTES
 
 MAX_BODY: Final = MAX_RECORD_BYTES

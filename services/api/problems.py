@@ -7,7 +7,7 @@ import msgspec
 from litestar import Response
 from litestar.response.base import ASGIResponse
 
-from services.wire.events import Refusal
+from services.wire.refusals import Refusal
 
 PROBLEM_TYPE = "application/problem+json"
 RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}

@@ -1,8 +1,8 @@
 """Splits archived records into parts, one or more for each pool, each of one kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from services.archive.schema import GAME, SCORES, UNREAD
 from services.wire.columns import Outcomes
 from services.wire.reading import Part, Reading, decoded
 
-if TYPE_CHECKING:
-    from services.archive.records import ArchivedRecords
-
 
 class _Coded(NamedTuple):
     """A column of n texts. texts: the distinct texts; code: int64 (n,), index into `texts` for each row, -1 for null."""
@@ -24,17 +21,22 @@ class _Coded(NamedTuple):
     code: NDArray[np.int64]
 
 
-def read(records: "ArchivedRecords") -> Reading:
-    """Decode archived records. Items that broke a rule of the wire schema are decoded again, for the rule."""
-    kinds = _coded(records.rows["kind"])
+def read(rows: Any, record: NDArray[np.int64], value: Callable[[int], bytes]) -> Reading:
+    """Decode archived records. Items that broke a rule of the wire schema are decoded again, for the rule.
+
+    Args:
+        rows: Arrow table with n rows, those of a record side by side.
+        record: int64 (n,), the record of each row.
+        value: Returns the bytes of a record.
+    """
+    kinds = _coded(rows["kind"])
     unread = kinds.texts.index(UNREAD) if UNREAD in kinds.texts else -1
-    record = np.repeat(np.arange(len(records)), np.diff(records.start))
     chosen = np.unique(record[kinds.code == unread]).tolist()
-    return Reading(list(_parts(records, record, kinds)), decoded({i: records[i].value for i in chosen}, chosen).refusals)
+    return Reading(list(_parts(rows, record, kinds)), decoded({i: value(i) for i in chosen}, chosen).refusals)
 
 
-def _parts(records: "ArchivedRecords", record: NDArray[np.int64], kinds: _Coded) -> Iterator[Part]:
-    rows, pools = records.rows, _coded(records.rows["pool"])
+def _parts(rows: Any, record: NDArray[np.int64], kinds: _Coded) -> Iterator[Part]:
+    pools = _coded(rows["pool"])
     group = len(kinds.texts) * pools.code + kinds.code
     order = np.flatnonzero(pools.code >= 0)  # items that break a rule of the wire schema have no pool
     if len(order) < len(rows) or (group != group[0]).any():

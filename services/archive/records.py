@@ -84,7 +84,7 @@ class ArchivedRecords(Sequence[Record]):
         """See `Records`."""
         from services.archive.outcomes import read  # noqa: PLC0415 - loads the kernels and pyarrow
 
-        return read(self)
+        return read(self.rows, np.repeat(np.arange(len(self)), np.diff(self.start)), lambda i: self[i].value)
 
     def that_may_hold(self, pool: str, field: bytes = b"") -> "ArchivedRecords":  # noqa: ARG002 - the rows of a pool are few enough
         """The records with only the rows of one pool."""

@@ -15,7 +15,7 @@ from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
 from services.cli.installation import Data, settings_of
 from services.cli.logs import opened
-from services.wire.events import Reason
+from services.wire.refusals import Reason
 
 dead_letters = typer.Typer(help="List refused outcomes and records, and send them again.", no_args_is_help=True, add_completion=False)
 

@@ -6,7 +6,7 @@ from services.log.dead_letters import DeadLetter, excerpt
 from services.log.protocol import Records
 from services.shard.share import Share, shares_of
 from services.wire import events
-from services.wire.events import Reason
+from services.wire.refusals import Reason
 
 
 class Batch:

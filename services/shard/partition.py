@@ -20,8 +20,8 @@ from services.shard.generations.build import Build
 from services.shard.share import Share
 from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
-from services.wire.events import Reason
 from services.wire.pools import Kind
+from services.wire.refusals import Reason
 
 log = logging.getLogger("equirank.shard")
 

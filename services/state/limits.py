@@ -14,7 +14,7 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.records import FoldSettings
-from services.wire.events import Reason
+from services.wire.refusals import Reason
 
 Rule = tuple[Reason, str, str]
 """Reason, field and rule of a refusal."""

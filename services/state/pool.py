@@ -21,8 +21,8 @@ from services.state.frozen import FrozenPool
 from services.state.limits import Limits
 from services.state.retractions import PoolRetractions
 from services.wire.columns import Outcomes, Retractions
-from services.wire.events import Reason
 from services.wire.pools import Kind
+from services.wire.refusals import Reason
 
 _FORM: Final = {Kind.GAMES: Games, Kind.SCORES: TaskScores}
 

@@ -12,7 +12,6 @@ refused.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast
 
@@ -25,6 +24,7 @@ from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_
 from services.wire import rules
 from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind, is_pool_name
+from services.wire.refusals import Reason, Refusal, UnreadableError
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MIN_PLACE
 
 FUTURE_SECONDS: Final = 300.0
@@ -40,41 +40,6 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
 Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
 Weight: TypeAlias = Annotated[float, Meta(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
 Score: TypeAlias = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
-
-
-class Reason(StrEnum):
-    """Why an outcome or a record was refused. The words never change, because clients and dashboards group by them."""
-
-    UNPARSABLE = "unparsable"
-    """The record is neither JSON nor a readable Arrow IPC stream."""
-    TOO_LARGE = "too_large"
-    """The record exceeds 1 MiB, or the texts of its columns exceed 4 MiB."""
-    TOO_DEEP = "too_deep"
-    """The JSON of the record is nested deeper than 64 levels."""
-    BAD_FIELD = "bad_field"
-    """A field breaks a rule of the schema."""
-    MIXED_POOLS = "mixed_pools"
-    """An outcome of an array belongs to another pool than the first valid outcome of the array."""
-    FUTURE_TIME = "future_time"
-    """The outcome's time is further ahead of the API's clock than the API accepts."""
-    WRONG_PARTITION = "wrong_partition"
-    """The record is not in the partition of its pool."""
-    UNKNOWN_POOL = "unknown_pool"
-    """The pool does not exist, and outcomes do not create pools in this installation."""
-    WRONG_KIND = "wrong_kind"
-    """Sides in a pool of scores, or scores in a pool of games."""
-    TOO_MANY_AGENTS = "too_many_agents"
-    """The outcome's new agents would exceed the pool's limit of agents."""
-    TOO_MANY_TASKS = "too_many_tasks"
-    """The outcome's new task would exceed the pool's limit of tasks."""
-
-
-class UnreadableError(Exception):
-    """A complete record is refused. path: `$`, or for a stream the path of a column, such as `$.agents`."""
-
-    def __init__(self, reason: Reason, rule: str, path: str = "$") -> None:
-        self.reason, self.rule, self.path = reason, rule, path
-        super().__init__(f"{path} {rule}")
 
 
 class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -136,24 +101,6 @@ Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
 
 class Kept(bytes):
     """A record that the archive wrote as JSON. It may be longer than the record in the log, so the limit of length does not apply to it."""
-
-
-class Refusal(Struct, frozen=True):
-    """A refused outcome or record.
-
-    Attributes:
-        record: Index of the record in the poll.
-        item: Index in the record's array; 0 for a single outcome; -1 if the complete record is refused.
-        reason: Reason of the refusal.
-        path: Field in the sender's JSON, such as ``$[3].sides[1].agents[0]``.
-        rule: The rule that the field breaks, as text.
-    """
-
-    record: int
-    item: int
-    reason: Reason
-    path: str
-    rule: str
 
 
 @dataclass(frozen=True, slots=True)

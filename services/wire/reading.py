@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from services.wire import events
 from services.wire.columns import Outcomes, by_kind
-from services.wire.events import Decoded, Refusal
+from services.wire.events import Decoded
 from services.wire.plain import plain_games
+from services.wire.refusals import Refusal
 from services.wire.scanning.scan import Scanned
 
 _SCANNED_PART: Final = 2

@@ -19,8 +19,8 @@ from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.names import are_packed_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.bulk import stream
-from services.wire.events import UnreadableError
 from services.wire.pools import is_pool_name
+from services.wire.refusals import UnreadableError
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MIN_PLACE
 
 _GAME: Final = "game"

@@ -18,7 +18,7 @@ from pyarrow import ipc, types
 from ratings_core.arrays.arrow import starts
 from services.wire.bulk.layout import COLUMNS, MAX_BATCHES, MAX_TEXT_BYTES, TEXT_COLUMNS, fits
 from services.wire.bulk.recognition import STREAM_START
-from services.wire.events import Reason, UnreadableError
+from services.wire.refusals import Reason, UnreadableError
 from services.wire.rules import count_rule, member_path
 
 _SHOWN: Final = 200

@@ -19,8 +19,9 @@ from ratings_core.columns.outcomes import NOT_USED
 from services.wire import events
 from services.wire.bulk.layout import MAX_BATCHES, MAX_TEXT_BYTES
 from services.wire.bulk.stream import read
-from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side, UnreadableError
+from services.wire.events import Decoded, GameEvent, Kept, RetractEvent, ScoreEvent, Side
 from services.wire.plain import plain_games
+from services.wire.refusals import Reason, UnreadableError
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES
 from tests.support.plain import assert_the_decoder_agrees
 from tests.support.streams import TYPES, packed, row, stream, table

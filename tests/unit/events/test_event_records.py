@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
 from services.wire import events
-from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side
+from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side
+from services.wire.refusals import Reason
 from tests.support.outcomes import game_event
 
 ONE = GameEvent(v=1, id="g", pool="blitz", time=1.5, sides=[Side(["a"], 1), Side(["b"], 2)])

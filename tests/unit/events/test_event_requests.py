@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from services.wire import events, rules
-from services.wire.events import Decoded, Reason
+from services.wire.events import Decoded
+from services.wire.refusals import Reason
 
 NOW = 1_764_547_200.0
 BARE: dict[str, Any] = {"v": 1, "pool": "blitz", "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from services.wire import events, rules
-from services.wire.events import Reason
+from services.wire.refusals import Reason
 
 GAME: dict[str, Any] = {
     "v": 1,

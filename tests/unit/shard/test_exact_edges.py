@@ -25,8 +25,9 @@ from services.state.edits import Edits, Retracted
 from services.state.pool import PoolState, Refused
 from services.state.retractions import PoolRetractions
 from services.wire.columns import columns_of
-from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
+from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
+from services.wire.refusals import Reason
 from tests.support import pools
 from tests.support.boards import head_of
 from tests.support.folds import fold_events
