@@ -12,7 +12,7 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import distinct, duels
 from ratings_core.errors import InputError
 from ratings_core.formats.options import NO_RESULT, NOT_CHOSEN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.roles import Roles
 from ratings_core.formats.table_reader import Again, TableReader
 from ratings_core.formats.tables.block import Block
@@ -178,7 +178,7 @@ class RowReader(TableReader):
 
     def part(
         self, cells: Cells, verdicts: Verdicts, counts: RowCounts, make: Callable[[NDArray[np.int64]], Any], *, has_time: bool
-    ) -> Part:
+    ) -> FilePart:
         """The accepted rows. Counts all rows of the block. make: returns the columns of the rows with these indices."""
         features = self.features(cells, verdicts)
         block, kept = cells.block, np.flatnonzero(verdicts.accepted)
@@ -187,7 +187,7 @@ class RowReader(TableReader):
         errors = verdicts.errors(block.numbers, cells.value)
         counts.refuse(sorted([*block.bad, *errors], key=lambda error: error.row) if block.bad else errors)
         counts.bad += verdicts.refused - len(errors)
-        return Part(
+        return FilePart(
             columns=make(kept),
             rows=block.numbers[kept],
             hashes=None if block.hashes is None else block.hashes[kept],
@@ -200,7 +200,7 @@ class RowReader(TableReader):
 class PairGames(RowReader):
     """Reads tables with a row for each game of two sides."""
 
-    def read(self, block: Block, counts: RowCounts) -> Part:
+    def read(self, block: Block, counts: RowCounts) -> FilePart:
         """The games of a block.
 
         Raises:
@@ -226,7 +226,7 @@ class PairGames(RowReader):
 
         return self.part(cells, verdicts, counts, make, has_time=time is not None)
 
-    def rest(self, _counts: RowCounts) -> Part | None:
+    def rest(self, _counts: RowCounts) -> FilePart | None:
         """Nothing: every block gave its games."""
         return None
 

@@ -12,7 +12,7 @@ from ratings_core.arrays.hashing import hash128
 from ratings_core.columns.duels import distinct, singles
 from ratings_core.formats.contests import Contest
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.pgn import ChessGame
 from ratings_core.records.outcomes import MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 
@@ -53,7 +53,7 @@ def contest_games(contests: Iterable[Contest | Skipped | FormatError]) -> Read:
             yield Parsed(one.row, one.handles, one.places, one.time, one.weight, one.content)
 
 
-def parts_of(read: Read, counts: RowCounts, *, hashed: bool) -> Iterator[Part]:
+def parts_of(read: Read, counts: RowCounts, *, hashed: bool) -> Iterator[FilePart]:
     """Yield the games in order, some thousands at a time, and count all rows. hashed: Whether hashes of the games' texts are wanted."""
     rows = iter(read)
     while chunk := list(islice(rows, _GAMES)):
@@ -63,10 +63,10 @@ def parts_of(read: Read, counts: RowCounts, *, hashed: bool) -> Iterator[Part]:
         yield _part([one for one in chunk if isinstance(one, Parsed)], hashed=hashed)
 
 
-def _part(games: list[Parsed], *, hashed: bool) -> Part:
+def _part(games: list[Parsed], *, hashed: bool) -> FilePart:
     texts = pack([game.content for game in games]) if hashed else None
     timed = np.array([game.time is not None for game in games], np.bool_)
-    return Part(
+    return FilePart(
         columns=singles(
             distinct(Coded.of(pack([agent for game in games for agent in game.agents]))),
             np.array([len(game.agents) for game in games], np.int64),

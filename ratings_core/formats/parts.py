@@ -45,7 +45,7 @@ class RowCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """n outcomes of a file, in order.
 
     Attributes:
@@ -71,17 +71,17 @@ class Part:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, mask: NDArray[np.bool_]) -> "Part":
+    def take(self, mask: NDArray[np.bool_]) -> "FilePart":
         """The outcomes where `mask` (n,) is true."""
         return self._with(self.columns.take(mask), np.flatnonzero(mask))
 
-    def reordered(self, order: NDArray[np.int64]) -> "Part":
+    def reordered(self, order: NDArray[np.int64]) -> "FilePart":
         """Games in another order. order: int64 (n,), index of the game at each position. Raises `InputError` for scores."""
         if not isinstance(self.columns, Games):
             raise InputError("sort", "scores", "must be left out: only games have an order")
         return self._with(self.columns.reordered(order), order)
 
-    def _with(self, columns: Games | TaskScores, rows: NDArray[np.int64]) -> "Part":
+    def _with(self, columns: Games | TaskScores, rows: NDArray[np.int64]) -> "FilePart":
         return replace(
             self,
             columns=columns,

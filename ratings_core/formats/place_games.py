@@ -10,7 +10,7 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import singles
 from ratings_core.formats.options import NO_RESULT
 from ratings_core.formats.pair_games import RowReader
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.roles import can_name_several_games
 from ratings_core.formats.tables.block import Block
 from ratings_core.formats.verdicts import Mask, Verdicts
@@ -40,7 +40,7 @@ class PlaceGames(RowReader):
         self._held: list[NDArray[np.float64]] = []
         self._hashes: list[NDArray[np.uint64]] = []
 
-    def read(self, block: Block, counts: RowCounts) -> Part | None:
+    def read(self, block: Block, counts: RowCounts) -> FilePart | None:
         """Keep the rows of a block. The games come from `rest`."""
         block, roles = self._chosen(block, counts), self.roles
         cells, verdicts = self.cells(block), Verdicts(len(block.numbers))
@@ -70,7 +70,7 @@ class PlaceGames(RowReader):
         self.part(cells, verdicts, counts, make, has_time=time is not None)
         return None
 
-    def rest(self, counts: RowCounts) -> Part | None:
+    def rest(self, counts: RowCounts) -> FilePart | None:
         """The games of all rows, in order of their first rows. Games of fewer than two agents are left out."""
         if not self._held:
             return None
@@ -93,7 +93,7 @@ class PlaceGames(RowReader):
             weight=heads[:, _WEIGHT], time=heads[:, _TIME],
             tasks=(_arena(self._named), heads[:, _TASK].astype(np.int64)) if len(self._named) else None,
         )  # fmt: skip
-        return Part(
+        return FilePart(
             columns=games,
             rows=heads[:, _ROW].astype(np.int64),
             hashes=_folded(np.concatenate(self._hashes)[order], sizes) if self._hashes else None,

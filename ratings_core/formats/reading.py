@@ -17,7 +17,7 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.pair_games import PairGames
 from ratings_core.formats.parquet import MAGIC
 from ratings_core.formats.parsed_games import chess_games, contest_games, parts_of
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.pgn import iter_games
 from ratings_core.formats.place_games import PlaceGames
 from ratings_core.formats.roles import NEEDED, Roles, guess_roles
@@ -72,7 +72,7 @@ class FileReading:
             return ParquetTable(stream)
         return json_table(stream) if self._is_json else CsvTable(stream, self.options.delimiter)
 
-    def parts(self, *, hashed: bool = False) -> Iterator[Part]:
+    def parts(self, *, hashed: bool = False) -> Iterator[FilePart]:
         """Yield the outcomes in order, in parts, and count the rows in `counts`.
 
         Args:
@@ -100,7 +100,7 @@ class FileReading:
             return ""
         return "the rows run from new to old, and an online method folds them in their order: --sort folds them by time"
 
-    def _parts(self, *, hashed: bool) -> Iterator[Part]:
+    def _parts(self, *, hashed: bool) -> Iterator[FilePart]:
         if self.kind is FileKind.PGN:
             yield from parts_of(chess_games(iter_games(self.source.reader(), self.options.unplayed)), self.counts, hashed=hashed)
         elif self.kind is FileKind.CONTESTS:
@@ -144,7 +144,7 @@ def read_table(
     *,
     again: Again | None = None,
     hashed: bool = False,
-) -> Iterator[Part]:
+) -> Iterator[FilePart]:
     """Yield the outcomes of a table in order, in parts, and count its rows.
 
     Args:
@@ -247,7 +247,7 @@ def _sample(table: Table) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def joined(parts: Sequence[Part]) -> Part | None:
+def joined(parts: Sequence[FilePart]) -> FilePart | None:
     """The outcomes of all parts in order; None for no part. All parts must be of one table."""
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -256,7 +256,7 @@ def joined(parts: Sequence[Part]) -> Part | None:
     slices = [part.slices for part in parts if part.slices is not None]
     features = [part.features for part in parts if part.features is not None]
     hashes = [part.hashes for part in parts if part.hashes is not None]
-    return Part(
+    return FilePart(
         columns=Games.joined(games) if games else TaskScores.joined(scores),
         rows=np.concatenate([part.rows for part in parts]),
         hashes=np.concatenate(hashes) if hashes else None,
@@ -266,7 +266,7 @@ def joined(parts: Sequence[Part]) -> Part | None:
     )
 
 
-def in_order_of_time(parts: Sequence[Part]) -> list[Part]:
+def in_order_of_time(parts: Sequence[FilePart]) -> list[FilePart]:
     """All games as one part, in the order of their times. Raises `InputError` if a game has none, or for scores."""
     whole = joined(parts)
     if whole is None or not len(whole):

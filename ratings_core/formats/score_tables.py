@@ -13,7 +13,7 @@ from ratings_core.columns import TaskScores
 from ratings_core.columns.duels import units
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.options import NO_RESULT, PLAIN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.stream import Source
 from ratings_core.formats.table_reader import Again, TableReader
 from ratings_core.formats.tables.block import Block, Table
@@ -98,7 +98,7 @@ class ScoreRows(TableReader):
         kept = np.flatnonzero(verdicts.accepted)
         return [tasks[i] for i in kept.tolist()], scores[kept], kept
 
-    def read(self, block: Block, counts: RowCounts) -> Part:
+    def read(self, block: Block, counts: RowCounts) -> FilePart:
         """The measurements of a block. Tasks without a score are left out."""
         tasks, scores, kept = self.scores(block, counts)
         measured = np.isfinite(scores)
@@ -120,9 +120,9 @@ class ScoreRows(TableReader):
             body_hash=np.zeros(n, np.uint64),
         )
         kept = kept[some]
-        return Part(columns, block.numbers[kept], None if block.hashes is None else block.hashes[kept])
+        return FilePart(columns, block.numbers[kept], None if block.hashes is None else block.hashes[kept])
 
-    def rest(self, _counts: RowCounts) -> Part | None:
+    def rest(self, _counts: RowCounts) -> FilePart | None:
         """Nothing: every block gave its measurements."""
         return None
 

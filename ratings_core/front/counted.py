@@ -11,9 +11,9 @@ from ratings_core.arrays.hashing import hash128
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.columns import Games, TaskScores
 from ratings_core.errors import InputError
-from ratings_core.formats.parts import Part
+from ratings_core.formats.parts import FilePart
 from ratings_core.problems.games import games_of
-from ratings_core.problems.history import History
+from ratings_core.problems.history import BucketedGames
 from ratings_core.problems.inputs import FeaturesInput, Problem, ScoresInput
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.records.roster import Roster
@@ -82,7 +82,7 @@ class Counted:
             raise InputError("games", self._games + self._measured, "must be outcomes of one kind, with sides or with scores")
         agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
         if self._games:
-            return games_of(agents, History(tasks, self._pairs, self._places, None if self._plain else self._clusters))
+            return games_of(agents, BucketedGames(tasks, self._pairs, self._places, None if self._plain else self._clusters))
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
 
     def _buckets(self, times: Floats) -> NDArray[np.int64]:
@@ -108,7 +108,7 @@ class CountedFeatures:
         self._weight: list[Floats] = []
         self._features: list[Floats] = []
 
-    def add_part(self, part: Part) -> None:
+    def add_part(self, part: FilePart) -> None:
         """Add games, in order. Raises `InputError` for a game that is not between two single agents."""
         games = part.columns
         if (

@@ -12,7 +12,7 @@ from ratings_core.columns import Games
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.reading import FileReading, roles_of_table
 from ratings_core.formats.source import FileSource
 from ratings_core.graphs.components import weak_components
@@ -105,7 +105,7 @@ def _read(reading: FileReading, found: Inspection) -> None:
         found.groups = sorted(np.bincount(labels).tolist(), reverse=True)
 
 
-def _links(part: Part, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _links(part: FilePart, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pairs of agents that link all agents of each outcome, each pair once, int64 (k, 2)."""
     columns = part.columns
     start = columns.agent_start[columns.side_start] if isinstance(columns, Games) else columns.start
@@ -113,7 +113,7 @@ def _links(part: Part, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(np.column_stack([first, ids]), axis=0)
 
 
-def _tied(part: Part) -> int:
+def _tied(part: FilePart) -> int:
     """Number of games in which two sides share a place."""
     columns = part.columns
     if not isinstance(columns, Games) or not len(columns):
@@ -124,7 +124,7 @@ def _tied(part: Part) -> int:
     return len(np.unique(game[order][1:][equal]))
 
 
-def _add_times(part: Part, found: Inspection) -> None:
+def _add_times(part: FilePart, found: Inspection) -> None:
     if part.timed is None or not part.timed.any():
         return
     times = part.columns.time[part.timed]

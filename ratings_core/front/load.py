@@ -10,7 +10,7 @@ from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.margins import margins_of
 from ratings_core.formats.options import ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.profile import read_profile
 from ratings_core.formats.reading import FileReading, in_order_of_time
 from ratings_core.front.counted import COUNTED_ONCE, Counted, CountedFeatures, Counting
@@ -125,7 +125,7 @@ def _games(reading: FileReading, counting: Counting, bad_rows: BadRows) -> dict[
 
 
 def collect(
-    reading: FileReading, slices: Slices[OwnT], add: Callable[[OwnT, Part], None], bad_rows: BadRows, *, by_time: bool = False
+    reading: FileReading, slices: Slices[OwnT], add: Callable[[OwnT, FilePart], None], bad_rows: BadRows, *, by_time: bool = False
 ) -> dict[str, int]:
     """Add the outcomes of a file to their slices, in order.
 
@@ -157,7 +157,7 @@ def _collector(options: ReadOptions, counting: Counting) -> Counted | CountedFea
     return Counted(counting)
 
 
-def _add(own: Counted | CountedFeatures, part: Part) -> None:
+def _add(own: Counted | CountedFeatures, part: FilePart) -> None:
     if isinstance(own, CountedFeatures):
         own.add_part(part)
     else:

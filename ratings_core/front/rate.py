@@ -15,7 +15,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.features import Feature
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.roles import Roles
 from ratings_core.front.counted import Counted, CountedFeatures, Counting, batch_of
 from ratings_core.front.rating import Rating
@@ -145,7 +145,7 @@ class Read:
         left_out: Reason -> number of rows that are not outcomes.
     """
 
-    part: Part | None
+    part: FilePart | None
     problem: Problem | None
     reading: ReadOptions
     left_out: Mapping[str, int]

@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from ratings_core.errors import InputError
-from ratings_core.formats.parts import Part
+from ratings_core.formats.parts import FilePart
 from ratings_core.front.counted import EMPTY
 
 MOST_SLICES: Final = 1_000
@@ -21,7 +21,7 @@ class Slices(Generic[OwnT]):
         self._make = make
         self._owned: dict[str, OwnT] = {}
 
-    def parts(self, part: Part) -> Iterator[tuple[OwnT, Part]]:
+    def parts(self, part: FilePart) -> Iterator[tuple[OwnT, FilePart]]:
         """Yield for each slice in `part` its object and its outcomes, in order. Raises `InputError` beyond 1,000 slices."""
         if part.slices is None:
             yield self.part(""), part

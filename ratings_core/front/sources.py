@@ -14,7 +14,7 @@ from ratings_core.columns.duels import duels
 from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.records.names import check_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _FORMS: Final = (
 )
 
 
-def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None = None) -> Part:
+def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None = None) -> FilePart:
     """The outcomes of a source.
 
     Args:
@@ -52,11 +52,11 @@ def part_of(source: Any, options: ReadOptions = PLAIN, counts: RowCounts | None 
     if options != PLAIN:
         raise InputError("reading", options, "must be left out for games without columns of a table")
     if isinstance(source, Games | TaskScores):
-        return Part(source, np.arange(1, len(source) + 1))
+        return FilePart(source, np.arange(1, len(source) + 1))
     if isinstance(source, bytes) or not isinstance(source, Iterable):
         raise InputError("games", source, _FORMS)
     games = _of_tuples(list(source))
-    return Part(games, np.arange(1, len(games) + 1))
+    return FilePart(games, np.arange(1, len(games) + 1))
 
 
 def frame_of(source: Any) -> Any | None:
@@ -90,7 +90,7 @@ def _column(cells: Any) -> Any:
         return mixed_texts(cells)
 
 
-def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> Part:
+def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> FilePart:
     from ratings_core.formats.reading import joined, read_table  # noqa: PLC0415 - loads Arrow
     from ratings_core.formats.tables.block import FrameTable  # noqa: PLC0415 - as above
 
@@ -103,7 +103,7 @@ def _of_frame(frame: Any, options: ReadOptions, counts: RowCounts) -> Part:
     return _checked(part, counts, "the table")
 
 
-def part_of_file(reading: "FileReading") -> Part:
+def part_of_file(reading: "FileReading") -> FilePart:
     """The outcomes of a file. Raises `InputError` for the first bad row."""
     from ratings_core.formats.reading import joined  # noqa: PLC0415 - loads Arrow
 
@@ -117,7 +117,7 @@ def _refuse_slices(options: ReadOptions) -> None:
         raise InputError("slice_by", options.slice_by, "must be left out for one answer; `where` chooses the rows of a slice")
 
 
-def _checked(part: Part | None, counts: RowCounts, name: str) -> Part:
+def _checked(part: FilePart | None, counts: RowCounts, name: str) -> FilePart:
     """The part, if all rows are valid and there is one. Raises `InputError`."""
     if counts.bad:
         bad = counts.first[0]

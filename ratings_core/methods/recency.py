@@ -8,7 +8,7 @@ import numpy as np
 from ratings_core.errors import InputError
 from ratings_core.options import Parameter, Value
 from ratings_core.problems.games import games_of
-from ratings_core.problems.history import LEAST_WEIGHT, Choice, History
+from ratings_core.problems.history import LEAST_WEIGHT, BucketedGames, HalfLifeChoice
 from ratings_core.problems.inputs import FeaturesInput, GamesInput, Ids, Problem
 
 RECENCY: Final = (
@@ -60,7 +60,7 @@ def _recent_features(problem: FeaturesInput, buckets: Ids, half_life: float) -> 
     return problem.weighted(games), {"recency": told}
 
 
-def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> Choice:
+def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> HalfLifeChoice:
     """Choose the half-life of least held-out log loss.
 
     Raises:
@@ -71,7 +71,7 @@ def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> Choic
     return _history(problem, "chosen").choose(len(problem.names))
 
 
-def _history(problem: Problem, half_life: object) -> History:
+def _history(problem: Problem, half_life: object) -> BucketedGames:
     if not isinstance(problem, GamesInput):
         raise InputError("half_life", half_life, _NO_GAMES)
     if problem.history is None:

@@ -1,12 +1,12 @@
 """The problem of games that were counted by time bucket."""
 
-from ratings_core.problems.history import History
+from ratings_core.problems.history import BucketedGames
 from ratings_core.problems.inputs import GamesInput
 from ratings_core.records.outcomes import NO_TASK
 from ratings_core.tallies.clusters import counts_of_groups
 
 
-def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -> GamesInput:
+def games_of(names: tuple[str, ...], history: BucketedGames, half_life: float = 0.0) -> GamesInput:
     """The problem of a pool of games from its tallies. Tasks without a game between two single agents are left out.
 
     Args:

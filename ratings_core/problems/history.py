@@ -22,7 +22,7 @@ _CANDIDATES: Final = (*(2.0**power for power in range(8)), math.inf)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class HalfLifeChoice:
     """The half-life that predicts held-out games best.
 
     Attributes:
@@ -39,7 +39,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class BucketedGames:
     """Tallies of games by time bucket.
 
     Attributes:
@@ -76,7 +76,7 @@ class History:
         weights = {bucket: 2.0 ** ((bucket - buckets[-1]) / half_life) for bucket in buckets}
         return {bucket: weight for bucket, weight in weights.items() if weight >= LEAST_WEIGHT}
 
-    def choose(self, agents: int) -> Choice:
+    def choose(self, agents: int) -> HalfLifeChoice:
         """Choose the half-life of least held-out log loss. Posterior margins of earlier periods predict each of the newest periods.
 
         Args:
@@ -96,7 +96,7 @@ class History:
         tallies = [of_tally(self.pairs.counts(dict.fromkeys(within, 1.0)), agents) for within in periods]
         found = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
         losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, found.losses, strict=True))
-        return Choice(_in_buckets(found.half_life, period), period, losses, found.games)
+        return HalfLifeChoice(_in_buckets(found.half_life, period), period, losses, found.games)
 
 
 def _in_buckets(periods: float, period: int) -> float:

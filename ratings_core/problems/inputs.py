@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
-from ratings_core.problems.history import History
+from ratings_core.problems.history import BucketedGames
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts, PairTally, PlaceCounts
 from ratings_core.tallies.clusters import counts_of_groups
@@ -84,7 +84,7 @@ class GamesInput(PairsInput):
     tasks: tuple[str, ...] = ()
     by_task: tuple[PairCounts, ...] = ()
     groups: tuple[PairCounts, ...] = ()
-    history: History | None = None
+    history: BucketedGames | None = None
 
     def by_name(self) -> "GamesInput":
         """The same problem with agents and tasks in order of their names."""

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from ratings_core import extras
 from ratings_core.errors import InputError
 from services.admin import inventory
-from services.admin.log_copy import LogCopy, copied, copy_log, outcomes_of, partitions_of
+from services.admin.log_copy import LogCopy, copy_log, outcomes_of, partitions_of, read_copy
 from services.archive.location import folder_of
 from services.backends import LOG_FILE
 from services.checkpoints.blob_files import BlobFiles
@@ -85,7 +85,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         found = _copy_state(data, part, checkpoints or (data / _STATE).as_uri())
         _copy_journals(data / _REPLAY, part / _REPLAY)
         copy_log(data / LOG_FILE, part / LOG_FILE)
-        outcomes, log = outcomes_of(part / LOG_FILE), copied(part / LOG_FILE)
+        outcomes, log = outcomes_of(part / LOG_FILE), read_copy(part / LOG_FILE)
         _check_own(found, log, checkpoints)
         archived = _copy_archive(part, archive, log)
         inventory.write(part)
@@ -179,7 +179,7 @@ def _archive_to_make(source: Path, archive: str | None) -> Path | None:
             extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
             from services.admin.backup_archive import check_not_ahead  # noqa: PLC0415 - as above
 
-            check_not_ahead(archive, copied(source / LOG_FILE))
+            check_not_ahead(archive, read_copy(source / LOG_FILE))
         return None
     folder = None if archive is None else folder_of(archive)
     if folder is None or (folder.exists() and any(folder.iterdir())):

@@ -28,7 +28,7 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
-class Part(NamedTuple):
+class EncodedPart(NamedTuple):
     """The next bytes of an export. rows: written so far; position: offset up to which the log was read."""
 
     data: bytes
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     position: int
 
 
-def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[str]) -> Iterator[Part]:
+def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[str]) -> Iterator[EncodedPart]:
     """Encode an export. The file is complete only when the iterator ends: after an error, a Parquet file lacks its footer.
 
     Args:
@@ -53,7 +53,7 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
     return _parts(tables, _WRITERS[form], list(columns))
 
 
-def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer", columns: list[str]) -> Iterator[Part]:
+def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer", columns: list[str]) -> Iterator[EncodedPart]:
     extras.load("deltalake", "archive", "exporting outcomes")  # before a writer imports a module that needs it
     rows = position = 0
     file = io.BytesIO()
@@ -63,8 +63,8 @@ def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer", columns: list[s
                 part = table.slice(begin, _ROWS)
                 rows += len(part)
                 write(part)
-                yield Part(_taken(file), rows, position)
-    yield Part(_taken(file), rows, position)
+                yield EncodedPart(_taken(file), rows, position)
+    yield EncodedPart(_taken(file), rows, position)
 
 
 def _taken(file: io.BytesIO) -> bytes:

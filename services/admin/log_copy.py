@@ -37,7 +37,7 @@ def copy_log(source: Path, target: Path) -> None:
         writing.execute("PRAGMA journal_mode = DELETE")  # a single file; opening it as a log enables WAL again
 
 
-def copied(path: Path) -> LogCopy:
+def read_copy(path: Path) -> LogCopy:
     """Read identity, offsets and erasures of a copy. Raises `InputError` for control records of another release, and `LogError`."""
     with _reading(path) as connection:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]

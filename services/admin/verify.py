@@ -26,7 +26,7 @@ from services.control.directory import FixedDirectory
 from services.control.log import control_state
 from services.control.records import ControlState, Generation
 from services.log.protocol import Log, Records, forgotten
-from services.log.reading import silent
+from services.log.reading import no_answer
 from services.log.records import NO_RECORDS, count_below
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
@@ -239,7 +239,7 @@ class _Refolded:
             if len(self._ahead) or at >= min(position, self.log.outcomes.end(self._number)):
                 return len(self._ahead) > 0
             tries = tries + 1 if at == begin else 0
-        raise silent(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
+        raise no_answer(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
 
     def state(self, pool: str, generation: int) -> PoolState | None:
         """State of a pool in a generation; None if this generation is not folded."""

@@ -20,7 +20,7 @@ from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
 from services.api.context import EXPORTS, Context, Pools, context, here
-from services.api.described import Limits, Structs
+from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.export_streams import Exports
 from services.api.heads import AllHeads
@@ -83,7 +83,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         dependencies={"here": Provide(here)},
         exception_handlers={**dict.fromkeys(_PROBLEMS, _refused), Exception: _fault},
         openapi_config=_document(),
-        plugins=[Limits(), Structs()],
+        plugins=[LimitsPlugin(), StructsPlugin()],
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )

@@ -107,7 +107,7 @@ class Decoded(AbstractDTO[T]):
         return False
 
 
-class Structs(OpenAPISchemaPlugin):
+class StructsPlugin(OpenAPISchemaPlugin):
     """Describes `msgspec.Struct` types. Texts of properties come from the section `Attributes` of the docstring."""
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
@@ -130,7 +130,7 @@ class Structs(OpenAPISchemaPlugin):
         return schema
 
 
-class Limits(OpenAPISchemaPlugin):
+class LimitsPlugin(OpenAPISchemaPlugin):
     """Describes the limits in `msgspec.Meta`, wherever in a type they are."""
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:

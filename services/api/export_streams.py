@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from threading import Lock, Semaphore
 
 from services.admin.export import Wanted, tables
-from services.admin.export_formats import Format, Part, encoded
+from services.admin.export_formats import EncodedPart, Format, encoded
 from services.api.problems import ApiError, no_pool
 from services.control.log import ControlLog
 from services.log.protocol import Log
@@ -18,7 +18,7 @@ class Exports:
         self.free = Semaphore(most)
         """The exports that may begin now."""
 
-    def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
+    def parts(self, wanted: Wanted, form: Format) -> Iterator[EncodedPart]:
         """Return the parts of an export. Raises `ApiError` if the pool does not exist, and the errors of `tables` and `encoded`."""
         control = self._control.refresh()
         if wanted.range.pool not in control.pools:
@@ -38,7 +38,7 @@ class ExportStream:
 
     def __init__(self, exports: Exports, wanted: Wanted, form: Format) -> None:
         self._exports, self._wanted, self._form = exports, wanted, form
-        self._parts: Iterator[Part] | None = None
+        self._parts: Iterator[EncodedPart] | None = None
         self._lock, self._closed = Lock(), False
 
     def next(self) -> bytes | None:

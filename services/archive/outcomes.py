@@ -11,7 +11,7 @@ from ratings_core.arrays.arrow import are_equal
 from services.archive import decode
 from services.archive.schema import GAME, SCORES, UNREAD
 from services.wire.columns import Outcomes
-from services.wire.reading import Part, Reading, decoded
+from services.wire.reading import PoolOutcomes, Reading, decoded
 
 
 class _Coded(NamedTuple):
@@ -35,7 +35,7 @@ def read(rows: Any, record: NDArray[np.int64], value: Callable[[int], bytes]) ->
     return Reading(list(_parts(rows, record, kinds)), decoded({i: value(i) for i in chosen}, chosen).refusals)
 
 
-def _parts(rows: Any, record: NDArray[np.int64], kinds: _Coded) -> Iterator[Part]:
+def _parts(rows: Any, record: NDArray[np.int64], kinds: _Coded) -> Iterator[PoolOutcomes]:
     pools = _coded(rows["pool"])
     group = len(kinds.texts) * pools.code + kinds.code
     order = np.flatnonzero(pools.code >= 0)  # items that break a rule of the wire schema have no pool
@@ -46,7 +46,7 @@ def _parts(rows: Any, record: NDArray[np.int64], kinds: _Coded) -> Iterator[Part
     for first, last in pairwise(cuts):
         pool, kind = divmod(int(group[order[first]]), len(kinds.texts))
         outcomes = _outcomes(kinds.texts[kind], rows.slice(first, last - first))
-        yield Part(pools.texts[pool], outcomes, record[order[first:last]], item[first:last])
+        yield PoolOutcomes(pools.texts[pool], outcomes, record[order[first:last]], item[first:last])
 
 
 def _outcomes(kind: str, rows: Any) -> Outcomes:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from services.log.protocol import Ranges, Record
 from services.runtime.deadlines import ahead
-from services.wire.events import Kept
+from services.wire.events import ArchivedText
 from services.wire.rules import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -157,5 +157,5 @@ def _record(rows: list[dict[str, Any]]) -> Record:
     alone = len(rows) == 1 and (first["item"] < 0 or first["kind"] != UNREAD)
     value = texts[0] if alone else b"[" + b",".join(texts) + b"]"
     if first["item"] >= 0 and len(value) > MAX_RECORD_BYTES:  # the record in the log is a shorter stream
-        value = Kept(value)
+        value = ArchivedText(value)
     return Record(first["offset"], value, first["logged"].timestamp(), None)

@@ -7,7 +7,7 @@ entries; a total beside the list counts all of them.
 import msgspec
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the report. not_applicable: Why the part does not apply to the pool; None if it applies."""
 
     not_applicable: str | None = None
@@ -44,7 +44,7 @@ class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True):
     of: int
 
 
-class Connectivity(Part, frozen=True, kw_only=True):
+class Connectivity(Finding, frozen=True, kw_only=True):
     """The comparison graph: which agents played each other, and which agents are weakly connected.
 
     Attributes:
@@ -74,7 +74,7 @@ class Connectivity(Part, frozen=True, kw_only=True):
     leaders: list[ThinLeaders] = []
 
 
-class Cyclicity(Part, frozen=True, kw_only=True):
+class Cyclicity(Finding, frozen=True, kw_only=True):
     """The cyclic part of the results, which no ratings can explain.
 
     Attributes:
@@ -86,7 +86,7 @@ class Cyclicity(Part, frozen=True, kw_only=True):
     assumes: str = ""
 
 
-class Order(Part, frozen=True, kw_only=True):
+class Order(Finding, frozen=True, kw_only=True):
     """How closely the results of pairs follow one order of strength (docs/concepts/posterior-margins.md).
 
     Attributes:
@@ -121,7 +121,7 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True):
     weakest: float
 
 
-class Cycles(Part, frozen=True, kw_only=True):
+class Cycles(Finding, frozen=True, kw_only=True):
     """The strongest majority cycles, strongest first. No two of them share an agent. Empty if the majorities form no cycle."""
 
     cycles: list[Cycle] = []
@@ -139,7 +139,7 @@ class NearPair(msgspec.Struct, frozen=True, kw_only=True):
     distance: float
 
 
-class Clones(Part, frozen=True, kw_only=True):
+class Clones(Finding, frozen=True, kw_only=True):
     """Copies and near copies of agents and tasks.
 
     Attributes:
@@ -177,7 +177,7 @@ class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
     characters: list[str]
 
 
-class LookAlikes(Part, frozen=True, kw_only=True):
+class LookAlikes(Finding, frozen=True, kw_only=True):
     """Groups of agents whose names look alike but contain different characters (UTS 39).
 
     Attributes:
@@ -189,7 +189,7 @@ class LookAlikes(Part, frozen=True, kw_only=True):
     groups_total: int = 0
 
 
-class Top(Part, frozen=True, kw_only=True):
+class Top(Finding, frozen=True, kw_only=True):
     """How stable the top is: the smallest number of votes whose removal lets a rival reach or pass the top agent.
 
     Attributes:
@@ -258,7 +258,7 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
     kendall: float
 
 
-class Disagreement(Part, frozen=True, kw_only=True):
+class Disagreement(Finding, frozen=True, kw_only=True):
     """Differences between the boards of the methods.
 
     Attributes:
@@ -294,7 +294,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     kendall: float | None
 
 
-class Prequential(Part, frozen=True, kw_only=True):
+class Prequential(Finding, frozen=True, kw_only=True):
     """Prediction accuracy of the online methods, smallest log loss first."""
 
     forecasts: list[Forecast] = []

@@ -38,7 +38,7 @@ class PastRow(msgspec.Struct, frozen=True, array_like=True):
     rank_high: int | None = None
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptSolve(msgspec.Struct, frozen=True):
     """A kept solve with its best rows. rows: The rows as JSON, compressed and encoded in base64 (`unpacked` decodes them)."""
 
     past: Past
@@ -113,7 +113,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     compared: int = ROWS
 
 
-def kept(board: SolvedBoard) -> Kept:
+def kept(board: SolvedBoard) -> KeptSolve:
     """The compact form of a result."""
     result = board.result
     past = Past(
@@ -124,7 +124,7 @@ def kept(board: SolvedBoard) -> Kept:
         total=len(result.agents),
     )
     rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high) for row in result.agents[:ROWS]]
-    return Kept(past, _packed(rows))
+    return KeptSolve(past, _packed(rows))
 
 
 def _packed(rows: Sequence[PastRow]) -> str:
@@ -136,14 +136,14 @@ def unpacked(rows: str) -> list[PastRow]:
     return msgspec.json.decode(zlib.decompress(b64decode(rows)), type=list[PastRow])
 
 
-def renamed(one: Kept, name: Callable[[str], str]) -> Kept:
+def renamed(one: KeptSolve, name: Callable[[str], str]) -> KeptSolve:
     """A kept solve with renamed agents. name: Returns the new name of an agent."""
     rows = unpacked(one.rows)
     changed = [msgspec.structs.replace(row, agent=name(row.agent)) for row in rows]
-    return one if changed == rows else Kept(one.past, _packed(changed))
+    return one if changed == rows else KeptSolve(one.past, _packed(changed))
 
 
-def difference(pool: str, method: str, before: Kept, after: Kept, count: int) -> Difference:
+def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, count: int) -> Difference:
     """The difference from the solve `before` to the solve `after`. count: Largest number of agents in each list."""
     old, new = ({row.agent: row for row in unpacked(one.rows)} for one in (before, after))
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from services.boards.history import Difference, Kept, difference, unpacked
+from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
@@ -242,7 +242,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
     )
 
 
-def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: float, provisional: Provisional) -> Board:
+def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, now: float, provisional: Provisional) -> Board:
     """A kept solve as a board, with rows `start` to `start + count` of the best rows that it keeps.
 
     Agents whose interval of ranks was wide are marked as provisional.

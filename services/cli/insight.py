@@ -20,10 +20,10 @@ from services.boards.findings import (
     Cycles,
     Cyclicity,
     Disagreement,
+    Finding,
     Findings,
     LookAlikes,
     Order,
-    Part,
     Prequential,
     ThinLeaders,
     Top,
@@ -36,7 +36,7 @@ from services.cli.top import Format
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
-PartT = TypeVar("PartT", bound=Part)
+PartT = TypeVar("PartT", bound=Finding)
 
 
 def insight(

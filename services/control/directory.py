@@ -67,7 +67,7 @@ class LiveDirectory:
         state = self._control.known()
         if state.serving(pool) is None:
             self._check(self._control.refresh())
-        if pool not in state.pools and not self._created(pool, kind):
+        if pool not in state.pools and not self._create_pool(pool, kind):
             return None
         created = state.pools[pool]
         return created, state.serving(pool) or self._control.create_generation(self._first(created, offset))
@@ -77,7 +77,7 @@ class LiveDirectory:
             return generations.first(wish, offset, self._clock())
         return Generation(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
 
-    def _created(self, pool: str, kind: Kind | None) -> bool:
+    def _create_pool(self, pool: str, kind: Kind | None) -> bool:
         if not self._create or kind is None:
             return False
         wanted = PoolCreated(pool=pool, kind=kind, time=self._clock(), fold=self._fold)

@@ -35,7 +35,7 @@ from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
 from services.shard.recovery import check_homes
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 
@@ -115,7 +115,7 @@ class Engine:
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
         archiver = Archiver(self._settings, RayTaskPool(), max(1, self._solve_workers() // 2))
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
-        limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
+        limits = TaskLimits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, number)
         eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)

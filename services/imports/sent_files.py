@@ -19,7 +19,7 @@ from ratings_core.columns import Games, TaskScores
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.kinds import FileKind
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.reading import FileReading, in_order_of_time
 from ratings_core.records.names import hidden_character, invisible_rule
 from ratings_core.records.outcomes import MAX_TIME
@@ -106,7 +106,7 @@ class SentFile:
                 yield Sent(record, outcomes)
         self.counts = self._reading.counts
 
-    def _timed(self, part: Part) -> Part:
+    def _timed(self, part: FilePart) -> FilePart:
         """The outcomes with the time of all, or with `now` where a row has no time."""
         columns = part.columns
         if self._time is not None:
@@ -115,7 +115,7 @@ class SentFile:
             time = columns.time if part.timed is None else np.where(part.timed, columns.time, self._now)
         return replace(part, columns=replace(columns, time=time))
 
-    def _checked(self, part: Part) -> Part:
+    def _checked(self, part: FilePart) -> FilePart:
         """The outcomes of a valid time whose names have only visible characters. The others are counted as bad rows."""
         columns = part.columns
         wrong: dict[int, FormatError] = {}
@@ -154,7 +154,7 @@ def _hidden_texts(names: Coded, owner: NDArray[np.int64]) -> dict[int, tuple[str
     return {int(owner[k]): found[int(used.code[k])] for k in reversed(bad.tolist())}
 
 
-def _meta(part: Part, names: list[str | None]) -> Arena | None:
+def _meta(part: FilePart, names: list[str | None]) -> Arena | None:
     """JSON texts with the features of each outcome, by their names; None without features.
 
     names: Name of each feature; None for one that every game has, which is left out.

@@ -282,7 +282,7 @@ class PoolRecords(NamedTuple):
     end: int
 
 
-class History(Topic, Protocol):
+class ArchivedTopic(Topic, Protocol):
     """A topic together with its archive, as one topic that begins where the archive begins."""
 
     def archived_to(self, partition: int) -> int | None:
@@ -291,7 +291,7 @@ class History(Topic, Protocol):
     def archive(self, partition: int, position: int) -> Any:
         """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
 
-    def archive_first(self) -> "History":
+    def archive_first(self) -> "ArchivedTopic":
         """The same topic, whose readers read from the archive what it holds, also if the topic holds it too."""
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
@@ -327,7 +327,7 @@ class Log:
     dead_letters: Topic
     close: Callable[[], None]
     weaknesses: Sequence[str] = ()
-    archived: History | None = None
+    archived: ArchivedTopic | None = None
 
     @property
     def history(self) -> Topic:

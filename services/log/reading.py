@@ -33,7 +33,7 @@ def read_parts(topic: Topic, partition: int, begin: int, end: int, skipped: Mapp
         while (position := reader.position(partition)) < end:
             records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, NO_RECORDS)
             if reader.position(partition) == position:
-                raise silent(topic, partition, position)
+                raise no_answer(topic, partition, position)
             yield records
 
 
@@ -43,6 +43,6 @@ def read_range(topic: Topic, partition: int, begin: int, end: int) -> Iterator[R
         yield from (record for record in records if record.offset < end)
 
 
-def silent(topic: Topic, partition: int, offset: int, seconds: float = _READ_SECONDS) -> LogError:
+def no_answer(topic: Topic, partition: int, offset: int, seconds: float = _READ_SECONDS) -> LogError:
     """Error for a log that did not return an existing record within `seconds`."""
     return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {seconds:g} s", retriable=True)

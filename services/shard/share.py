@@ -10,7 +10,7 @@ from ratings_core.columns.outcomes import Games, TaskScores
 from services.log.protocol import Records
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
-from services.wire.reading import Part
+from services.wire.reading import PoolOutcomes
 
 _KIND: Final[dict[type[Outcomes], Kind | None]] = {Games: Kind.GAMES, TaskScores: Kind.SCORES, Retractions: None}
 
@@ -18,7 +18,7 @@ _KIND: Final[dict[type[Outcomes], Kind | None]] = {Games: Kind.GAMES, TaskScores
 class Share:
     """n entries of one pool, in log order. Entry k is item `item[k]` of `records[record[k]]`, whose offset is `offset[k]`."""
 
-    def __init__(self, part: Part, records: Records) -> None:
+    def __init__(self, part: PoolOutcomes, records: Records) -> None:
         self.pool, self.outcomes, self.record, self.item = part
         self.offset: NDArray[np.int64] = records.offset[self.record]
         self._records = records
@@ -54,10 +54,10 @@ class Share:
         return int(np.count_nonzero(self.outcomes.time > self._records.time[self.record] + seconds))
 
     def _part(self, mask: NDArray[np.bool_]) -> "Share":
-        return Share(Part(self.pool, self.outcomes.take(mask), self.record[mask], self.item[mask]), self._records)
+        return Share(PoolOutcomes(self.pool, self.outcomes.take(mask), self.record[mask], self.item[mask]), self._records)
 
 
-def shares_of(records: Records, parts: Sequence[Part]) -> dict[str, list[Share]]:
+def shares_of(records: Records, parts: Sequence[PoolOutcomes]) -> dict[str, list[Share]]:
     """Return the shares of each pool in log order. Pools are in the order of their first entries."""
     shares: dict[str, list[Share]] = {}
     for part in sorted(parts, key=lambda part: (part.record[0], part.item[0])):

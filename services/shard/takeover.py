@@ -11,7 +11,7 @@ from services.runtime.settings import Settings
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.figures import ShardFigures
 from services.shard.generations.builder import Builder
-from services.shard.generations.pace import Pace
+from services.shard.generations.pace import BuildPace
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.recovery import WrongLog, recover, served
@@ -42,7 +42,7 @@ class Takeovers:
         self._settings, self._owner, self._log, self._control = settings, owner, log_, control
         self._figures, self._clock, self._timer = figures, clock, timer
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
-        self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
+        self._pace = BuildPace(settings.retraction_share, settings.retraction_seconds)
 
     def take_over(self, number: int) -> PartitionRuntime:
         """Become the owner of a partition under a new epoch, and restore its newest checkpoint. Raises `LogError`."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ratings_core.columns import Games
 from ratings_core.errors import InputError
-from ratings_core.formats.parts import Part
+from ratings_core.formats.parts import FilePart
 from ratings_core.online import RATERS, Rater
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
@@ -35,7 +35,7 @@ class FoldedRows:
     def __init__(self, state: PoolState) -> None:
         self.state, self._games = state, 0
 
-    def add(self, part: Part) -> None:
+    def add(self, part: FilePart) -> None:
         """Fold games in order. Raises `InputError` for the first one that the state refuses, with the number of refused games."""
         if not isinstance(part.columns, Games):
             raise InputError("file", "scores", "must hold games: online methods rate games")

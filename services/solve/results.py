@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from services.boards.history import Kept, kept
+from services.boards.history import KeptSolve, kept
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.blob_files import BlobFiles
@@ -107,7 +107,7 @@ class ResultFiles:
             if (board := self.read(name)) is not None:
                 yield board
 
-    def history(self, job: Job, log: str) -> list[Kept]:
+    def history(self, job: Job, log: str) -> list[KeptSolve]:
         """The readable results to keep of one method on one pool that were computed from this log, in compact form, oldest first."""
         return [kept(board) for name in self.names(job)[-self.most :] if (board := self.read(name)) is not None and board.log == log]
 

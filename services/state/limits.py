@@ -21,7 +21,7 @@ Rule = tuple[Reason, str, str]
 _AGENTS_FIELD: Final = {Games: "sides", TaskScores: "scores"}
 
 
-class Limits:
+class PoolLimits:
     """Compares outcomes with the limits of a generation, given the agents and tasks that its pool has."""
 
     def __init__(self, fold: FoldSettings, agents: Roster, tasks: Roster) -> None:

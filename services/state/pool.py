@@ -18,7 +18,7 @@ from services.state.changes import ChangeTracker
 from services.state.content import PoolContent
 from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
-from services.state.limits import Limits
+from services.state.limits import PoolLimits
 from services.state.retractions import PoolRetractions
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
@@ -142,7 +142,7 @@ class PoolState:
             refused: List that gets the refused outcomes.
             own: Index of each outcome in the call of `fold`.
         """
-        limits = Limits(self.generation.fold, self.content.agents, self.content.tasks)
+        limits = PoolLimits(self.generation.fold, self.content.agents, self.content.tasks)
         if (broken := limits.broken(columns)) is None:
             yield columns
             return

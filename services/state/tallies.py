@@ -16,7 +16,7 @@ from services.state.features import values_of
 from services.state.parts import LargePart, part
 
 
-class Part(LargePart, Protocol):
+class PoolTally(LargePart, Protocol):
     """One of the tallies."""
 
     @property
@@ -81,9 +81,9 @@ class Tallies:
             tally.drop_before(bucket)
 
     @property
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, PoolTally]:
         """The tallies by the prefix of their arrays."""
-        kept: dict[str, Part | None] = {"pairs": self.pairs, "places": self.places, "scores": self.scores}
+        kept: dict[str, PoolTally | None] = {"pairs": self.pairs, "places": self.places, "scores": self.scores}
         kept |= {"clusters": self.clusters, "features": self.features}
         return {name: tally for name, tally in kept.items() if tally is not None}
 

@@ -99,7 +99,7 @@ class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_f
 Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
 
 
-class Kept(bytes):
+class ArchivedText(bytes):
     """A record that the archive wrote as JSON. It may be longer than the record in the log, so the limit of length does not apply to it."""
 
 
@@ -246,10 +246,10 @@ _NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Divide `values` into runs of about `_RUN_BYTES`, each with the index of its first record. A stream or a `Kept` is a run alone."""
+    """Divide `values` into runs of about `_RUN_BYTES`, each with the index of its first record. A stream, and text of the archive, is a run alone."""
     start = size = 0
     for i, value in enumerate(values):
-        if (alone := isinstance(value, Kept) or is_stream(value)) and start < i:
+        if (alone := isinstance(value, ArchivedText) or is_stream(value)) and start < i:
             yield start, values[start:i]
             start, size = i, 0
         size += len(value)
@@ -262,7 +262,7 @@ def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
     """Decode the records `values` and add the results to `found`. first: index of the first of these records in the poll."""
-    if isinstance(values[0], Kept) or is_stream(values[0]):
+    if isinstance(values[0], ArchivedText) or is_stream(values[0]):
         try:
             text = _text(values[0], limit)
         except UnreadableError as error:
@@ -406,7 +406,7 @@ def _refusal(record: int, error: UnreadableError) -> Refusal:
 
 def _text(value: bytes, limit: int) -> bytes:
     """JSON text of a record of at most `limit` bytes. For a stream, the JSON array of its rows. Raises `UnreadableError`."""
-    if isinstance(value, Kept):
+    if isinstance(value, ArchivedText):
         return bytes(value)
     if len(value) > limit:
         raise UnreadableError(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")

@@ -25,7 +25,7 @@ _MOST_POOLS: Final = 64
 """With more pools than this, all records are decoded as events: splitting columns takes one pass over all rows for each pool."""
 
 
-class Part(NamedTuple):
+class PoolOutcomes(NamedTuple):
     """n entries of one pool and one kind, in the order of the log.
 
     Attributes:
@@ -49,7 +49,7 @@ class Reading(NamedTuple):
         refusals: Refused outcomes and records, ordered by record, then item.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[PoolOutcomes]
     refusals: Sequence[Refusal]
 
 
@@ -76,18 +76,18 @@ def decoded(values: Sequence[bytes] | Mapping[int, bytes], chosen: Sequence[int]
     return Decoded(found.events, [chosen[record] for record in found.record], found.item, refusals)
 
 
-def _of_columns(scanned: Scanned, left_out: set[str]) -> Iterator[Part]:
+def _of_columns(scanned: Scanned, left_out: set[str]) -> Iterator[PoolOutcomes]:
     item = scanned.item
     if len(scanned.pools) == 1 and not left_out:
-        yield Part(scanned.pools[0], scanned.columns, scanned.record, item)
+        yield PoolOutcomes(scanned.pools[0], scanned.columns, scanned.record, item)
         return
     for number, pool in enumerate(scanned.pools):
         mask = scanned.pool == number
         if pool not in left_out:
-            yield Part(pool, scanned.columns.take(mask), scanned.record[mask], item[mask])
+            yield PoolOutcomes(pool, scanned.columns.take(mask), scanned.record[mask], item[mask])
 
 
-def _of_events(found: Decoded) -> Iterator[Part]:
+def _of_events(found: Decoded) -> Iterator[PoolOutcomes]:
     record, item = np.array(found.record, np.int64), np.array(found.item, np.int64)
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for i, event in enumerate(found.events):
@@ -95,4 +95,4 @@ def _of_events(found: Decoded) -> Iterator[Part]:
     for pool, entries in groups.items():
         own = np.array(entries, np.int64)
         for at, outcomes in by_kind([found.events[i] for i in entries]):
-            yield Part(pool, outcomes, record[own[at]], item[own[at]])
+            yield PoolOutcomes(pool, outcomes, record[own[at]], item[own[at]])

@@ -58,15 +58,15 @@ def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Setting
 
 def test_generations_for_retractions_are_spread_over_time(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a timer that stands still: after a generation the next one waits, and then applies all retractions that came meanwhile."""
-    spend, ready, now, asked = pace.Pace.spend, pace.Pace.ready, [0.0], Counter[bool]()
+    spend, ready, now, asked = pace.BuildPace.spend, pace.BuildPace.ready, [0.0], Counter[bool]()
 
-    def answer(self: pace.Pace, _: float) -> bool:
+    def answer(self: pace.BuildPace, _: float) -> bool:
         found = ready(self, now[0])
         asked[found] += 1
         return found
 
-    monkeypatch.setattr(pace.Pace, "ready", answer)
-    monkeypatch.setattr(pace.Pace, "spend", lambda self, *_: spend(self, 2.0, now[0]))
+    monkeypatch.setattr(pace.BuildPace, "ready", answer)
+    monkeypatch.setattr(pace.BuildPace, "spend", lambda self, *_: spend(self, 2.0, now[0]))
     half = quick.model_copy(update={"retraction_share": 0.5})
     play(log, 0, 300)
     with working(half, log) as worker:

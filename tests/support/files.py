@@ -7,7 +7,7 @@ from typing import Any
 
 from ratings_core.columns import Games, TaskScores
 from ratings_core.formats.options import PLAIN, ReadOptions
-from ratings_core.formats.parts import Part, RowCounts
+from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.reading import FileReading, joined
 from ratings_core.formats.source import FileSource
 from ratings_core.formats.stream import unpacked
@@ -33,14 +33,14 @@ def outcomes_of(path: Path, pool: str, now: float = 0.0, options: ReadOptions = 
     return Outcomes(decoded.events, file.counts)
 
 
-def part_of_file(path: Path, options: ReadOptions = PLAIN, *, hashed: bool = False) -> tuple[Part | None, RowCounts]:
+def part_of_file(path: Path, options: ReadOptions = PLAIN, *, hashed: bool = False) -> tuple[FilePart | None, RowCounts]:
     """All outcomes of a file in one part, and the counts of its rows."""
     with FileSource(path) as source:
         reading = FileReading(source, options)
         return joined(list(reading.parts(hashed=hashed))), reading.counts
 
 
-def rows_of(part: Part | None) -> list[tuple[Any, ...]]:
+def rows_of(part: FilePart | None) -> list[tuple[Any, ...]]:
     """Games as (row, agents, places), measurements as (row, task, {agent: score})."""
     if part is None:
         return []

@@ -12,7 +12,7 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool, Task, TaskPool, TaskType
 from services.state.pool import PoolState
@@ -56,7 +56,7 @@ class World:
             self.control.apply(offset, record)
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=interval_seconds, **limits)
-        solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
+        solves = TaskLimits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
         self.runner = open_scheduler(settings, self.checkpoints, store, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 

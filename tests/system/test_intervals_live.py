@@ -15,7 +15,7 @@ from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.intervals.replicates import add_intervals, seed_of
 from services.solve.problems.checkpointed import problem
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
@@ -44,7 +44,7 @@ class World:
             self.control.apply(offset, record)
         checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
         settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=1e6, interval_seconds=600.0)
-        limits = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
+        limits = TaskLimits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
         self.runner = open_scheduler(settings, checkpoints, store, RayTaskPool(), limits)
         position = state.content.counts["outcomes"]
         name = f"objects/at-{position}"

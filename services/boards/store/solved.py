@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from services.boards.history import Kept, Past
+from services.boards.history import KeptSolve, Past
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import scripts
 from services.boards.store.connection import Command, Connection
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 _decode_board = msgspec.json.Decoder(SolvedBoard).decode
 _decode_row = msgspec.json.Decoder(AgentRow).decode
 _decode_past = msgspec.json.Decoder(Past).decode
-_decode_kept = msgspec.json.Decoder(Kept).decode
+_decode_kept = msgspec.json.Decoder(KeptSolve).decode
 _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 """Version of a board, number of its rows, and the board without rows."""
 _POINTER: Final = ("version", "total", "board")
@@ -57,13 +57,13 @@ class SolvedBoards:
                 self._drop(fresh)
         return flipped
 
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+    def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve]) -> None:
         """Publish the kept solves of a method, oldest first, in place of those in the store."""
         name = self._keys.history(check_pool_name(pool), check_method(method))
         texts = [_encode(part).decode() for one in history for part in (one.past, one)]
         self._redis.call(scripts.REPLACE, [name], texts)
 
-    def extend_history(self, pool: str, method: str, before: Kept, newest: Kept, count: int) -> bool:
+    def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
         """Add the newest solve to the history in the store. Returns False, without a change, if the store lacks earlier solves.
 
         before: The solve before it. count: Number of kept solves, the newest one included.
@@ -83,7 +83,7 @@ class SolvedBoards:
             self._seen.note(pool, [method])
         return [past for past in decoded if past is not None]
 
-    def past(self, pool: str, method: str, index: int) -> Kept | None:
+    def past(self, pool: str, method: str, index: int) -> KeptSolve | None:
         """The solve at an index of `history`, with its rows; None if the index does not exist."""
         name = self._keys.history(check_pool_name(pool), check_method(method))
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))

@@ -22,7 +22,7 @@ from services.log.records import NO_RECORDS
 from services.shard.figures import ShardFigures
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
-from services.shard.generations.pace import Pace
+from services.shard.generations.pace import BuildPace
 from services.shard.generations.past import PastReader, archive_of
 from services.shard.partition import Partition
 from services.state.pool import PoolState
@@ -48,12 +48,12 @@ class Builder:
         partition: Partition,
         log_: Log,
         control: ControlLog,
-        pace: Pace | None = None,
+        pace: BuildPace | None = None,
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
     ) -> None:
         self._partition, self._control, self._clock = partition, control, clock
-        self._pace, self.figures = pace or Pace(), figures or ShardFigures()
+        self._pace, self.figures = pace or BuildPace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
         self._past, self._archive = PastReader(log_.history, partition.number, control), log_.archived
 
@@ -62,7 +62,7 @@ class Builder:
         """Whether a build has old records to read."""
         return self._next() is not None
 
-    def look(self, now: float, control: ControlState) -> None:
+    def create_due(self, now: float, control: ControlState) -> None:
         """Create the generations that are due, and start the builds that are missing or whose retry is due. Raises `LogError`.
 
         now: monotonic time in seconds.

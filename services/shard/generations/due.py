@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from services.control import generations
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.shard.generations.build import Build
-from services.shard.generations.pace import Pace
+from services.shard.generations.pace import BuildPace
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 
@@ -19,7 +19,7 @@ _AGAIN_SECONDS: Final = (60.0, 300.0, 1800.0, 3600.0)
 class DueGenerations:
     """Decides for the pools of one partition. clock: seconds since 1970, for records of the control log."""
 
-    def __init__(self, partition: Partition, pace: Pace, clock: Callable[[], float]) -> None:
+    def __init__(self, partition: Partition, pace: BuildPace, clock: Callable[[], float]) -> None:
         self._partition, self._pace, self._clock = partition, pace, clock
         self._since: WeakKeyDictionary[PoolState, float] = WeakKeyDictionary()
         """Time since which the pending retractions of a serving state wait. Another generation has another state."""

@@ -1,7 +1,7 @@
 """Limits the delay and the share of a shard's time of generations that are built because of retractions."""
 
 
-class Pace:
+class BuildPace:
     """Spreads work so that it takes at most the fraction `share` of the time.
 
     After s seconds of work, the next work begins s / share seconds after the last one began, at the earliest.

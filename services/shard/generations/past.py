@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final
 
 from services.control.log import ControlLog
-from services.log.protocol import History, Reader, Records, Topic
+from services.log.protocol import ArchivedTopic, Reader, Records, Topic
 from services.log.records import NO_RECORDS
 from services.log.skipping import open_reader
 from services.shard.generations.archived_pool import ArchivedPool
@@ -55,7 +55,7 @@ class PastReader:
             self.read_to = max(self.read_to, self._reader.position(self._partition))
 
 
-def archive_of(build: Build, archive: History | None, partition: int, control: ControlLog) -> ArchivedPool | None:
+def archive_of(build: Build, archive: ArchivedTopic | None, partition: int, control: ControlLog) -> ArchivedPool | None:
     """Return the archive reader of a build; None if the archive does not contain the next records.
 
     Args:

@@ -20,14 +20,14 @@ INTERVALS_COST: Final = 5
 """Cost classes that the intervals of a board add to those of its method. They thus follow solves and insight that became due then."""
 
 
-class Pace(NamedTuple):
+class SolvePace(NamedTuple):
     """How often a job may start: `seconds` after its newest start, or as soon as `outcomes` new outcomes are there."""
 
     seconds: float
     outcomes: int
 
 
-def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
+def due(now: float, offered: Mapping[Job, Given], ledger: Ledger, pace: SolvePace, cost: Mapping[str, int]) -> list[Job]:
     """The jobs to start now, in order.
 
     A job is due when the pool has outcomes, no try of it runs, its data or parameters changed since the newest try, and `pace` allows
@@ -55,7 +55,7 @@ def pause_after(losses: int, seconds: float) -> float:
     return seconds * 2.0 ** min(losses, _MOST_DOUBLED)
 
 
-def _ready(entry: Entry | None, given: Given, now: float, pace: Pace) -> bool:
+def _ready(entry: Entry | None, given: Given, now: float, pace: SolvePace) -> bool:
     if entry is None or entry.newest is None:
         return True
     newest = entry.newest

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
 from ratings_core.problems.games import games_of
-from ratings_core.problems.history import History
+from ratings_core.problems.history import BucketedGames
 from ratings_core.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
@@ -24,7 +24,7 @@ def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | Scor
     tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
     if kind is Kind.GAMES:
         pairs, places = PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places"))
-        return games_of(names, History(tasks, pairs, places))
+        return games_of(names, BucketedGames(tasks, pairs, places))
     return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
 
 

@@ -18,7 +18,7 @@ from ratings_core.methods.parameters import accepted
 from ratings_core.methods.rosters import names_of
 from ratings_core.options import Parameter, Value
 from ratings_core.problems.games import games_of
-from ratings_core.problems.history import History
+from ratings_core.problems.history import BucketedGames
 from ratings_core.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
@@ -122,7 +122,7 @@ def _games(scores: Floats) -> GamesInput:
     pairs, places, bucket = PairTally(per_task=True), PlaceTally(), np.zeros(len(batch), np.int64)
     for tally in (pairs, places):
         tally.add(batch, bucket)
-    return games_of(tuple(agents.names()), History(tuple(tasks.names()), pairs, places))
+    return games_of(tuple(agents.names()), BucketedGames(tuple(tasks.names()), pairs, places))
 
 
 def _featured(*, complete: bool) -> FeaturesInput:

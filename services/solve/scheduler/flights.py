@@ -51,7 +51,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TaskLimits:
     """Limits for all running solves together.
 
     Attributes:
@@ -87,7 +87,9 @@ class Flights:
         limits: Limits for all of them together.
     """
 
-    def __init__(self, tasks: TaskPool, checkpoints_url: str, destination: Destination, deadline_seconds: float, limits: Limits) -> None:
+    def __init__(
+        self, tasks: TaskPool, checkpoints_url: str, destination: Destination, deadline_seconds: float, limits: TaskLimits
+    ) -> None:
         self._tasks, self._url, self._destination = tasks, checkpoints_url, destination
         self._deadline_seconds, self.limits = deadline_seconds, limits
         self._flights: dict[Task, Flight] = {}

@@ -56,7 +56,7 @@ class Reconciler:
                     gone.append(job)
         return gone
 
-    def look(self, now: float) -> None:
+    def find_lost_regularly(self, now: float) -> None:
         """Every two seconds find lost boards. now: seconds of a timer that never goes back."""
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now

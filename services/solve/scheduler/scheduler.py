@@ -22,13 +22,13 @@ from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals import plan as intervals
-from services.solve.planning.due import Pace, due
+from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import Job, JobEvent, JobStatus, Parameters
 from services.solve.planning.ledger import Given, Ledger, data_of
 from services.solve.registry.choice import chosen_for
 from services.solve.results import ResultFiles
 from services.solve.scheduler import health
-from services.solve.scheduler.flights import Ended, Flight, Flights, Limits
+from services.solve.scheduler.flights import Ended, Flight, Flights, TaskLimits
 from services.solve.scheduler.health import SolveHealth
 from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import Reconciler
@@ -82,7 +82,7 @@ class SolveScheduler:
 
     def __init__(
         self, flights: Flights, results: NewestResults, reconciler: Reconciler, interval_seconds: float,
-        clock: Callable[[], float], pace: Pace,
+        clock: Callable[[], float], pace: SolvePace,
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._reconciler, self._interval_seconds = flights, results, reconciler, interval_seconds
@@ -114,7 +114,7 @@ class SolveScheduler:
         self._clear(entries)
         self._plan = _Plan(entries, offered, deque(jobs))
         self._start_next(now)
-        self._reconciler.look(now)
+        self._reconciler.find_lost_regularly(now)
         self._publish()
 
     def go_on(self, now: float, seconds: float) -> bool:
@@ -302,7 +302,7 @@ class SolveScheduler:
 
 
 def open_scheduler(
-    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, engine: int = 0,
+    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: TaskLimits, engine: int = 0,
     clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
@@ -328,7 +328,7 @@ def open_scheduler(
         Reconciler(store.solved, results, backoff or Backoff()),
         settings.interval_seconds,
         clock,
-        Pace(settings.solve_seconds, settings.solve_outcomes),
+        SolvePace(settings.solve_seconds, settings.solve_outcomes),
     )
 
 

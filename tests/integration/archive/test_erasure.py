@@ -32,7 +32,7 @@ from services.log.protocol import Log
 from services.log.reading import read_range
 from services.runtime.settings import Settings
 from services.solve.results import ResultFiles
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import open_scheduler
 from services.wire import events
 from tests.support.archiving import archive
@@ -73,7 +73,7 @@ class Installation:
         identity = self.log.outcomes.identity
         with closing(RedisStore(str(self.settings.redis), identity)) as store:
             checkpoints = CheckpointStore(self.settings.checkpoint_url)
-            limits = Limits(workers=1, memory_bytes=None, solve_memory_bytes=1 << 30)
+            limits = TaskLimits(workers=1, memory_bytes=None, solve_memory_bytes=1 << 30)
             self.solves = open_scheduler(self.settings, checkpoints, store, FakeTaskPool(), limits)
             self.eraser = Eraser(self.settings, self.tasks, self.control, self.solves.has_erased)
             yield self

@@ -9,7 +9,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
-from services.boards.history import Kept, Past, PastRow, kept
+from services.boards.history import KeptSolve, Past, PastRow, kept
 from services.boards.past import NotKept, PastBoards, PastRows, When
 from services.boards.reading import Board
 from services.boards.result import Intervals
@@ -40,7 +40,7 @@ class Store:
     def history(self, _: str, method: str) -> list[Past]:
         return [one.past for one in self.solves] if method == "maximal_lottery" else []
 
-    def past(self, _pool: str, _method: str, index: int) -> Kept:
+    def past(self, _pool: str, _method: str, index: int) -> KeptSolve:
         return self.solves[index]
 
 
@@ -137,7 +137,7 @@ def test_a_solve_that_comes_while_the_history_is_read_is_not_taken_for_an_earlie
     class Solving(Store):
         """Solved again once, after the history was read."""
 
-        def past(self, pool: str, method: str, index: int) -> Kept:
+        def past(self, pool: str, method: str, index: int) -> KeptSolve:
             if len(self.solves) == 2:
                 self.solves.insert(0, kept(solved_of(POOL, position=32, ratings=[("a", 32.0)])))
             return super().past(pool, method, index)

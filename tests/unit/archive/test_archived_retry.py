@@ -42,7 +42,7 @@ def test_it_is_read_from_its_start_again(tmp_path: Path, monkeypatch: pytest.Mon
         take(pool, seconds)
         raise OSError("the disk is gone")
 
-    builder.look(0.0, control.refresh())
+    builder.create_due(0.0, control.refresh())
     with monkeypatch.context() as patched:
         patched.setattr(ArchivedPool, "take", broken)
         stepped(builder)
@@ -57,7 +57,7 @@ def test_it_is_read_from_its_start_again(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(ArchivedPool, "take", noted)
     for now in (1.0, 1e6):
-        builder.look(now, control.refresh())
+        builder.create_due(now, control.refresh())
     stepped(builder)
     assert len(reads) > 1
     assert reads[0] == reads[1] < END, "from the archive, and from its start"

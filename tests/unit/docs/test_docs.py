@@ -25,7 +25,7 @@ from services.cli.main import COMMANDS, application
 from services.control.generations import make_raters
 from services.runtime.settings import Settings
 from services.solve.registry import methods
-from services.wire import events
+from services.wire import events, refusals
 from services.wire.pools import Kind
 from tests.support.files import outcomes_of
 from tests.support.loading import load
@@ -165,7 +165,7 @@ def test_generated_docs_are_fresh() -> None:
 
 def test_every_reason_of_a_dead_letter_is_explained() -> None:
     page = (ROOT / "docs/reference/dead-letters.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(events.Reason)
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(refusals.Reason)
 
 
 def test_every_setting_says_what_it_is() -> None:

@@ -19,7 +19,7 @@ from ratings_core.columns.outcomes import NOT_USED
 from services.wire import events
 from services.wire.bulk.layout import MAX_BATCHES, MAX_TEXT_BYTES
 from services.wire.bulk.stream import read
-from services.wire.events import Decoded, GameEvent, Kept, RetractEvent, ScoreEvent, Side
+from services.wire.events import ArchivedText, Decoded, GameEvent, RetractEvent, ScoreEvent, Side
 from services.wire.plain import plain_games
 from services.wire.refusals import Reason, UnreadableError
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES
@@ -362,8 +362,8 @@ def test_damaged_bytes_are_taken_or_refused_and_the_two_readings_agree() -> None
 def test_what_the_archive_gives_back_is_not_limited_in_length_again() -> None:
     text = b"[" + b",".join([events.encode([DUEL])] * 20_000) + b"]"
     assert [one.reason for one in events.decode([text]).refusals] == [Reason.TOO_LARGE]
-    assert len(events.decode([events.encode([GAME]), Kept(text), packed([DUEL])]).events) == 20_002
-    assert plain_games([Kept(text)]).rest == [0]
+    assert len(events.decode([events.encode([GAME]), ArchivedText(text), packed([DUEL])]).events) == 20_002
+    assert plain_games([ArchivedText(text)]).rest == [0]
 
 
 def test_a_stream_error_says_where() -> None:

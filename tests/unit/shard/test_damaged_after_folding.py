@@ -58,7 +58,7 @@ class Installation:
 
     def build(self, now: float) -> Build:
         """Read on as far as there is something to read for generation 2."""
-        self.builder.look(now, self.control.refresh())
+        self.builder.create_due(now, self.control.refresh())
         while self.builder.busy:
             self.builder.step(0.1)
         return self.partition.builds[simulated.POOL, 2]

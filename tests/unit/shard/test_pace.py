@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from services.shard.generations.pace import Pace
+from services.shard.generations.pace import BuildPace
 from services.state.dedupe import DedupeWindow
 
 
 @pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 1.0])
 def test_work_takes_at_most_its_share_of_the_time(share: float) -> None:
-    draw, pace = random.Random(1), Pace(share)
+    draw, pace = random.Random(1), BuildPace(share)
     now = worked = 0.0
     while now < 10_000:
         if not pace.ready(now):
@@ -28,7 +28,7 @@ def test_work_takes_at_most_its_share_of_the_time(share: float) -> None:
 
 
 def test_idle_time_is_not_saved_up() -> None:
-    pace = Pace(0.25)
+    pace = BuildPace(0.25)
     pace.spend(10.0, 1000.0)
     assert not pace.ready(1029.9)
     assert pace.ready(1030.0)

@@ -22,7 +22,7 @@ from services.shard.batch import Batch
 from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
 from services.wire.columns import columns_of
-from services.wire.events import Event, GameEvent, Kept, RetractEvent, ScoreEvent, Side
+from services.wire.events import ArchivedText, Event, GameEvent, RetractEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.pools import control_of
 from tests.support.streams import row, stream, table
@@ -176,7 +176,7 @@ def test_a_stream_comes_back_from_the_archive_however_long_its_json_is() -> None
     sent = [as_json(group[:50]), as_stream(group), as_json(group[:3])]
     table_ = rows(logged(sent))
     back = [record for part in parts(_Archive(table_), 0) for record in part]  # type: ignore[arg-type]
-    assert [type(record.value) for record in back] == [bytes, Kept, bytes]
+    assert [type(record.value) for record in back] == [bytes, ArchivedText, bytes]
     ours, letters = folded([record.value for record in back], 2)
     theirs, others = folded(sent, 3)
     assert digest(ours.pools[GAMES].arrays()) == digest(theirs.pools[GAMES].arrays())

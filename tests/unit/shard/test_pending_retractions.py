@@ -85,7 +85,7 @@ class Shard:
             self.partition.fold(RECORDS[at : min(end, at + 11)], self.directory)
 
     def look(self) -> None:
-        self.builder.look(1.0, self.control.refresh())
+        self.builder.create_due(1.0, self.control.refresh())
 
     def catch_up(self, steps: int = 1000) -> None:
         for _ in range(steps):

@@ -9,14 +9,14 @@ import pytest
 from services.boards.result import Intervals, SolvedBoard
 from services.checkpoints.checkpoint import PoolEntry
 from services.solve.intervals.plan import offered
-from services.solve.planning.due import Pace, due, pause_after
+from services.solve.planning.due import SolvePace, due, pause_after
 from services.solve.planning.jobs import Job, JobEvent
 from services.solve.planning.ledger import Ledger
 from tests.support.boards import solved_of
 
 JOB = Job("blitz", "maximal_lottery")
 MINE = JOB._replace(intervals=True)
-BUDGET, PACE = 10.0, Pace(10.0, 100)
+BUDGET, PACE = 10.0, SolvePace(10.0, 100)
 
 
 def board(**changes: Any) -> SolvedBoard:

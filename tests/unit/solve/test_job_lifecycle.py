@@ -5,7 +5,7 @@ import random
 import pytest
 
 from services.runtime.lifecycle import UndefinedTransition
-from services.solve.planning.due import Pace, due
+from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus
 from services.solve.planning.ledger import Given, Ledger
 
@@ -21,7 +21,7 @@ def test_random_events_meet_no_undefined_transition(seed: int) -> None:
     for _ in range(300):
         now += rng.random() * 20
         pools = {f"p{i}": Given(f"d{rng.randrange(3)}", rng.randrange(3), {}) for i in range(3) if rng.random() < 0.8}
-        jobs = due(now, {Job(pool, method): pools[pool] for pool in pools for method in METHODS}, ledger, Pace(5.0, 2), {})
+        jobs = due(now, {Job(pool, method): pools[pool] for pool in pools for method in METHODS}, ledger, SolvePace(5.0, 2), {})
         ledger.queue(jobs, now)
         for job in jobs[: rng.randrange(4)]:
             ledger.start(job, pools[job.pool], now)

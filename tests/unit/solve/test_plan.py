@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.planning.due import Pace, due
+from services.solve.planning.due import SolvePace, due
 from services.solve.planning.jobs import Job, JobEvent
 from services.solve.planning.ledger import Given, Ledger
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0
-PACE = Pace(INTERVAL, 1000)
+PACE = SolvePace(INTERVAL, 1000)
 Pool = dict[Job, Given]
 
 
@@ -131,7 +131,7 @@ def test_the_queue_remembers_since_when() -> None:
 
 @given(st.lists(st.integers(1, 10), max_size=8), st.lists(st.integers(1, 10), max_size=3), st.integers(1, 5), st.integers(1, 25))
 def test_what_starts_fits_together_and_room_is_used(needs: list[int], running: list[int], workers: int, memory: int) -> None:
-    limits, held = Limits(workers, memory, 10), list(running)
+    limits, held = TaskLimits(workers, memory, 10), list(running)
     queue = list(needs)
     while queue and limits.admit(queue[0], held):
         held.append(queue.pop(0))
@@ -141,7 +141,7 @@ def test_what_starts_fits_together_and_room_is_used(needs: list[int], running: l
     if queue and len(held) < workers:
         assert held, "alone every job may run"
         assert sum(held) + queue[0] > memory, "room is used"
-    assert Limits(workers, None, 10).admit(1, running) == (len(running) < workers)
+    assert TaskLimits(workers, None, 10).admit(1, running) == (len(running) < workers)
 
 
 STEPS = st.lists(

@@ -10,7 +10,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.methods.registry import NotApplicable
-from services.boards.history import Kept
+from services.boards.history import KeptSolve
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
@@ -21,7 +21,7 @@ from services.control.records import ControlState, FoldSettings, Generation, Poo
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.registry.methods import Solved
-from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.flights import TaskLimits
 from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.solve.worker.task_pool import TaskLost
 from services.solve.worker.tasks import Delivery
@@ -75,7 +75,7 @@ class Store:
     def extend_history(self, *_: Any) -> bool:
         return False
 
-    def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
+    def publish_history(self, _: str, method: str, history: Iterable[KeptSolve]) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
@@ -102,7 +102,7 @@ def scheduler_in(
     checkpoints: CheckpointStore | None = None, log_identity: str = "", **options: Any,
 ) -> SolveScheduler:  # fmt: skip
     """A scheduler on the checkpoints in the settings' data folder."""
-    limits = Limits(workers, memory, settings.solve_memory_bytes)
+    limits = TaskLimits(workers, memory, settings.solve_memory_bytes)
     tasks.store, tasks.clock, store.log = store, options.get("clock", tasks.clock), log_identity
     return open_scheduler(settings, checkpoints or CheckpointStore(settings.data.as_uri()), store, tasks, limits, **options)
 
