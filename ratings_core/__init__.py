@@ -9,9 +9,6 @@ The front door:
 - Each method is a function too: ``maximal_lottery(games, **options)`` is ``rate(games, "maximal_lottery", **options)``.
 
 Below it, functions take and return arrays and use no clock, network, environment or process. `formats` and `front` read files.
-
-May import: nothing of `services`; third-party libraries for numerics and tables only.
-Read first: `front/rate.py`, `solution.py` (the result of every solver), `errors.py`, then the folder of a method.
 """
 
 from importlib import import_module

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.graphs.components import strong_components, weak_components
+from ratings_core.graphs import strong_components, weak_components
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 

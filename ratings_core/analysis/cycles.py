@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.checks import Sparse
 from ratings_core.errors import InputError
-from ratings_core.graphs.components import strong_components
+from ratings_core.graphs import strong_components
 from ratings_core.solution import Floats
 from ratings_core.voting.lottery_records import IteratedMaximalLotteries
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.checks import Sparse
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs.components import weak_components
+from ratings_core.graphs import weak_components
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 Ids = NDArray[np.int64]

@@ -19,7 +19,7 @@ from ratings_core.batch.covariance import centred
 from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs.components import Labels
+from ratings_core.graphs import Labels
 from ratings_core.margins.posterior import shares
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats

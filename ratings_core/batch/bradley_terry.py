@@ -16,7 +16,7 @@ from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_
 from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs.components import Labels, members, strong_components
+from ratings_core.graphs import Labels, members, strong_components
 from ratings_core.options import Options, option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 

@@ -9,7 +9,7 @@ from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.errors import SolverError
-from ratings_core.graphs.components import Labels
+from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
 
 

@@ -15,7 +15,7 @@ from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, 
 from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, PairLikelihood, conjugate_gradient, doubt, grounds_of, variance
 from ratings_core.batch.pair_counts import MetPairs, pair_counts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.graphs.components import Labels, strong_components
+from ratings_core.graphs import Labels, strong_components
 from ratings_core.solution import Certificate, Floats, Status
 
 _ACCURACY: Final = 1e-8

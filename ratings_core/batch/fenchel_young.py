@@ -13,7 +13,7 @@ from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
 from ratings_core.batch.pair_counts import MetPairs
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import SolverError
-from ratings_core.graphs.components import Labels, strong_components, weak_components
+from ratings_core.graphs import Labels, strong_components, weak_components
 from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 

@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ratings_core.batch.pair_counts import MetPairs
-from ratings_core.graphs.components import Labels
+from ratings_core.graphs import Labels
 from ratings_core.solution import Floats
 
 DENSE_UP_TO: Final = 512

@@ -1,8 +1,4 @@
-"""Outcomes as columns: one form for files, data frames, records and archives.
-
-May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`.
-Read first: `outcomes.py`.
-"""
+"""Outcomes as columns: one form for files, data frames, records and archives."""
 
 from ratings_core.columns.outcomes import Games, TaskScores
 

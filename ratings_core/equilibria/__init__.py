@@ -1,8 +1,4 @@
-"""Ratings from equilibria of games, one file a method.
-
-May import: `ratings_core.games` and everything below it.
-Read first: `nash_average.py` (the simplest method), `record.py` (what they return), `deviation.py`.
-"""
+"""Ratings from equilibria of games, one file a method."""
 
 from ratings_core.equilibria.affinity import AffinityTarget, MostAffine, affinity_entropy, affinity_targets, most_affine
 from ratings_core.equilibria.alpharank import AlphaRank, alpharank, alpharank_symmetric

@@ -15,7 +15,7 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
 from ratings_core.formats.reading import FileReading, roles_of_table
 from ratings_core.formats.source import FileSource
-from ratings_core.graphs.components import weak_components
+from ratings_core.graphs import weak_components
 from ratings_core.records.roster import Roster
 
 _ROW_KINDS: Final = (FileKind.GAMES, FileKind.PGN, FileKind.CONTESTS, FileKind.SCORES)

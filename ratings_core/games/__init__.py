@@ -1,8 +1,4 @@
-"""Games: normal form, games made from score tables, exact zero-sum solvers, and exact duplicates of strategies.
-
-May import: `ratings_core.tallies`, `ratings_core.graphs` and everything below them.
-Read first: `normal_form.py`, `zero_sum.py`, `clones.py`.
-"""
+"""Games: normal form, games made from score tables, exact zero-sum solvers, and exact duplicates of strategies."""
 
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.agent_vs_agent import AgentVsAgentOptions, agent_vs_agent

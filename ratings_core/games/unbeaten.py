@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from ratings_core.checks import Sparse
-from ratings_core.graphs.components import members, strong_components
+from ratings_core.graphs import members, strong_components
 
 
 class UnbeatenComponents:

@@ -1,9 +1,6 @@
 """Margins between agents as posterior means: estimates from sparse results for every pair, including pairs that never met.
 
 docs/concepts/posterior-margins.md derives the method.
-
-May import: `ratings_core.batch`, `ratings_core.voting`, `ratings_core.games` and everything below them.
-Read first: `posterior.py` (the model), `concentration.py` (how strongly pairs deviate from an order), `lottery.py`.
 """
 
 from ratings_core.margins.concentration import Concentration, concentration

@@ -1,9 +1,6 @@
 """Online raters: ratings that each outcome updates, folded in log order, with the same bits on every machine.
 
 `RATERS` maps the name of a method, as settings and boards spell it, to its class. The fields of the class are the parameters of the method.
-
-May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`, `ratings_core.checks`, `ratings_core.errors`.
-Read first: `protocol.py` (what a rater does), `elo.py` (the simplest one), `pairwise.py`.
 """
 
 from collections.abc import Mapping

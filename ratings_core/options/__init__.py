@@ -1,9 +1,6 @@
 """Options of methods as frozen records. Each field defines its default, bounds and meaning once, for library, command line and API.
 
 A record checks its fields on creation. It is in the module of its method, such as `BradleyTerryOptions` in `batch/bradley_terry.py`.
-
-May import: `ratings_core.errors`.
-Read first: `record.py`, then a record.
 """
 
 from ratings_core.options.parameter import Parameter, Value

@@ -3,9 +3,6 @@
 Each function writes one program in cvxpy, with the paper's symbols, and passes it to an independent solver: HiGHS for linear and
 mixed-integer programs, Clarabel for programs with entropy. The programs share no arithmetic with the fast solvers of this library. Needs
 the extra `reference`.
-
-May import: all of `ratings_core`; only tests and `services.solve` import it.
-Read first: `lotteries.py` (the pattern: supports by linear programs, then entropy on the optimal face).
 """
 
 from ratings_core.reference.correlated import Correlated, gains, nearest_equilibrium

@@ -1,8 +1,4 @@
-"""Tallies: counts of pairs and places, and score tables, by time bucket. They are the complete input of a solve and can be merged.
-
-May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`.
-Read first: `tally.py` (the base class), `pair_tally.py`.
-"""
+"""Tallies: counts of pairs and places, and score tables, by time bucket. They are the complete input of a solve and can be merged."""
 
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.pair_tally import PairTally

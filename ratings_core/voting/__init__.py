@@ -1,8 +1,4 @@
-"""Voting methods: rankings and lotteries from pairwise margins and ballots, one file a method.
-
-May import: `ratings_core.games`, `ratings_core.tallies` and everything below them.
-Read first: `copeland.py` (the simplest method), `lotteries.py`, `profile.py` (ballots).
-"""
+"""Voting methods: rankings and lotteries from pairwise margins and ballots, one file a method."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.games.dominance import top_component, weak_wins
-from ratings_core.graphs.components import strong_components
+from ratings_core.graphs import strong_components
 from ratings_core.voting.lotteries import LotteryOptions, maximal_lottery
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import SolverError
-from ratings_core.graphs.components import members
+from ratings_core.graphs import members
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.condorcet import majority_components

@@ -7,7 +7,7 @@ from litestar import Response, get
 from litestar.params import FromPath
 
 from services.api.problems import ApiError
-from services.web import Asset, asset, page, page_of_routes
+from services.web.assets import Asset, asset, page, page_of_routes
 
 Request: TypeAlias = Asked[Any, Any, Any]
 

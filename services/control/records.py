@@ -15,7 +15,6 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from services.control.earlier import Attempt, LossAccepted
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
 from services.wire.pools import Kind
@@ -214,6 +213,26 @@ class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Keys of dead letters that were replayed to the log. A later replay omits them. They are not part of the state."""
 
     letters: list[str]
+    time: float
+
+
+class LossAccepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
+    """Of earlier releases: an operator accepted the loss of records of a partition from offset `position` to before `begin`."""
+
+    partition: int
+    position: int
+    begin: int
+    time: float
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attempt"):
+    """Of earlier releases: a shard was about to fold records. deaths: number of shards that died at the single record at `begin`."""
+
+    partition: int
+    epoch: int
+    begin: int = 0
+    end: int = 0
+    deaths: int = 0
     time: float
 
 

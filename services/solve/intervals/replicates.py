@@ -18,7 +18,7 @@ from ratings_core.methods.registry import Parameters, taken
 from ratings_core.methods.resampling import Resampling, normal_reach, resampling
 from ratings_core.problems.inputs import Problem
 from services.boards.result import AgentRow, Intervals, SolveResult
-from services.solve.uncertainty.normal import with_normal_intervals
+from services.solve.worker.normal_intervals import with_normal_intervals
 
 
 class Ends(msgspec.Struct, frozen=True, kw_only=True):

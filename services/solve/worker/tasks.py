@@ -22,8 +22,8 @@ from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, publish_result
-from services.solve.uncertainty.normal import NORMAL_METHODS, with_normal_intervals
 from services.solve.worker.limits import forget_peak, memory_limit, peak
+from services.solve.worker.normal_intervals import NORMAL_METHODS, with_normal_intervals
 from services.state.parts import part
 from services.wire.pools import Kind
 

@@ -10,7 +10,7 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.games import sparse_symmetric
 from ratings_core.games.sparse_symmetric import some_optimal_strategy
 from ratings_core.games.unbeaten import UnbeatenComponents
-from ratings_core.graphs.components import members, strong_components
+from ratings_core.graphs import members, strong_components
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.condorcet import schwartz_set
 from ratings_core.voting.lotteries import LotteryOptions

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
-from ratings_core.graphs.components import members, strong_components, weak_components
+from ratings_core.graphs import members, strong_components, weak_components
 
 arcs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14)
 

@@ -19,7 +19,7 @@ from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft
 from ratings_core.deadline import Deadline
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, NormalForm, agent_vs_agent, duel_on_task, uniform_mixes
-from ratings_core.graphs.components import members, strong_components, weak_components
+from ratings_core.graphs import members, strong_components, weak_components
 from ratings_core.margins import MarginDraws, posterior_copeland, posterior_lottery, posterior_margins
 from ratings_core.online import Elo, Melo, Prequential
 from ratings_core.online.melo import MeloState

@@ -1,6 +1,7 @@
 """Imports go down only, and never from a test file: the layers of `services` and `ratings_core`, read from the import statements."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -48,8 +49,7 @@ LIBRARY = (
     ("front",),
 )
 """The same for `ratings_core`."""
-MOST_FLAT = 6
-"""Modules directly in a package, besides `__init__`."""
+PACKAGES = ("services", "ratings_core")
 IMPORTS_RAY = ("services/engine/", "services/solve/worker/task_pool.py", "services/shard/actor.py")
 """Where Ray may be imported."""
 
@@ -120,9 +120,14 @@ def test_folders_form_no_circles(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["services", "ratings_core"])
-def test_few_modules_lie_flat(package: str) -> None:
-    flat = sorted(path.name for path in (ROOT / package).glob("*.py") if path.name != "__init__.py")
-    assert len(flat) <= MOST_FLAT, f"{flat}: a module belongs in the folder of its subject"
+def test_modules_form_no_circles(package: str) -> None:
+    """Imports inside functions and imports of types count too."""
+    known = modules(package)
+    edges = {name: {target for target in imports(tree, known) if target in known and target != name} for name, tree in known.items()}
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        pytest.fail(f"{' -> '.join(error.args[1])}: move what both need into a module below them")
 
 
 def test_ray_is_imported_by_the_engine_the_task_pool_and_the_actor_only() -> None:
@@ -165,11 +170,14 @@ def test_an_import_from_a_test_file_is_recognized(statement: str) -> None:
     assert from_test_files(ast.parse(statement), {"tests.web.test_page": None})
 
 
-@pytest.mark.parametrize("package", ["services", "ratings_core"])
-def test_every_folder_says_its_subject_what_it_may_import_and_what_to_read_first(package: str) -> None:
-    silent = []
-    for path in sorted((ROOT / package).rglob("__init__.py")):
-        text = ast.get_docstring(parsed(path)) or ""
-        if not ("May import:" in text and "Read first:" in text):
-            silent.append(str(path.relative_to(ROOT)))
-    assert silent == []
+def test_the_page_of_the_architecture_names_every_folder_and_existing_files_only() -> None:
+    page = (ROOT / "docs/concepts/architecture.md").read_text(encoding="utf-8")
+    folders = {str(path.parent.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")} - set(PACKAGES)
+    begun = dict(
+        re.findall(r"^\| `((?:services|ratings_core)/[^`]+)` \| .* \| (.*) \|$", page.partition("\n## Folders\n")[2], re.MULTILINE)
+    )
+    assert sorted(begun) == sorted(folders)
+    named = {f"{folder}/{name}" for folder, files in begun.items() for name in re.findall(r"`([\w/]+(?:\.py|/))`", files)}
+    named |= set(re.findall(r"`((?:services|ratings_core|tests|docs|deploy)/[\w/.]+)`", page))
+    assert len(named) > len(folders)
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []

@@ -4,7 +4,7 @@ import gzip
 import re
 from pathlib import Path
 
-from services.web import asset, page
+from services.web.assets import asset, page
 from services.web.routes import routes_page
 
 STATIC = Path(__file__).parents[3] / "services" / "web" / "static"

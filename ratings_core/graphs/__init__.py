@@ -1,5 +1,0 @@
-"""Graph algorithms shared by methods and analyses.
-
-May import: nothing of `ratings_core`.
-Read first: `components.py`.
-"""
