@@ -54,7 +54,7 @@ def test_what_is_public_is_documented() -> None:
         f"{file}: {name}"
         for path, file in zip(MODULES, IDS, strict=True)
         for name, node in (("the module", parsed(path)), *public_definitions(parsed(path)))
-        if not ast.get_docstring(node)  # type: ignore[arg-type]
+        if not ast.get_docstring(node) and node.body  # type: ignore[arg-type, attr-defined]  # the __init__ of a folder may be empty
     ]
     assert undocumented == []
 
