@@ -173,11 +173,14 @@ def test_an_import_from_a_test_file_is_recognized(statement: str) -> None:
 def test_the_page_of_the_architecture_names_every_folder_and_existing_files_only() -> None:
     page = (ROOT / "docs/concepts/architecture.md").read_text(encoding="utf-8")
     folders = {str(path.parent.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")} - set(PACKAGES)
-    begun = dict(
-        re.findall(r"^\| `((?:services|ratings_core)/[^`]+)` \| .* \| (.*) \|$", page.partition("\n## Folders\n")[2], re.MULTILINE)
-    )
-    assert sorted(begun) == sorted(folders)
-    named = {f"{folder}/{name}" for folder, files in begun.items() for name in re.findall(r"`([\w/]+(?:\.py|/))`", files)}
-    named |= set(re.findall(r"`((?:services|ratings_core|tests|docs|deploy)/[\w/.]+)`", page))
-    assert len(named) > len(folders)
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    rows = re.findall(r"^\| `((?:services|ratings_core)/[^`]+)` \| .* \| (.*) \|$", page.partition("\n## Folders\n")[2], re.MULTILINE)
+    assert sorted(folder for folder, _ in rows) == sorted(folders)
+    named = [f"{folder}/{name}" for folder, files in rows for name in re.findall(r"`([\w/]+(?:\.py|/))`", files)]
+    for line in page.partition("\n## The path in the code\n")[2].partition("\n## ")[0].splitlines():
+        folder = Path()
+        for name in re.findall(r"`([\w/]+\.py)`", line):
+            folder = Path(name).parent if "/" in name else folder
+            named.append(str(folder / Path(name).name))
+    named += re.findall(r"`((?:services|ratings_core|tests|docs|deploy)/[\w/.]+)`", page)
+    assert len(named) > 2 * len(folders)
+    assert [path for path in named if not (ROOT / path).exists()] == []
