@@ -24,7 +24,7 @@ NO_KEYS.flags.writeable = False
 
 
 class Scoring(NamedTuple):
-    """Whether predictions are scored, and the arrays that get the scores."""
+    """Whether predictions are scored, and the arrays of `Prequential` that get the scores."""
 
     wanted: bool
     counts: NDArray[np.int64]

@@ -15,7 +15,7 @@ from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import UNIT, check_pair, result_of, scoring, times_of
 from ratings_core.online.plain import CheckedSettings
-from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
@@ -202,6 +202,7 @@ def _fold(
         if scored:
             _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model[0], counts, sums)
+            settle(sums)
         _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
         _learn(place, first, n, mean, variance, model[0], learnt, missed)
         share = weight[i] * UNIT * 3.0 / (n + 1)
@@ -323,7 +324,7 @@ def _score(
     for i in range(n):
         for j in range(i + 1, n):
             x = _damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
-            record(counts, sums, x, sigmoid(x), result_of(place[first + i], place[first + j]), weight)
+            record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
 
 
 @inlined

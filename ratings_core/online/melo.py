@@ -16,7 +16,7 @@ from ratings_core.kernels.portable import log, sigmoid
 from ratings_core.online.games import UNIT, check_pair, result_of, scoring, side_means
 from ratings_core.online.noise import checked_seed, normal_pair
 from ratings_core.online.plain import CheckedSettings
-from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
 from ratings_core.records.games import games_of
@@ -238,6 +238,8 @@ def _fold(
         side_means(rating, agent_start, agent, first, n, mean)
         _centres(vector, agent_start, agent, first, n, centre)
         _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, gain, pull)
+        if scored:
+            settle(sums)
         share = weight[i] * UNIT / (n - 1)
         for side in range(n):
             for member in range(agent_start[first + side], agent_start[first + side + 1]):
@@ -275,7 +277,7 @@ def _pull(
             x, result = _log_odds(slope, mean, centre, i, j), result_of(place[first + i], place[first + j])
             p = sigmoid(x)
             if scored:
-                record(counts, sums, x, p, result, weight)
+                record(counts, sums, x, result, weight)
             miss = result - p
             gain[i] += miss
             gain[j] -= miss

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, template
-from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means
-from ratings_core.online.prequential import record
+from ratings_core.online.prequential import record, settle
 from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES
 
@@ -50,7 +49,8 @@ def fold_pairs(
         x, result = slope * (rating[a] - rating[b]), result_of(games.place[first], games.place[first + 1])
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))
         if scoring.wanted:
-            record(scoring.counts, scoring.sums, x, sigmoid(x), result, games.weight[i])
+            record(scoring.counts, scoring.sums, x, result, games.weight[i])
+            settle(scoring.sums)
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
         rating[b] = moved(settings, rating[b], outcomes[b], weight, 1, 1, 0.0 - up)
         outcomes[a] += 1
@@ -70,6 +70,8 @@ def play(
         luck[side] = noise(settings, key, i, side)
     wanted, counts, sums = scoring
     _sum_pairs(games.place, first, n, games.weight[i], mean, luck, slope, settings, wanted, counts, sums, push, total)
+    if wanted:
+        settle(sums)
     for side in range(n):
         begin, end = games.agent_start[first + side], games.agent_start[first + side + 1]
         for member in range(begin, end):
@@ -93,7 +95,7 @@ def _sum_pairs(
             x, result = slope * (mean[a] - mean[b]), result_of(place[first + a], place[first + b])
             up = push(settings, x, result, luck[a] - luck[b])
             if wanted:
-                record(counts, sums, x, sigmoid(x), result, weight)
+                record(counts, sums, x, result, weight)
             total[a] += up
             total[b] -= up
 

@@ -1,7 +1,13 @@
 """Prequential scores: the quality of predictions, each made before its outcome was folded (Dawid 1984).
 
-Every pair of sides of an outcome is scored, with the outcome's weight: log loss, Brier score, and whether the pair was predicted in the
-wrong order (Kendall discordance). The sums are part of the fold, so they are as reproducible as ratings.
+Every pair of sides of an outcome is predicted and scored, with the outcome's weight: log loss, Brier score, whether the pair was predicted
+in the wrong order (Kendall discordance), and how often the favourites of ten classes of forecasts won.
+
+A method's own log odds x are not a forecast for every method: those of Soft Condorcet Optimization follow the temperature of its loss, and
+those of Elo its step. So the forecast is sigmoid(s x) with a scale s that is fitted online, one Newton step on the log loss in log s after
+each outcome: log s grows by g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over the past
+outcomes. Past outcomes lose weight by `_FADING` an outcome, so the scale follows ratings that spread. The scale is used for an outcome
+before it is fitted to it, and is a part of the fold, so forecasts are as reproducible as ratings.
 """
 
 from collections.abc import Mapping
@@ -13,25 +19,54 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
-from ratings_core.kernels.portable import log
+from ratings_core.kernels.portable import exp, log, sigmoid
 from ratings_core.records.outcomes import WEIGHT_ONE
 
-_SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3,))}
+_BINS: Final = 10
+_SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3 + _BINS, 3))}
+_FADING: Final = 1.0 / 2000.0
+"""Share of the weight of past outcomes that each outcome takes away, in the fit of the scale."""
+_PRIOR: Final = 1.0
+"""Information of the first scale, 1, in log s: as much as 16 even forecasts whose log odds are 1/2."""
+_MOST_STEP: Final = 0.5
+"""Largest change of log s by an outcome."""
+_MOST_SCALE: Final = 1e6
 
 
 class Prequential:
     """Weighted sums over scored pairs; a fold adds to them.
 
-    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20. sums: float64 (3,), weighted log loss (nats), Brier
-    score (S - p)**2 and Kendall discordance (1 if predicted in the wrong order, 1/2 if predicted even). A tied result has S = 1/2 for log
-    loss and Brier score and is not counted for Kendall discordance.
+    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20. sums: float64 (13, 3). Row 0 has the weighted log loss
+    (nats), Brier score (S - p)**2 and Kendall discordance (1 if predicted in the wrong order, 1/2 if predicted even). A tied result has
+    S = 1/2 for log loss and Brier score, and is not counted for Kendall discordance. Row 1 has the scale of forecasts and its information;
+    row 2 is used during an outcome. Rows 3 to 12 have, for forecasts of the favourite from 0.5 + 0.05 k to before 0.55 + 0.05 k: weight,
+    sum of p, sum of S.
     """
 
     __slots__ = ("counts", "sums")
 
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(2, np.int64)
-        self.sums: NDArray[np.float64] = np.zeros(3, np.float64)
+        self.sums: NDArray[np.float64] = np.zeros((3 + _BINS, 3), np.float64)
+        self.sums[1, :2] = 1.0, _PRIOR
+
+    @property
+    def scale(self) -> float:
+        """The factor by which a method's log odds become those of its forecasts."""
+        return float(self.sums[1, 0])
+
+    def forecast(self, p: float) -> float:
+        """The forecast that belongs to the expected score `p` of `Rater.predict`."""
+        if not 0.0 < p < 1.0:
+            return p
+        return sigmoid(self.scale * (log(p) - log(1.0 - p)))
+
+    @property
+    def calibration(self) -> NDArray[np.float64]:
+        """Classes of forecasts of the favourite: float64 (10, 3), weight, mean forecast and mean result; nan without a pair."""
+        weight = self.sums[3:, :1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.hstack([weight, self.sums[3:, 1:] / weight])
 
     @property
     def pairs(self) -> float:
@@ -76,23 +111,42 @@ class Prequential:
         return score
 
     def _mean(self, term: int, count: int) -> float | None:
-        return float(self.sums[term]) / (count / WEIGHT_ONE) if count else None
+        return float(self.sums[0, term]) / (count / WEIGHT_ONE) if count else None
 
 
 @inlined
-def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: float, result: float, weight: int) -> None:
-    """Score one pair predicted p = sigmoid(x) that ended in `result` (1, 1/2, 0). weight: units of 2**-20. For kernels.
+def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, result: float, weight: int) -> None:
+    """Score one pair with log odds `x` that ended in `result` (1, 1/2, 0). weight: units of 2**-20. For kernels.
 
-    The log loss is -ln(max(p, 1 - p)) + max(x, 0) - result x: accurate to 2e-16 and finite also where p rounds to 0 or 1.
+    Call `settle` after all pairs of an outcome. The log loss is -ln(max(p, 1 - p)) + max(z, 0) - result z with z = s x: accurate to 2e-16
+    and finite also where p rounds to 0 or 1.
     """
     w = weight * (1.0 / WEIGHT_ONE)
-    miss = result - p
+    z = sums[1, 0] * x
+    p = sigmoid(z)
+    miss, most = result - p, max(p, 1.0 - p)
     counts[0] += weight
-    sums[0] += w * ((max(x, 0.0) - result * x) - log(max(p, 1.0 - p)))
-    sums[1] += w * (miss * miss)
+    sums[0, 0] += w * ((max(z, 0.0) - result * z) - log(most))
+    sums[0, 1] += w * (miss * miss)
     if result != 0.5:
         counts[1] += weight
-        sums[2] += w * _discordance(x, result)
+        sums[0, 2] += w * _discordance(x, result)
+    sums[2, 0] += w * (miss * z)
+    sums[2, 1] += w * (p * (1.0 - p) * (z * z))
+    sums[2, 2] = w
+    row = 3 + min(int((most - 0.5) * 20.0), 9)
+    sums[row, 0] += w
+    sums[row, 1] += w * most
+    sums[row, 2] += w * (0.5 + (result - 0.5) * (int(z > 0.0) - int(z < 0.0)))
+
+
+@inlined
+def settle(sums: NDArray[np.float64]) -> None:
+    """Fit the scale to the outcome whose pairs were recorded. For kernels."""
+    sums[1, 1] += min(sums[2, 2], 1.0) * (_FADING * (_PRIOR - sums[1, 1])) + sums[2, 1]
+    step = min(max(sums[2, 0] / sums[1, 1], -_MOST_STEP), _MOST_STEP)
+    sums[1, 0] = min(max(sums[1, 0] * exp(step), 1.0 / _MOST_SCALE), _MOST_SCALE)
+    sums[2, 0] = sums[2, 1] = sums[2, 2] = 0.0
 
 
 @inlined

@@ -14,7 +14,7 @@ from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.portable import exp, sigmoid
 from ratings_core.online.games import UNIT, check_pair, result_of, scoring
 from ratings_core.online.plain import CheckedSettings
-from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel, Stretch
@@ -138,6 +138,7 @@ def _fold(
         if scored:
             _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model, counts, sums)
+            settle(sums)
         _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
         _rank(place, first, n, order)
         _infer(place, first, n, order, mean, variance, model, strength, behind, gain, shrink)
@@ -222,4 +223,4 @@ def _score(
     for i in range(n):
         for j in range(i + 1, n):
             x = (mean[i] - mean[j]) / np.sqrt(variance[i] + variance[j] + 2.0 * model[0])
-            record(counts, sums, x, sigmoid(x), result_of(place[first + i], place[first + j]), weight)
+            record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
