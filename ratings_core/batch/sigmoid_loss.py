@@ -142,7 +142,9 @@ def descend(
     bounds = scipy.optimize.Bounds(-half / scale, half / scale)
     options = {"maxiter": max_steps, "maxfun": 3 * max_steps + 20, "maxcor": _MEMORY, "ftol": progress, "gtol": 0.0}
     begin = np.clip((start - box.middle) / tau, -half, half) / scale
-    minimum: Any = scipy.optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options)  # type: ignore[call-overload]
+    minimum: Any = scipy.optimize.minimize(  # type: ignore[call-overload]
+        value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options
+    )
     return Descent(_in_box(minimum.x * scale, half, box, tau), int(minimum.nit), float(minimum.fun))
 
 
