@@ -94,9 +94,9 @@ class BucketedGames:
         starts = range(last + 1 - period * math.ceil((last - first + 1) / period), last + 1, period)
         periods = [buckets[bisect_left(buckets, start) : bisect_left(buckets, start + period)] for start in starts]
         tallies = [of_tally(self.pairs.counts(dict.fromkeys(within, 1.0)), agents) for within in periods]
-        found = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
-        losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, found.losses, strict=True))
-        return HalfLifeChoice(_in_buckets(found.half_life, period), period, losses, found.games)
+        choice = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
+        losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, choice.losses, strict=True))
+        return HalfLifeChoice(_in_buckets(choice.half_life, period), period, losses, choice.games)
 
 
 def _in_buckets(periods: float, period: int) -> float:
