@@ -23,7 +23,7 @@ from services.demo import clones
 from services.demo.clones import Report, Wave
 from services.imports.replay import append_outcomes
 from services.log.protocol import Log
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
 from services.wire.pools import Kind
@@ -75,7 +75,7 @@ def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave,
     noted.before = noted.before or now
     moved = [clones.moved(method, noted.before[method], now[method]) for method in now]
     noted.reports.append(Report(wave.name, moved, wave.noise, wave.copied))
-    write_whole(_file(settings), msgspec.json.encode(noted))
+    write_atomically(_file(settings), msgspec.json.encode(noted))
     return True
 
 
@@ -103,11 +103,11 @@ def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
         try:
-            found = {method: solved.page(wave.pool, method, 0, _ROWS) for method in wanted}
+            pages = {method: solved.page(wave.pool, method, 0, _ROWS) for method in wanted}
         except StoreError as error:
             log.warning("the attack waits for the store: %s", error)
             continue
-        boards = {method: page[0] for method, page in found.items() if page is not None}
+        boards = {method: page[0] for method, page in pages.items() if page is not None}
         if len(boards) == len(wanted) and all(board.outcomes >= wave.outcomes for board in boards.values()):
             return boards
     return None

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from services.boards.store.connection import Connection
 from services.boards.store.protocol import StoreError
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 from services.runtime.supervisor import Program
 
 _SOCKET_BYTES: Final = 100
@@ -69,7 +69,7 @@ class EmbeddedRedis:
         self.socket.unlink(missing_ok=True)
         address = f"{self.url}\n".encode()
         if not self._address.exists() or self._address.read_bytes() != address:  # the disk may be full
-            write_whole(self._address, address)
+            write_atomically(self._address, address)
 
     def remove(self) -> None:
         """Remove socket and address after the server ended."""
