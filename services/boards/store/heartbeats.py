@@ -29,7 +29,9 @@ class Heartbeats:
         """Write each partition's heartbeat. A heartbeat of a superseded shard is ignored."""
         if not heartbeats:
             return
-        fields = [text for heartbeat in heartbeats for text in (str(heartbeat.partition), str(heartbeat.epoch), _encode(heartbeat).decode())]
+        fields = [
+            text for heartbeat in heartbeats for text in (str(heartbeat.partition), str(heartbeat.epoch), _encode(heartbeat).decode())
+        ]
         self._redis.call(scripts.BEAT, [self._key], [SUPERSEDED_SECONDS, KEPT_SECONDS, *fields])
 
     def read(self) -> dict[int, Heard]:
