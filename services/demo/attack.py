@@ -68,7 +68,7 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
 
 def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
     """Wait until a wave is on all boards, and write its report. Returns False if `stop` was set before."""
-    boards = _solved(solved, wave, stop)
+    boards = _await_boards(solved, wave, stop)
     if boards is None:
         return False
     now = {method: list(clones.standing(board)) for method, board in boards.items()}
@@ -98,7 +98,7 @@ def _prepare(settings: Settings, log_: Log) -> None:
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
 
 
-def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
+def _await_boards(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """Wait until the boards of all methods count a wave, and return them by method. None if `stop` was set before."""
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
