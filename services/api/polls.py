@@ -56,8 +56,8 @@ class Polls:
         scope["path_template"] = known.template
         given = next((value for name, value in scope["headers"] if name == b"if-none-match"), b"")
         status, headers, body = sent(answer, given.decode("latin-1"))
-        told = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": told})
+        raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": raw_headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
         return True
 

@@ -73,7 +73,7 @@ class ApiError(Exception):
 
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:
     """Raise `ApiError` 422 for a request whose outcomes break rules. To be called before any outcome is written."""
-    items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
+    items = [Item(refusal.item, refusal.path, refusal.rule, str(refusal.reason)) for refusal in refusals]
     detail = f"{len(items)} refused, nothing was written: correct them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
 

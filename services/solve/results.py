@@ -121,9 +121,10 @@ class ResultFiles:
         return [board for board in boards if board is not None and board.log == log]
 
     def _named(self, folder: str) -> list[str]:
-        found = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
+        matches = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
         results = {
-            (one["pool"], one["method"], one["order"], int(one["sequence"])): one[0] for one in sorted(found, key=itemgetter("form"))
+            (match["pool"], match["method"], match["order"], int(match["sequence"])): match[0]
+            for match in sorted(matches, key=itemgetter("form"))
         }
         return [results[key] for key in sorted(results)]  # of two forms of a result, the later name is the one with intervals
 

@@ -60,7 +60,7 @@ class SolvedBoards:
     def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve]) -> None:
         """Publish the kept solves of a method, oldest first, in place of those in the store."""
         name = self._keys.history(check_pool_name(pool), check_method(method))
-        texts = [_encode(part).decode() for one in history for part in (one.past, one)]
+        texts = [_encode(part).decode() for solve in history for part in (solve.past, solve)]
         self._redis.call(scripts.REPLACE, [name], texts)
 
     def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
@@ -103,7 +103,7 @@ class SolvedBoards:
                 methodcaller("delete", name, self._keys.history(pool, method)),
                 methodcaller("hset", name, "sequence", sequence),
                 methodcaller("expire", name, _BARRED_SECONDS),
-                *(methodcaller("expire", one, STALE_SECONDS) for one in old),
+                *(methodcaller("expire", key, STALE_SECONDS) for key in old),
             ]
         )
 
@@ -120,23 +120,23 @@ class SolvedBoards:
         members = self._redis.pipeline([methodcaller("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
-        stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
-        sizes = self._redis.pipeline([command for job, at in stands.items() for command in self._sizes(*job, at[0])])
-        found: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
-        each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
+        published = {job: pointer for job, pointer in zip(jobs, pointers, strict=True) if pointer is not None}
+        sizes = self._redis.pipeline([command for job, pointer in published.items() for command in self._sizes(*job, pointer[0])])
+        boards: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
+        each = zip(published.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
         for ((pool, method), (_, total, board)), rows, index, history in each:
             if rows == index == total:
-                found[pool][method] = StoredBoard(board, history // 2)
-        return found
+                boards[pool][method] = StoredBoard(board, history // 2)
+        return boards
 
     def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board with rows `start` to `start + count` only, and the number of all rows; None if there is no such board."""
         check_window(start, count)
         for _ in range(_TRIES):
-            found = self._pointer(pool, method)
-            if found is None:
+            pointer = self._pointer(pool, method)
+            if pointer is None:
                 return None
-            version, total, board = found
+            version, total, board = pointer
             rows = self._redis.pipeline([methodcaller("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
@@ -146,15 +146,15 @@ class SolvedBoards:
         """A solved board with `count` rows around the agent only, and the number of all rows; None if the agent is not on it."""
         check_window(0, count)
         for _ in range(_TRIES):
-            found = self._pointer(pool, method)
-            if found is None:
+            pointer = self._pointer(pool, method)
+            if pointer is None:
                 return None
-            version, total, board = found
+            version, total, board = pointer
             names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
             rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
             if rows is not None:
                 return self._with_rows(board, rows), total
-            if self._pointer(pool, method) == found:
+            if self._pointer(pool, method) == pointer:
                 return None
         raise _switching(pool, method)
 
@@ -187,10 +187,10 @@ class SolvedBoards:
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        found = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
-        if found is not None:
+        pointer = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
+        if pointer is not None:
             self._seen.note(pool, [method])
-        return found
+        return pointer
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)

@@ -59,8 +59,8 @@ def add_and_publish(url: str, entry: bytes, method: str, parameters: Parameters,
         raise
     except Exception as error:  # noqa: BLE001 - readers see the reason, and the board stays
         result = msgspec.structs.replace(board.result, intervals=Intervals(kind="none", why_not=failure_text(error)))
-    told = result.intervals
-    if isinstance(told, Intervals):
-        result = msgspec.structs.replace(result, intervals=msgspec.structs.replace(told, position=board.position))
+    intervals = result.intervals
+    if isinstance(intervals, Intervals):
+        result = msgspec.structs.replace(result, intervals=msgspec.structs.replace(intervals, position=board.position))
     with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
         return msgspec.json.encode(deliver(files, store.solved, msgspec.structs.replace(board, result=result), None, replaces=file))

@@ -160,7 +160,7 @@ class SolveScheduler:
 
     def _erase(self, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
         """Replace names that the checkpointed generation of a pool erases in its results. Raises `OSError`."""
-        for pool in {one.pool for one in control.erasures.requests} & entries.keys():
+        for pool in {request.pool for request in control.erasures.requests} & entries.keys():
             entry = entries[pool]
             erased = control.generations[pool][entry.generation].erased
             if erased and self._erased.get(pool) != erased:
@@ -170,17 +170,17 @@ class SolveScheduler:
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""
-        for one in self._flights.ended(now):
-            pool, entry = one.flight.job.pool, entries.get(one.flight.job.pool)
-            if not one.flight.job.intervals:
+        for ended in self._flights.ended(now):
+            pool, entry = ended.flight.job.pool, entries.get(ended.flight.job.pool)
+            if not ended.flight.job.intervals:
                 self._plan.changed.add(pool)
-            self._ledger.finish(one.flight.job, one.event)
-            if entry is not None and one.flight.entry.generation < entry.generation:
+            self._ledger.finish(ended.flight.job, ended.event)
+            if entry is not None and ended.flight.entry.generation < entry.generation:
                 self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
-            if one.delivery is not None:
-                self._delivered(one.flight, one.delivery)
-            elif not (one.unreadable and _replaced(one.flight, entries)):
-                self._failed(one)
+            if ended.delivery is not None:
+                self._delivered(ended.flight, ended.delivery)
+            elif not (ended.unreadable and _replaced(ended.flight, entries)):
+                self._failed(ended)
         self._start_next(now)
 
     def _start_next(self, now: float) -> None:
