@@ -57,11 +57,14 @@ class SolvedBoards:
                 self._drop(fresh)
         return flipped
 
-    def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve]) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those in the store."""
-        name = self._keys.history(check_pool_name(pool), check_method(method))
+    def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve], sequence: int | None = None) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those in the store.
+
+        sequence: That of the newest solve; nothing is written if a board with a higher one is published. None: always written.
+        """
+        names = [self._keys.history(check_pool_name(pool), check_method(method)), self._keys.solved(pool, method)]
         texts = [_encode(part).decode() for solve in history for part in (solve.past, solve)]
-        self._redis.call(scripts.REPLACE, [name], texts)
+        self._redis.call(scripts.REPLACE, names, ["" if sequence is None else sequence, *texts])
 
     def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
         """Add the newest solve to the history in the store. Returns False, without a change, if the store lacks earlier solves.
@@ -89,23 +92,23 @@ class SolvedBoards:
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
+    def sequence(self, pool: str, method: str) -> int:
+        """Sequence of a solved board, or of its removal; 0 without one."""
+        name = self._keys.solved(check_pool_name(pool), check_method(method))
+        return int(self._redis.run(lambda client: client.hget(name, "sequence")) or 0)
+
     def remove(self, pool: str, method: str, sequence: int = 0) -> None:
         """Remove a solved board. Its rows are kept for `STALE_SECONDS`, for readers that have begun to read them.
 
-        sequence: Solves with a lower sequence are refused from now on.
+        sequence: Solves with a lower sequence are refused from now on. Raises `StoreError`.
         """
-        name = self._keys.solved(check_pool_name(pool), check_method(method))
-        version = self._redis.run(lambda client: client.hget(name, "version"))
-        old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
-        self._redis.pipeline(
-            [
-                methodcaller("srem", self._keys.methods(pool), method),
-                methodcaller("delete", name, self._keys.history(pool, method)),
-                methodcaller("hset", name, "sequence", sequence),
-                methodcaller("expire", name, _BARRED_SECONDS),
-                *(methodcaller("expire", key, STALE_SECONDS) for key in old),
-            ]
-        )
+        keys, name = self._keys, self._keys.solved(check_pool_name(pool), check_method(method))
+        for _ in range(_TRIES):
+            old = self._redis.run(lambda client: client.hget(name, "version")) or ""
+            names = [name, keys.methods(pool), keys.history(pool, method), keys.rows(pool, method, old), keys.index(pool, method, old)]
+            if self._redis.call(scripts.RETIRE, names, [old, method, sequence, _BARRED_SECONDS, STALE_SECONDS]) != scripts.MOVED:
+                return
+        raise _keeps_switching(pool, method)
 
     def methods(self, pool: str) -> list[str]:
         """Names of the methods that have a solved board, sorted, without insight."""
@@ -180,7 +183,7 @@ class SolvedBoards:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
                 return bool(verdict == scripts.ACCEPTED)
-        raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
+        raise _keeps_switching(pool, method)
 
     def _drop(self, names: Sequence[str]) -> None:
         with suppress(StoreError):  # the keys expire anyway
@@ -224,3 +227,7 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
 def _switching(pool: str, method: str) -> StoreError:
     message = f"the solved board {method} of pool {pool} is incomplete: it is being switched, or the store lost part of it"
     return StoreError(message, retriable=True)
+
+
+def _keeps_switching(pool: str, method: str) -> StoreError:
+    return StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)

@@ -129,9 +129,10 @@ class SolveScheduler:
     def has_erased(self, pool: str) -> Collection[ErasedName]:
         """The erased names that a pool's results no longer contain, neither in files nor in the store.
 
-        Empty while a result still waits for the store, or while a task reads a checkpoint of an earlier generation.
+        Empty while a result still waits for the store or for a new solve, or while a task reads a checkpoint of an earlier generation.
         """
         waiting = any(result.awaits_store for job, result in self._results.items() if job.pool == pool)
+        waiting = waiting or any(job.pool == pool for job in self._results.forgotten)
         entry = self._plan.entries.get(pool)
         if waiting or entry is None or self._flights.read_before(pool, entry.generation):
             return ()
@@ -175,7 +176,7 @@ class SolveScheduler:
             if not ended.flight.job.intervals:
                 self._plan.changed.add(pool)
             self._ledger.finish(ended.flight.job, ended.event)
-            if entry is not None and ended.flight.entry.generation < entry.generation:
+            if entry is None or ended.flight.entry.generation < entry.generation:
                 self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
             if ended.delivery is not None:
                 self._delivered(ended.flight, ended.delivery)
@@ -204,10 +205,14 @@ class SolveScheduler:
     def _must_wait(self, job: Job, now: float) -> bool:
         """Whether the job must wait for others: intervals run one at a time, and a job that reads boards waits while they change.
 
-        They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only.
+        They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only. Intervals whose
+        board was replaced, or has an error now, are not computed: the next plan has others.
         """
         if job.intervals:
-            return any(other.intervals for other in self._flights.jobs)
+            newest = self._results.get(job.of_board)
+            planned = newest is not None and newest.file is not None and newest.board.error is None
+            replaced = newest is None or not planned or intervals.given_of(newest.board) != self._plan.offered[job]
+            return replaced or any(other.intervals for other in self._flights.jobs)
         if not self._plan.offered[job].reads_boards:
             return False
         solving = any(other.pool == job.pool and not other.intervals for other in self._flights.jobs)
@@ -228,12 +233,14 @@ class SolveScheduler:
         if not job.intervals:
             self._counters.seconds[job.method] += result.seconds
             self._counters.ended[job.method, _SUPERSEDED if delivery.superseded else result.status] += 1
-        elif isinstance(result.intervals, Intervals):
+        elif isinstance(result.intervals, Intervals) and not delivery.superseded:
             self._counters.replicates[job.method] += result.intervals.replicates
         if not delivery.superseded:
             self._results.delivered(job, delivery)
         elif job not in self._plan.offered:
             self._ledger.forget(job)  # the method was removed from the pool during the solve
+        else:
+            self._results.exceed(self._reconciler.sequence_of(job))
 
     def _failed(self, ended: Ended) -> None:
         flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED

@@ -105,9 +105,7 @@ def board_of(
     )
 
 
-def deliver(
-    files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None, replaces: str | None = None
-) -> Delivery:
+def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None) -> Delivery:
     """Write a result to its file and publish it.
 
     Args:
@@ -115,25 +113,26 @@ def deliver(
         boards: The store's solved boards.
         board: The result.
         before: The result before it, if the caller knows it.
-        replaces: File of an older form of this result.
 
     Raises:
         OSError: The file cannot be written.
     """
     name = files.add(board)
+    delivery = published(files, boards, board, name, before)
+    if delivery.superseded:
+        files.discard(name)
+    else:
+        files.prune(Job(board.pool, board.result.method), name)
+    return delivery
+
+
+def published(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, file: str, before: SolvedBoard | None = None) -> Delivery:
+    """Publish a result that is in its file. before: As in `deliver`."""
     try:
         history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
     except StoreError as error:
-        delivery = Delivery(best_rows(board), name, why=str(error))
-    else:
-        delivery = Delivery(best_rows(board), name, history, superseded=history is None)
-    if delivery.superseded:
-        files.discard(name)
-        return delivery
-    if replaces not in (None, name):
-        files.discard(str(replaces))
-    files.prune(Job(board.pool, board.result.method))
-    return delivery
+        return Delivery(best_rows(board), file, why=str(error))
+    return Delivery(best_rows(board), file, history, superseded=history is None)
 
 
 def best_rows(board: SolvedBoard) -> SolvedBoard:
