@@ -74,9 +74,7 @@ class Takeovers:
             runtime.stop(failure)
         return runtime
 
-    def _restore(
-        self, number: int, skipped: list[SkippedCheckpoint]
-    ) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
+    def _restore(self, number: int, skipped: list[SkippedCheckpoint]) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
         """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None.
 
         skipped: receives the checkpoints that were not valid.
