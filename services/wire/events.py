@@ -246,7 +246,7 @@ _NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Divide `values` into runs of about `_RUN_BYTES`, each with the index of its first record. Streams and archived texts are separate runs."""
+    """Divide `values` into runs of about `_RUN_BYTES`, each with the index of its first record. Streams and archived texts stand alone."""
     start = size = 0
     for i, value in enumerate(values):
         if (alone := isinstance(value, ArchivedText) or is_stream(value)) and start < i:
