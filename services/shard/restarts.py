@@ -38,16 +38,16 @@ class Isolated(Exception):  # noqa: N818 - names the fact
 
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{MOST_RESTARTS - _CALLS} shards died while they folded the record at offset {offset}"
-        again = f"give shards more memory and run `equirank partitions retry {partition}`"
-        super().__init__(f"{what}; {again}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
+        remedy = f"give shards more memory and run `equirank partitions retry {partition}`"
+        super().__init__(f"{what}; {remedy}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
 
 
 def isolated_at(partition: int, control: ControlState) -> int | None:
     """Return the offset at which the control log isolates a partition; None if the partition is not isolated."""
-    found = control.partitions.restarts.get(partition)
-    if found is None or found.count <= MOST_RESTARTS or control.partitions.skips(partition, found.position):
+    counter = control.partitions.restarts.get(partition)
+    if counter is None or counter.count <= MOST_RESTARTS or control.partitions.skips(partition, counter.position):
         return None
-    return found.position
+    return counter.position
 
 
 class RestartCounter:
@@ -76,21 +76,21 @@ class RestartCounter:
         self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
         self._counting, self.isolated = False, None
         known = self._control.known().partitions
-        found = known.restarts.get(self._partition)
-        if found is None or not found.count or known.skips(self._partition, found.position):
+        counter = known.restarts.get(self._partition)
+        if counter is None or not counter.count or known.skips(self._partition, counter.position):
             return
-        if found.count == _ONCE or found.position < position:  # any record from here on can be the one, or all records there were folded
+        if counter.count == _ONCE or counter.position < position:  # the cause can be any record from here on, or all there were folded
             self._count = _CALLS
             return
-        self._begin, self._until, self._count = found.position, max(end, found.position + 1), found.count + 1
-        self._alone = BATCH_RECORDS if found.count == _CALLS else 1
-        if found.count < MOST_RESTARTS:
-            what = f"{found.count} shards died before they folded the records from offset {found.position} on"
+        self._begin, self._until, self._count = counter.position, max(end, counter.position + 1), counter.count + 1
+        self._alone = BATCH_RECORDS if counter.count == _CALLS else 1
+        if counter.count < MOST_RESTARTS:
+            what = f"{counter.count} shards died before they folded the records from offset {counter.position} on"
             log.warning("%s: these are now folded one at a time", what, extra={"partition": self._partition})
             return
-        self.isolated = found.position
-        if found.count == MOST_RESTARTS:
-            self._write(found.position, self._count)
+        self.isolated = counter.position
+        if counter.count == MOST_RESTARTS:
+            self._write(counter.position, self._count)
 
     def calls(self, records: Records) -> Iterator[Records]:
         """Split `records` into calls to fold one after the other. Raises `Isolated` at the isolated record."""
@@ -105,7 +105,7 @@ class RestartCounter:
                 self._move_to(int(part.offset[start]))
                 end = start + 1 if self._alone else len(part)
                 yield part[start:end]
-                self._passed()
+                self._count_down()
                 start = end
 
     def settle(self, position: int) -> None:
@@ -126,8 +126,8 @@ class RestartCounter:
             self._counting = True
             self._write(offset, self._count)
 
-    def _passed(self) -> None:
-        """Count down the records to fold one at a time. After the last one, calls are folded whole."""
+    def _count_down(self) -> None:
+        """Count down the records to fold one at a time. After the last one, the records of a call are folded together."""
         if self._alone:
             self._alone -= 1
             self._count = self._count if self._alone else _CALLS
