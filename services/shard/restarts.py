@@ -79,6 +79,8 @@ class RestartCounter:
         counter = known.restarts.get(self._partition)
         if counter is None or not counter.count or known.skips(self._partition, counter.position):
             return
+        if counter.count == _ONCE and counter.epoch == self._epoch:
+            return  # written by this shard, which has not died
         if counter.count == _ONCE or counter.position < position:  # the cause can be any record from here on, or all there were folded
             self._count = _CALLS
             return
@@ -115,8 +117,7 @@ class RestartCounter:
         position: offset up to which the partition was folded.
         """
         if self._counting and (position >= self._until or self._count > _ONCE):
-            self._counting = False
-            self._write(position, 0)
+            self._counting = not self._write(position, 0)  # else tried again after the next poll
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""
@@ -132,10 +133,16 @@ class RestartCounter:
             self._alone -= 1
             self._count = self._count if self._alone else _CALLS
 
-    def _write(self, position: int, count: int) -> None:
-        """Write the counter to the control log. If this fails, folding continues without it, because progress matters more."""
+    def _write(self, position: int, count: int) -> bool:
+        """Write the counter to the control log. Returns whether it was written.
+
+        If it was not, folding continues without counting, because progress matters more. An isolated record is never folded.
+        """
         try:
             self._control.append(Restarts(partition=self._partition, epoch=self._epoch, position=position, count=count, time=self._clock()))
         except LogError as error:
             log.warning("the restart counter cannot be written to the control log: %s", error, extra={"partition": self._partition})
-            self._until = 0
+            if self.isolated is None:
+                self._until = 0
+            return False
+        return True
