@@ -28,7 +28,7 @@ from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
 from services.api.parameters import known_parameters, parameter_error_text
 from services.api.polls import Polls
-from services.api.problems import RETRY, ApiError
+from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -103,7 +103,9 @@ def _document() -> OpenAPIConfig:
 
 
 def _refused(request: Request, error: Exception) -> Response[bytes]:  # type: ignore[type-arg]
-    return _problem(request, error).response(request.scope["state"]["request_id"])
+    response = _problem(request, error).response(request.scope["state"]["request_id"])
+    release(error)
+    return response
 
 
 def _fault(_: Request, error: Exception) -> Response[Any]:  # type: ignore[type-arg]
