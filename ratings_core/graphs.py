@@ -41,11 +41,11 @@ def _labels(tails: NDArray[np.integer[Any]], heads: NDArray[np.integer[Any]], si
     if len(tails) != len(heads):
         raise InputError("heads", len(heads), f"must have the length of tails, {len(tails)}")
     arcs = scipy.sparse.csr_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
-    _, found = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection=connection)
-    _, first = np.unique(found, return_index=True)
+    _, component = scipy.sparse.csgraph.connected_components(arcs, directed=True, connection=connection)
+    _, first = np.unique(component, return_index=True)
     renamed = np.empty(len(first), np.int64)
     renamed[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(renamed[found], np.int64)
+    return np.asarray(renamed[component], np.int64)
 
 
 def _nodes(argument: str, values: NDArray[np.integer[Any]], size: int) -> NDArray[np.integer[Any]]:

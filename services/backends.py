@@ -69,11 +69,11 @@ def _log_in(url: str, settings: Settings) -> str:
             return log.outcomes.identity
     except LogError as error:
         with closing(connection.Connection(url)) as redis:
-            found = logs.written_logs(redis)
-        if len(found) == 1:
-            return found[0]
-        held = f"boards of {len(found)} logs ({', '.join(found)})" if found else "no boards yet"
-        forget = "; `equirank store forget` removes those of a log that is gone" if found else ""
+            identities = logs.written_logs(redis)
+        if len(identities) == 1:
+            return identities[0]
+        held = f"boards of {len(identities)} logs ({', '.join(identities)})" if identities else "no boards yet"
+        forget = "; `equirank store forget` removes those of a log that is gone" if identities else ""
         why = f"the log of these settings cannot be opened ({error}): set EQUIRANK_KAFKA or the data folder"
         msg = f"this Redis holds {held}, and {why}{forget}"
         raise StoreError(msg, retriable=error.retriable) from error

@@ -46,8 +46,8 @@ def near_clones(margins: Any, radius: float) -> tuple[NearClones, ...]:
     widest = checks.number("radius", radius, low=0.0)
     distance = _distances(M)
     pairs = np.argwhere(np.triu(distance <= widest, 1))
-    found = [NearClones(int(a), int(b), float(distance[a, b])) for a, b in pairs]
-    return tuple(sorted(found, key=lambda pair: (pair.distance, pair.first, pair.second)))
+    near_pairs = [NearClones(int(a), int(b), float(distance[a, b])) for a, b in pairs]
+    return tuple(sorted(near_pairs, key=lambda pair: (pair.distance, pair.first, pair.second)))
 
 
 def _distances(M: Floats) -> Floats:

@@ -79,10 +79,10 @@ def effective_games(counts: PairCounts, agents: int) -> Floats:
         raise InputError("agents", size, f"must be at most {RESISTANCES_UP_TO}")
     met = connectivity(counts, size).met
     inside = np.flatnonzero(met == np.argmax(np.bincount(met)))
-    found = np.zeros(size)
+    conductance = np.zeros(size)
     if len(inside) > 1:
-        found[inside] = 1 / _resistances(_conductances(counts, size)[np.ix_(inside, inside)])
-    return found
+        conductance[inside] = 1 / _resistances(_conductances(counts, size)[np.ix_(inside, inside)])
+    return conductance
 
 
 def _conductances(counts: PairCounts, size: int) -> Floats:

@@ -46,11 +46,11 @@ def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
     """
     M, wanted = _accepted(margins), checks.count("most", most)
     free = np.ones(M.shape[0], np.bool_)
-    found: list[Cycle] = []
-    while len(found) < wanted and (cycle := _strongest(M, np.flatnonzero(free))) is not None:
-        found.append(cycle)
+    cycles: list[Cycle] = []
+    while len(cycles) < wanted and (cycle := _strongest(M, np.flatnonzero(free))) is not None:
+        cycles.append(cycle)
         free[list(cycle.agents)] = False
-    return tuple(found)
+    return tuple(cycles)
 
 
 def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle | None, ...]:

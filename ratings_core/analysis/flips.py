@@ -85,10 +85,10 @@ def flip_top(profile: Profile) -> Flip | None:
     """
     M = checks.instance("profile", profile, Profile).margins("unknown")
     if (strong := condorcet_winners(M).strong) is not None:
-        found = [flip_pair(profile, strong, b) for b in range(len(M)) if b != strong]
+        flips = [flip_pair(profile, strong, b) for b in range(len(M)) if b != strong]
     else:
-        found = [flip_to(profile, int(agent)) for agent in np.flatnonzero((M < 0).any(axis=1))]
-    return _least(found)
+        flips = [flip_to(profile, int(agent)) for agent in np.flatnonzero((M < 0).any(axis=1))]
+    return _least(flips)
 
 
 def flip_top_of_margins(margins: Any, *, two_sided: bool) -> Flip | None:
@@ -115,11 +115,11 @@ def _votes(missing: float) -> int:
     return math.ceil(missing - _ROUNDING)
 
 
-def _least(found: list[Flip]) -> Flip | None:
-    if not found:
+def _least(flips: list[Flip]) -> Flip | None:
+    if not flips:
         return None
-    best = min(found, key=lambda flip: (flip.low if flip.high is None else flip.high, flip.agent))
-    return Flip(best.agent, min(flip.low for flip in found), best.high, best.votes)
+    best = min(flips, key=lambda flip: (flip.low if flip.high is None else flip.high, flip.agent))
+    return Flip(best.agent, min(flip.low for flip in flips), best.high, best.votes)
 
 
 def _check_agent(argument: str, agent: int, profile: Profile) -> None:

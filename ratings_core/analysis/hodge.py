@@ -79,7 +79,7 @@ def hodge(flow: Any, weight: Any = None, *, noise: float = 0.0, accept_approxima
     energy, cyclic = float(w @ y**2), float(w @ rotation**2)
     freedom = len(first) - m + int(component.max()) + 1
     divergence = _divergence(m, first, second, y, w, rotation)
-    found = Hodge(
+    decomposition = Hodge(
         ratings=potentials,
         certificate=Certificate("divergence", divergence),
         status=Status.OPTIMAL if divergence <= TOLERANCE else Status.APPROXIMATE,
@@ -97,10 +97,10 @@ def hodge(flow: Any, weight: Any = None, *, noise: float = 0.0, accept_approxima
         noise=least,
         share=_share(energy - least * len(first), cyclic - least * freedom, freedom),
     )
-    if found.status is Status.OPTIMAL or accept_approximate:
-        return found
+    if decomposition.status is Status.OPTIMAL or accept_approximate:
+        return decomposition
     reached = f"the cyclic flow has a divergence of {divergence:.3g}, more than {TOLERANCE:g}"
-    raise SolverError(f"{reached}; rescale weights of very different size", found)
+    raise SolverError(f"{reached}; rescale weights of very different size", decomposition)
 
 
 def _share(energy: float, cyclic: float, freedom: int) -> float | None:
@@ -181,13 +181,13 @@ def _factored(laplacian: Sparse, source: Floats, component: Ids) -> Floats:
     """Solve by sparse factorisation. Fixing the first agent of each component at 0 makes the matrix positive definite."""
     free = np.ones(len(source), np.bool_)
     free[np.unique(component, return_index=True)[1]] = False
-    found = np.zeros(len(source))
-    found[free] = scipy.sparse.linalg.spsolve(scipy.sparse.csc_array(laplacian[free][:, free]), source[free])
-    return found
+    potentials = np.zeros(len(source))
+    potentials[free] = scipy.sparse.linalg.spsolve(scipy.sparse.csc_array(laplacian[free][:, free]), source[free])
+    return potentials
 
 
 def _divergence(m: int, first: Ids, second: Ids, y: Floats, w: Floats, rotation: Floats) -> float:
     left = np.bincount(first, w * rotation, m) - np.bincount(second, w * rotation, m)
     size = np.bincount(first, w * np.abs(y), m) + np.bincount(second, w * np.abs(y), m)
-    whole = float(size.max(initial=0.0))
-    return float(np.abs(left).max(initial=0.0)) / whole if whole else 0.0
+    largest_flow = float(size.max(initial=0.0))
+    return float(np.abs(left).max(initial=0.0)) / largest_flow if largest_flow else 0.0

@@ -203,17 +203,17 @@ def _ranks(ratings: Floats) -> NDArray[np.int64]:
 
 def _quantile(ratings: Floats, lacking: NDArray[np.bool_], share: float) -> Floats:
     """Quantile `share` of each agent's ratings (m,) over the replicates that rate it; NaN if none does."""
-    found = np.full(ratings.shape[1], np.nan)
+    quantiles = np.full(ratings.shape[1], np.nan)
     rated = ~lacking.all(axis=0)
-    found[rated] = np.nanquantile(ratings[:, rated], share, axis=0)
-    return found
+    quantiles[rated] = np.nanquantile(ratings[:, rated], share, axis=0)
+    return quantiles
 
 
 def _deviation(ratings: Floats, lacking: NDArray[np.bool_]) -> Floats:
-    found = np.full(ratings.shape[1], np.nan)
+    deviations = np.full(ratings.shape[1], np.nan)
     rated = (~lacking).sum(axis=0) >= 2
-    found[rated] = np.nanstd(ratings[:, rated], axis=0, ddof=1)
-    return found
+    deviations[rated] = np.nanstd(ratings[:, rated], axis=0, ddof=1)
+    return deviations
 
 
 @kernel

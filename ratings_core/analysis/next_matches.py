@@ -196,9 +196,9 @@ def _descend(problem: _Problem, floor: float, before: float, tolerance: float) -
         tried = own * np.exp(step * excess / point.gain.max())
         tried /= tried.sum()
         there = floor / pairs + (1 - floor) * tried
-        found = problem.at(there)
-        if found.value < point.value:
-            own, rate, point, step = tried, there, found, 1.6 * step
+        candidate = problem.at(there)
+        if candidate.value < point.value:
+            own, rate, point, step = tried, there, candidate, 1.6 * step
         else:
             step /= 4
     return rate, point

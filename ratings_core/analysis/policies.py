@@ -40,11 +40,11 @@ class ByPolicy:
     @property
     def places(self) -> Floats:
         """Rank among the agents that all policies rate (policies, agents); 1 is best, ties share the better rank, NaN for other agents."""
-        found = np.full(self.ratings.shape, np.nan)
+        ranks = np.full(self.ratings.shape, np.nan)
         rated = np.flatnonzero(~np.isnan(self.ratings).any(axis=0))
-        for own, ratings in zip(found, self.ratings[:, rated], strict=True):
+        for own, ratings in zip(ranks, self.ratings[:, rated], strict=True):
             own[rated] = Ranking.from_scores(ratings, _TIE * float(np.ptp(ratings)) if rated.size else 0.0).rank
-        return found
+        return ranks
 
     @property
     def moved(self) -> Floats:

@@ -54,10 +54,10 @@ def _filled(values: pa.Array, kind: type[np.generic], null: float) -> NDArray[An
     held = _FIXED[values.type]
     size = np.dtype(held).itemsize
     buffer = values.buffers()[1]
-    found = np.frombuffer(buffer, held, len(values), size * values.offset).astype(kind) if len(values) else np.zeros(0, kind)
+    converted = np.frombuffer(buffer, held, len(values), size * values.offset).astype(kind) if len(values) else np.zeros(0, kind)
     if values.null_count:
-        found[~valid(values)] = null
-    return found
+        converted[~valid(values)] = null
+    return converted
 
 
 def _bitmap(values: pa.Array) -> NDArray[np.bool_]:

@@ -87,8 +87,8 @@ def contextual_bradley_terry(
     model = _Model(comparisons, _accepted(features, comparisons), options)
     check_connected(components_of(comparisons.counts(), options.prior), names)
     model.check_identified()
-    found, steps = _newton(model, options.tolerance / 2, options.max_iterations)
-    solution = _solution(model, found, steps, time.perf_counter() - begun)
+    parameters, steps = _newton(model, options.tolerance / 2, options.max_iterations)
+    solution = _solution(model, parameters, steps, time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
         reached = f"the gradient is {solution.certificate.value:.3g} times its largest possible value, more than {options.tolerance:g}"
         raise SolverError(f"{reached}: raise max_iterations", solution)

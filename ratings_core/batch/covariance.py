@@ -38,8 +38,8 @@ def centred(covariance: Floats, component: Labels) -> Floats:
     """Covariance (m, m) of the estimates after subtracting the mean of their component; 0 between different components."""
     size = np.bincount(component)
     mean = covariance.sum(axis=1) / size[component]
-    whole = (np.bincount(component, mean) / size)[component]
-    return np.asarray(np.where(component[:, None] == component, covariance - mean[:, None] - mean + whole[:, None], 0.0), np.float64)
+    grand_mean = (np.bincount(component, mean) / size)[component]
+    return np.asarray(np.where(component[:, None] == component, covariance - mean[:, None] - mean + grand_mean[:, None], 0.0), np.float64)
 
 
 def pair_meat(counts: MetPairs, theta: Floats) -> Floats:

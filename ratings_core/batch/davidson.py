@@ -238,14 +238,14 @@ def _bounded(counts: MetPairs, component: Labels) -> bool:
 def _solution(model: _Model, halves: BradleyTerry, point: Floats, steps: int, tolerance: float) -> Davidson:
     gap = float(np.abs(model.gradient(point) / model.games).max())
     ratings = np.where(np.isnan(halves.ratings), np.nan, halves.centre + halves.scale * model.centred(point[:-1]))
-    found = replace(
+    fitted = replace(
         halves,
         ratings=ratings,
         certificate=Certificate("score_gap_per_game", gap),
         status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
         stats={"iterations": steps, "pairs": len(model.counts.first)},
     )
-    return _as_davidson(found, math.exp(point[-1]), None)
+    return _as_davidson(fitted, math.exp(point[-1]), None)
 
 
 def _covariance(model: _Model, point: Floats, halves: BradleyTerry) -> Floats:
@@ -264,8 +264,8 @@ def _covariance(model: _Model, point: Floats, halves: BradleyTerry) -> Floats:
     return np.asarray(np.where(comparable, halves.scale**2 * (less @ joint @ less.T), np.nan), np.float64)
 
 
-def _as_davidson(found: BradleyTerry, nu: float, begun: float | None) -> Davidson:
-    values = {field.name: getattr(found, field.name) for field in fields(BradleyTerry)}
+def _as_davidson(fitted: BradleyTerry, nu: float, begun: float | None) -> Davidson:
+    values = {field.name: getattr(fitted, field.name) for field in fields(BradleyTerry)}
     if begun is not None:
         values["seconds"] = time.perf_counter() - begun
     return Davidson(**values, nu=nu)

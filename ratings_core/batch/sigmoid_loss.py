@@ -142,8 +142,10 @@ def descend(
     bounds = scipy.optimize.Bounds(-half / scale, half / scale)
     options = {"maxiter": max_steps, "maxfun": 3 * max_steps + 20, "maxcor": _MEMORY, "ftol": progress, "gtol": 0.0}
     begin = np.clip((start - box.middle) / tau, -half, half) / scale
-    found: Any = scipy.optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options)  # type: ignore[call-overload]
-    return Descent(_in_box(found.x * scale, half, box, tau), int(found.nit), float(found.fun))
+    minimum: Any = scipy.optimize.minimize(  # type: ignore[call-overload]
+        value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options
+    )
+    return Descent(_in_box(minimum.x * scale, half, box, tau), int(minimum.nit), float(minimum.fun))
 
 
 @kernel

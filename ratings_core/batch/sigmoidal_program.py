@@ -136,12 +136,12 @@ class _Search:
 
     def solution(self, tolerance: float) -> SoftCondorcet:
         """The best point, with the loss gap as its certificate."""
-        found = soft_condorcet_at(
+        point = soft_condorcet_at(
             self.loss, self.box, self.tau, self.theta, tolerance=tolerance, bound=self.loss.agreed + self.bound, stats={}
         )
-        gap = max(0.0, found.loss - found.bound) / self.total
+        gap = max(0.0, point.loss - point.bound) / self.total
         status = Status.OPTIMAL if gap <= tolerance * (1 + 1e-9) else Status.APPROXIMATE
-        return replace(found, certificate=Certificate("loss_gap", gap), status=status, stats={"nodes": self.nodes})
+        return replace(point, certificate=Certificate("loss_gap", gap), status=status, stats={"nodes": self.nodes})
 
     def _held(self) -> list[int]:
         winner = strong_winner(self.loss)

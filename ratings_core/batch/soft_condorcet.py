@@ -83,17 +83,17 @@ def soft_condorcet(wins: Any, ties: Any = None, *, options: SoftCondorcetOptions
     counts, box, tau = box_fit(wins, ties, options, "tau")
     loss = SigmoidLoss.of(counts, options.prior)
     winner = strong_winner(loss)
-    found, starts = _annealed(loss, box, tau, steps, tolerance / 4), 1
+    descent, starts = _annealed(loss, box, tau, steps, tolerance / 4), 1
     bound = 0.0
     if loss.m <= ORDERED_UP_TO and len(loss.margin):
         margins = loss.dense()
-        order, bound = _good_order(margins, found.theta)
-        found = _lower(found, descend(loss, box, tau, _spread(order, box), steps, accuracy=tolerance / 4), float(loss.margin.sum()))
+        order, bound = _good_order(margins, descent.theta)
+        descent = _lower(descent, descend(loss, box, tau, _spread(order, box), steps, accuracy=tolerance / 4), float(loss.margin.sum()))
         starts = 2
-    theta = found.theta.copy()
+    theta = descent.theta.copy()
     if winner is not None and not loss.prior:
         theta[winner] = box.high
-    stats = {"iterations": found.steps, "starts": starts, "pairs": len(loss.margin)}
+    stats = {"iterations": descent.steps, "starts": starts, "pairs": len(loss.margin)}
     solution = soft_condorcet_at(loss, box, tau, theta, tolerance=tolerance, bound=loss.agreed + bound, stats=stats)
     solution = replace(solution, seconds=time.perf_counter() - begun)
     if solution.status is Status.OPTIMAL or options.accept_approximate:

@@ -132,11 +132,11 @@ def soft_condorcet_posterior(
     if not noise > 0:
         raise InputError("profile", profile.voters, "must contain different votes, because the gradients of equal votes have no variance")
     chain.alpha = 2 * (size / profile.voters) * (len(profile.names) - 1) / noise
-    found = np.empty((count, len(profile.names)))
-    for sample in found:
+    iterates = np.empty((count, len(profile.names)))
+    for sample in iterates:
         chain.run(size, each)
         sample[:] = chain.theta
-    return Posterior(samples=found, step=chain.alpha, gradient_noise=noise)
+    return Posterior(samples=iterates, step=chain.alpha, gradient_noise=noise)
 
 
 class _Chain:

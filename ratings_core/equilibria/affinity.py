@@ -112,8 +112,8 @@ def most_affine(
     """
     accepted = checks.number("tolerance", tolerance, above=0.0)
     checks.switch("accept_approximate", accept_approximate)
-    found = _most_affine(kernel, checks.number("p", p, above=0.0, high=1.0), accepted, Deadline.after(max_seconds))
-    return found if accept_approximate else _accepted(found, accepted)
+    result = _most_affine(kernel, checks.number("p", p, above=0.0, high=1.0), accepted, Deadline.after(max_seconds))
+    return result if accept_approximate else _accepted(result, accepted)
 
 
 def _most_affine(kernel: ArrayLike, p: float, tolerance: float, deadline: Deadline) -> MostAffine:
@@ -173,13 +173,13 @@ def _stepped(U: Floats, x: Floats, towards: Floats, p: float) -> Floats:
     return towards
 
 
-def _accepted(found: MostAffine, tolerance: float) -> MostAffine:
-    if found.status is Status.OPTIMAL:
-        return found
+def _accepted(result: MostAffine, tolerance: float) -> MostAffine:
+    if result.status is Status.OPTIMAL:
+        return result
     raise SolverError(
-        f"the most affine mix does not reach tolerance {tolerance:g}: its residual is {found.certificate.value:.2g}; "
+        f"the most affine mix does not reach tolerance {tolerance:g}: its residual is {result.certificate.value:.2g}; "
         "use a narrower kernel, or raise tolerance or max_seconds",
-        found,
+        result,
     )
 
 

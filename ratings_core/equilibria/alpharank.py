@@ -84,8 +84,8 @@ def alpharank(game: NormalForm, *, options: AlphaRankOptions = _DEFAULTS) -> Alp
     play = JointDistribution.from_dense(mass / mass.sum())
     by_player = tuple(mass.sum(axis=tuple(q for q in range(mass.ndim) if q != p)) for p in range(mass.ndim))
     shared = {**facts_of_joint(game, play), "marginals": by_player, "support": played(by_player)}
-    found = _result(by_player, play, log_mass.reshape(game.shape), _imbalance(rates, log_mass), shared, options, started)
-    return _accepted(found, options)
+    result = _result(by_player, play, log_mass.reshape(game.shape), _imbalance(rates, log_mass), shared, options, started)
+    return _accepted(result, options)
 
 
 def alpharank_symmetric(payoffs: ArrayLike, *, options: AlphaRankOptions = _DEFAULTS) -> AlphaRank:
@@ -213,13 +213,13 @@ def _late(populations: tuple[int, ...], shape: tuple[int, ...], started: float) 
     )
 
 
-def _accepted(found: AlphaRank, options: AlphaRankOptions) -> AlphaRank:
-    if found.status is Status.OPTIMAL or options.accept_approximate:
-        return found
-    if found.status is Status.FAILED:
-        raise SolverError("the chain was not solved within max_seconds; raise max_seconds, or rate fewer profiles", found)
+def _accepted(result: AlphaRank, options: AlphaRankOptions) -> AlphaRank:
+    if result.status is Status.OPTIMAL or options.accept_approximate:
+        return result
+    if result.status is Status.FAILED:
+        raise SolverError("the chain was not solved within max_seconds; raise max_seconds, or rate fewer profiles", result)
     raise SolverError(
-        f"flows differ by {found.certificate.value:.3g}, more than {options.tolerance:g}: "
+        f"flows differ by {result.certificate.value:.3g}, more than {options.tolerance:g}: "
         "lower alpha or the population, or raise tolerance",
-        found,
+        result,
     )

@@ -85,8 +85,8 @@ def cce(game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFA
     first = _multipliers(start, game, small, units)
     program = _Program(small, targets, options.eps, units, 0.3 * options.tolerance, options.max_iterations, deadline.passed)
     point = program.least(first)
-    found = _described(game, program, point, options.tolerance, started)
-    return found if options.accept_approximate else _accepted(found, options.tolerance)
+    result = _described(game, program, point, options.tolerance, started)
+    return result if options.accept_approximate else _accepted(result, options.tolerance)
 
 
 def class_targets(small: Merged, target: Target, deadline: Deadline = NEVER) -> Mixes:
@@ -159,13 +159,13 @@ def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Fl
     start = starts.accepted(given, _NAME, game)
     if start is None:
         return None
-    found = []
+    multipliers = []
     for p, (place, n) in enumerate(zip(starts.places(start, game), game.shape, strict=True)):
         own = starts.array(start, f"multipliers.{p}", (len(place),)).astype(np.float64)
         if (own < 0).any():
             raise InputError(f"start.multipliers.{p}", float(own.min()), "must not be negative")
-        found.append(starts.moved(own, place, n, 0.0))
-    return np.concatenate(small.totals(found)) * np.repeat(units, small.game.shape)
+        multipliers.append(starts.moved(own, place, n, 0.0))
+    return np.concatenate(small.totals(multipliers)) * np.repeat(units, small.game.shape)
 
 
 def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance: float, started: float) -> CCE:
@@ -204,12 +204,12 @@ def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance:
     )
 
 
-def _accepted(found: CCE, tolerance: float) -> CCE:
-    if found.status is Status.OPTIMAL:
-        return found
+def _accepted(result: CCE, tolerance: float) -> CCE:
+    if result.status is Status.OPTIMAL:
+        return result
     raise SolverError(
-        f"the equilibrium does not reach tolerance {tolerance:g}: gains exceed eps by up to {found.certificate.value:.2g} units, and the "
-        f"entropy is up to {abs(found.entropy_gap):.2g} nats from the optimum; raise tolerance, eps, max_iterations or max_seconds, "
+        f"the equilibrium does not reach tolerance {tolerance:g}: gains exceed eps by up to {result.certificate.value:.2g} units, and the "
+        f"entropy is up to {abs(result.entropy_gap):.2g} nats from the optimum; raise tolerance, eps, max_iterations or max_seconds, "
         "use targets above 0, or pass accept_approximate=True",
-        found,
+        result,
     )

@@ -66,9 +66,9 @@ class Dual:
     def hessian(self, x: Floats, free: NDArray[np.bool_], at: Moments) -> Floats:
         """Hessian with respect to the free multipliers."""
         rows: Rows = tuple(np.flatnonzero(own) for own in self.apart(free))
-        found = covariance(self.inside, self.log_prior, self.apart(x / self.unit), rows, at.log_total)
+        gain_covariance = covariance(self.inside, self.log_prior, self.apart(x / self.unit), rows, at.log_total)
         unit = self.unit[free]
-        return np.asarray(found / np.outer(unit, unit), np.float64)
+        return np.asarray(gain_covariance / np.outer(unit, unit), np.float64)
 
     def apart(self, x: Floats | NDArray[np.bool_]) -> Mixes:
         """Split x into one array per player."""
@@ -144,8 +144,8 @@ class _Counted:
 
         limits = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.3 * accuracy, "maxcor": CORRECTIONS}
         rest: dict[str, Any] = {"jac": True, "bounds": [(0.0, None)] * len(x), "callback": callback, "options": limits}
-        found = scipy.optimize.minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
-        return np.asarray(found.x, np.float64)
+        minimum = scipy.optimize.minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
+        return np.asarray(minimum.x, np.float64)
 
 
 def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tuple[Floats, Moments, int]:
@@ -181,8 +181,8 @@ def _model_minimum(hessian: Floats, here: Floats, slope: Floats) -> Floats:
     """The z >= 0 that minimises slope @ (z - here) + (z - here) @ hessian @ (z - here) / 2, by nonnegative least squares."""
     values, vectors = scipy.linalg.eigh(hessian)
     root = np.sqrt(np.maximum(values, _RIDGE * values[-1]))
-    found, _ = scipy.optimize.nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
-    return np.asarray(found, np.float64)
+    minimiser, _ = scipy.optimize.nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
+    return np.asarray(minimiser, np.float64)
 
 
 def _searched(counted: _Counted, x: Floats, at: Moments, step: Floats) -> tuple[Floats, Moments] | None:

@@ -81,7 +81,7 @@ def deviation(
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
     certain = least.complete and error <= tolerance and small.unit_ratio <= LARGEST_UNIT_RATIO
-    found = Deviation(
+    result = Deviation(
         ratings=by_player[0],
         certificate=Certificate("rating_error", error),
         status=Status.OPTIMAL if certain else Status.APPROXIMATE,
@@ -93,7 +93,7 @@ def deviation(
         **facts_of_joint(game, play),
         start=Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
-    return found if options.accept_approximate else _accepted(found, least, tolerance)
+    return result if options.accept_approximate else _accepted(result, least, tolerance)
 
 
 def _certain(gains: GainMatrix, tolerance: float, max_solves: int, start: NDArray[np.int64] | None, deadline: Deadline) -> LeastGains:
@@ -132,20 +132,20 @@ def _difference(gains: tuple[Floats, ...], ratings: tuple[Floats, ...]) -> float
     return max(float(np.abs(own - rated).max()) for own, rated in zip(gains, ratings, strict=True))
 
 
-def _accepted(found: Deviation, least: LeastGains, tolerance: float) -> Deviation:
-    if found.status is Status.OPTIMAL:
-        return found
-    ratio = found.stats["unit_ratio"]
+def _accepted(result: Deviation, least: LeastGains, tolerance: float) -> Deviation:
+    if result.status is Status.OPTIMAL:
+        return result
+    ratio = result.stats["unit_ratio"]
     if ratio > LARGEST_UNIT_RATIO:
         raise SolverError(
             f"deviation ratings cannot be certified: the units of the players' payoffs differ by a factor of {ratio:.2g}, more than "
             f"{LARGEST_UNIT_RATIO:g}; scale the payoffs of the players, or pass accept_approximate=True",
-            found,
+            result,
         )
-    unfinished = f"{found.stats['solves']:.0f} programs did not determine all ratings"
-    why = f"their error may be {found.certificate.value:.2g}" if least.complete else unfinished
+    unfinished = f"{result.stats['solves']:.0f} programs did not determine all ratings"
+    why = f"their error may be {result.certificate.value:.2g}" if least.complete else unfinished
     raise SolverError(
         f"deviation ratings do not reach tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance, max_solves or "
         "max_seconds, round the payoffs, or pass accept_approximate=True",
-        found,
+        result,
     )

@@ -79,8 +79,8 @@ def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFA
     targets = class_targets(small, target, deadline)
     units = units_of(game)
     end = _followed(small.game, targets, units, options.tolerance, options.max_steps, deadline)
-    found = _described(game, small, targets, units, end, options.tolerance, started)
-    return found if options.accept_approximate else _accepted(found, end.why)
+    result = _described(game, small, targets, units, end, options.tolerance, started)
+    return result if options.accept_approximate else _accepted(result, end.why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +171,14 @@ def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, e
     )
 
 
-def _accepted(found: LLE, why: str) -> LLE:
-    if found.status is Status.OPTIMAL:
-        return found
-    apart = float(found.units.max() / found.units.min())
+def _accepted(result: LLE, why: str) -> LLE:
+    if result.status is Status.OPTIMAL:
+        return result
+    apart = float(result.units.max() / result.units.min())
     advice = f"scale payoffs alike, as players' units differ by a factor of {apart:.1g}; " if apart >= _FAR_APART else ""
     raise SolverError(
-        f"the limiting logit equilibrium misses the tolerance: at beta {found.beta:.3g} a player could gain {found.certificate.value:.2g} "
+        "the limiting logit equilibrium misses the tolerance: "
+        f"at beta {result.beta:.3g} a player could gain {result.certificate.value:.2g} "
         f"of its unit; {why}; {advice}raise tolerance, max_steps or max_seconds, use targets above 0, or pass accept_approximate=True",
-        found,
+        result,
     )

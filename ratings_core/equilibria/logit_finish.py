@@ -107,7 +107,7 @@ def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: La
     return tuple(np.maximum(mix, 0.0) / np.maximum(mix, 0.0).sum() for mix in mixes)
 
 
-def _equations(found: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats) -> tuple[Floats, Floats]:
+def _equations(payoffs: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats) -> tuple[Floats, Floats]:
     """Linearised equations: worth minus the player's value is 0 for each strategy in the supports; each player's changes sum to 0."""
     players, classes = len(supports), max(int(ids.max()) for ids in columns) + 1
     blocks, right = [], []
@@ -116,10 +116,10 @@ def _equations(found: PairPayoffs, mixes: list[Floats], supports: list[Ids], col
         block[classes + p] = -1.0
         for q, other in enumerate(supports):
             if q != p:
-                np.add.at(block, columns[q], (found.pairs[p, q][np.ix_(own, other)] / units[p]).T)
+                np.add.at(block, columns[q], (payoffs.pairs[p, q][np.ix_(own, other)] / units[p]).T)
         np.add.at(total, columns[p], 1.0)
         blocks += [block.T, total.T]
-        right += [(mixes[p] @ found.worth[p] - found.worth[p][own]) / units[p], np.zeros(1)]
+        right += [(mixes[p] @ payoffs.worth[p] - payoffs.worth[p][own]) / units[p], np.zeros(1)]
     return np.vstack(blocks), np.concatenate(right)
 
 
@@ -161,8 +161,8 @@ class Crossings:
             there = _at_beta(self.symmetric, at, beta)
             if there is None:
                 break
-            whole = self.whole.at(there.y[self.labels], beta)
-            same = _negative(self.whole.jacobian(whole)) - _negative(self.symmetric.jacobian(there)) == odd
+            complete = self.whole.at(there.y[self.labels], beta)
+            same = _negative(self.whole.jacobian(complete)) - _negative(self.symmetric.jacobian(there)) == odd
             low, high = (beta, high) if same else (low, beta)
             at = there
         return (low + high) / 2

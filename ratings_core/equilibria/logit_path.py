@@ -100,8 +100,8 @@ def _next(system: LogitSystem, metric: Floats, point: PathPoint, length: float) 
             if np.isfinite(tangent).all() and cosine > LEAST_COSINE and (sign == point.sign or crossing):
                 turned = point.turned + int(tangent[-1] * point.tangent[-1] < 0)
                 bend = (tangent - point.tangent) / length
-                found = PathPoint(corrected, tangent, bend, sign, turned, point.crossed + int(crossing), newton_steps)
-                return found, length * _growth(used, cosine)
+                next_point = PathPoint(corrected, tangent, bend, sign, turned, point.crossed + int(crossing), newton_steps)
+                return next_point, length * _growth(used, cosine)
         length /= 2
     raise LostPathError(f"at beta {point.at.beta:.4g}")
 

@@ -116,14 +116,14 @@ class LogitSystem:
     def at(self, y: Floats, beta: float) -> LogitPoint:
         """Evaluate the equations at a point."""
         mixes = tuple(np.where(on, np.exp(y[own]), 0.0) for own, on in zip(self._labels, self._active, strict=True))
-        found: PairPayoffs = pair_payoffs(self._game, mixes)
-        worth = tuple(own / self._unit for own in found.worth)
+        payoffs: PairPayoffs = pair_payoffs(self._game, mixes)
+        worth = tuple(own / self._unit for own in payoffs.worth)
         logs = [_log_shares(t + beta * g, on) for t, g, on in zip(self._log_targets, worth, self._active, strict=True)]
         residual = y.copy()
         for (rows, ids), own in zip(self._owned, logs, strict=True):
             residual[ids] -= own[rows]
         shares = tuple(np.where(on, np.exp(own), 0.0) for own, on in zip(logs, self._active, strict=True))
-        return LogitPoint(y, beta, mixes, worth, found.pairs, residual, shares)
+        return LogitPoint(y, beta, mixes, worth, payoffs.pairs, residual, shares)
 
     def start(self) -> LogitPoint:
         """The point at beta 0: the targets."""
@@ -154,11 +154,11 @@ class LogitSystem:
 
     def jacobian(self, point: LogitPoint) -> Floats:
         """Jacobian of the residual with respect to the log probabilities, dense."""
-        everything, found = np.arange(self.unknowns), np.eye(self.unknowns)
+        everything, jacobian = np.arange(self.unknowns), np.eye(self.unknowns)
         for p, (own, ids) in enumerate(self._owned):
             for q in self._elimination.blocks[p]:
-                _Columns.of(ids, everything, self._labels[q]).add(found, -self._moved(point, p, own, q))
-        return found
+                _Columns.of(ids, everything, self._labels[q]).add(jacobian, -self._moved(point, p, own, q))
+        return jacobian
 
     def regrets(self, point: LogitPoint, *, all_strategies: bool = False) -> Floats:
         """Largest gain of each player, in units, over strategies of positive target, or over all strategies."""
@@ -175,13 +175,13 @@ class LogitSystem:
 
 def _owned(labels: Labels, unknowns: int) -> list[tuple[Ids, Ids]]:
     """For each player, the unknowns that appear first at this player, with a strategy for each: pairs of (strategies, unknowns)."""
-    taken, found = np.zeros(unknowns, bool), []
+    taken, owned = np.zeros(unknowns, bool), []
     for own in labels:
         ids, rows = np.unique(own, return_index=True)
         new = (ids >= 0) & ~taken[ids]
         taken[ids[new]] = True
-        found.append((rows[new].astype(np.int64), ids[new].astype(np.int64)))
-    return found
+        owned.append((rows[new].astype(np.int64), ids[new].astype(np.int64)))
+    return owned
 
 
 def _eliminated(labels: Labels, owned: list[tuple[Ids, Ids]]) -> Ids:

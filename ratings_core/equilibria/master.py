@@ -70,11 +70,11 @@ class Master:
     def add(self, columns: Floats) -> None:
         """Add joints. columns: their gains, (rows, k)."""
         rows, k = columns.shape
-        whole = np.vstack([columns, np.ones((1, k))])
+        coefficients = np.vstack([columns, np.ones((1, k))])
         starts = np.arange(k, dtype=np.int32) * (rows + 1)
         index = np.tile(np.arange(rows + 1, dtype=np.int32), k)
         unbounded = np.full(k, highspy.kHighsInf)
-        _taken(self._model.addCols(k, np.zeros(k), np.zeros(k), unbounded, whole.size, starts, index, whole.T.ravel()))
+        _taken(self._model.addCols(k, np.zeros(k), np.zeros(k), unbounded, coefficients.size, starts, index, coefficients.T.ravel()))
         self.columns = np.hstack([self.columns, columns])
 
     def freeze(self, rows: NDArray[np.int64], bound: float, at: MasterPoint) -> None:
@@ -91,10 +91,10 @@ class Master:
     def solve(self) -> MasterPoint:
         """The optimum over the joints added. Raises `SolverError` if HiGHS finds none."""
         iterations = self._optimise()
-        found = self._recomputed() or self._as_reported()
-        share = np.maximum(found[0], 0.0)
+        optimum = self._recomputed() or self._as_reported()
+        share = np.maximum(optimum[0], 0.0)
         share /= share.sum()
-        multipliers = np.maximum(found[1], 0.0)
+        multipliers = np.maximum(optimum[1], 0.0)
         return MasterPoint(share, multipliers / multipliers[self.open].sum(), self.columns @ share, iterations)
 
     def forget(self) -> None:
@@ -176,8 +176,8 @@ class Master:
 
 def _refined(matrix: Floats, factors: Floats, pivots: NDArray[np.int32], wanted: Floats, *, transposed: bool) -> Floats:
     system = matrix.T if transposed else matrix
-    found = scipy.linalg.lapack.dgetrs(factors, pivots, wanted, trans=int(transposed))[0]
-    return np.asarray(found + scipy.linalg.lapack.dgetrs(factors, pivots, wanted - system @ found, trans=int(transposed))[0], np.float64)
+    solved = scipy.linalg.lapack.dgetrs(factors, pivots, wanted, trans=int(transposed))[0]
+    return np.asarray(solved + scipy.linalg.lapack.dgetrs(factors, pivots, wanted - system @ solved, trans=int(transposed))[0], np.float64)
 
 
 def _empty_program(rows: int) -> highspy.Highs:

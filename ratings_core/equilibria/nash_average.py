@@ -137,7 +137,7 @@ def nash_average(
     exploitability = max(0.0, float(for_agent.max() - on_task.min())) / (float(gains.max()) or 1.0)
     value = float(agent_dist @ for_agent)
     ratings, task_ratings = table.of_agents(least + for_agent), table.of_tasks(-(least + on_task))
-    found = NashAverage(
+    solution = NashAverage(
         ratings=ratings,
         certificate=Certificate("exploitability", exploitability),
         status=game.status if exploitability <= options.tolerance else Status.APPROXIMATE,
@@ -163,7 +163,7 @@ def nash_average(
         constant_tasks=table.constant_tasks,
         imputed=table.imputed,
     )
-    return judged(found, options, "the Nash equilibrium", "payoffs")
+    return judged(solution, options, "the Nash equilibrium", "payoffs")
 
 
 def nash_average_agents(payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGENTS, start: ArrayLike | None = None) -> NashAverageAgents:
@@ -182,7 +182,7 @@ def nash_average_agents(payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGE
     ratings = A @ mix
     worth = float(mix @ ratings)
     exploitability = max(0.0, float(ratings.max())) / (float(np.abs(A).max()) or 1.0)
-    found = NashAverageAgents(
+    solution = NashAverageAgents(
         ratings=ratings,
         certificate=Certificate("exploitability", exploitability),
         status=game.status if exploitability <= options.tolerance else Status.APPROXIMATE,
@@ -193,4 +193,4 @@ def nash_average_agents(payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGE
         entropy=game.entropy,
         unique=game.unique,
     )
-    return judged(found, options, "the Nash equilibrium", "payoffs")
+    return judged(solution, options, "the Nash equilibrium", "payoffs")

@@ -86,7 +86,7 @@ class _Judged:
     def rated(self, by_player: Mixes, accept_approximate: bool) -> FromEquilibrium:
         gains = (float(own.max()) - payoff for own, payoff in zip(self.worth, self.payoffs.tolist(), strict=True))
         shared = facts(self.marginals, self.payoffs, np.array([max(0.0, gain) for gain in gains]))
-        found = FromEquilibrium(
+        result = FromEquilibrium(
             ratings=by_player[0],
             certificate=Certificate("cce_gap", shared["gap"] / self.unit),
             status=Status.OPTIMAL if shared["gap"] <= self.tolerance * self.unit else Status.APPROXIMATE,
@@ -96,12 +96,12 @@ class _Judged:
             unit=self.unit,
             **shared,
         )
-        if found.status is Status.OPTIMAL or accept_approximate:
-            return found
+        if result.status is Status.OPTIMAL or accept_approximate:
+            return result
         raise SolverError(
-            f"the play is not an equilibrium to tolerance {self.tolerance:g}: a player would gain {found.certificate.value:.3g} of the "
+            f"the play is not an equilibrium to tolerance {self.tolerance:g}: a player would gain {result.certificate.value:.3g} of the "
             "payoffs' spread; solve it to a smaller tolerance, raise tolerance, or pass accept_approximate=True",
-            found,
+            result,
         )
 
 
@@ -124,10 +124,10 @@ class _Paid:
 
 def _paid_in(play: TiltedJoint) -> _Paid:
     """Payoffs where strategies are played, summed over all joints, block by block."""
-    found = _Paid(play.game.shape)
+    paid = _Paid(play.game.shape)
     for block, logs in contractions(play.game).log_blocks(play.log_prior, play.multipliers):
-        found.add(play.game, block.joints(np.arange(logs.size)), np.exp(logs.ravel() - play.log_total))
-    return found
+        paid.add(play.game, block.joints(np.arange(logs.size)), np.exp(logs.ravel() - play.log_total))
+    return paid
 
 
 def _judged(game: Game, play: Play, tolerance: float) -> _Judged:

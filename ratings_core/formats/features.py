@@ -33,8 +33,8 @@ class Feature:
         if text == FIRST_SIDE:
             return cls(text, "first", ())
         for sign, form in _FORMS.items():
-            first, found, second = text.partition(sign)
-            if found:
+            first, separator, second = text.partition(sign)
+            if separator:
                 return cls._checked(text, form, (first, second))
         return cls._checked(text, "column", (text,))
 

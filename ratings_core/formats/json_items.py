@@ -89,8 +89,8 @@ class _Text:
     def next(self) -> str:
         """The next character that is not white space; it remains unread. Empty at the end of the file."""
         while True:
-            found = _SPACE.match(self._text, self._at)
-            self._at = found.end() if found else self._at
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
 

@@ -102,23 +102,23 @@ class RowReader(TableReader):
         column = self.roles.time
         if column is None or self._times is None:
             return None
-        found = cells.moments(column)
-        if is_text := found is None:
+        times = cells.moments(column)
+        if is_text := times is None:
             coded = cells.coded(column)
-            found = self._times.read(coded.texts)[coded.code] if len(cells) else np.zeros(0)
-        is_time = np.isfinite(found)
-        if not self._is_sure_of_times and len(found):
+            times = self._times.read(coded.texts)[coded.code] if len(cells) else np.zeros(0)
+        is_time = np.isfinite(times)
+        if not self._is_sure_of_times and len(times):
             if not is_time.any() and not self._has_a_time(column):
                 self._times, self.remarks[column] = None, "not used: none of its cells is a time (another format: --time-format)"
                 return None
             self._is_sure_of_times = True
         verdicts.refuse(~is_time, column, RULE)
-        verdicts.refuse(np.abs(found) > MAX_TIME, column, f"must be within +-{MAX_TIME:g} seconds of 1970 (milliseconds: divide by 1000)")
-        known = found[is_time]
+        verdicts.refuse(np.abs(times) > MAX_TIME, column, f"must be within +-{MAX_TIME:g} seconds of 1970 (milliseconds: divide by 1000)")
+        known = times[is_time]
         if len(known) and is_text:
             are_years = bool(((known >= _YEARS[0]) & (known < _YEARS[1]) & (known % 1 == 0)).all())
             self._year = float(known[0]) if are_years and (self._year is None or self._year) else 0.0
-        return found
+        return times
 
     def check(self) -> None:
         """Raise `InputError` if all times of the table are numbers of years."""
@@ -134,9 +134,9 @@ class RowReader(TableReader):
         column = self.roles.weight
         if column is None:
             return None
-        found = cells.numbers(column)
-        verdicts.refuse(~((found >= MIN_WEIGHT) & (found <= MAX_WEIGHT)), column, f"must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
-        return found
+        weights = cells.numbers(column)
+        verdicts.refuse(~((weights >= MIN_WEIGHT) & (weights <= MAX_WEIGHT)), column, f"must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
+        return weights
 
     def tasks(self, cells: Cells, verdicts: Verdicts) -> tuple[Arena, NDArray[np.int64]] | None:
         """Names of tasks, and for each row the index of its task, or -1 for an empty cell; None if the table has none."""

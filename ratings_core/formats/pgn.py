@@ -156,7 +156,7 @@ def _time(tags: _Tags) -> float | None:
 
 
 def _numbers(pattern: re.Pattern[str], text: str) -> tuple[int, int, int]:
-    found = pattern.fullmatch(text)
-    if found is None:
+    match = pattern.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    return int(found[1]), int(found[2]), int(found[3])
+    return int(match[1]), int(match[2]), int(match[3])

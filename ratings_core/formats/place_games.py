@@ -122,8 +122,8 @@ class PlaceGames(RowReader):
         """Refuse rows that repeat an agent of their game, or differ from its first row, and the first rows of games of too many agents."""
         roles = self.roles
         is_loose = self.options.roles.game is None and can_name_several_games(roles.game or "")
-        again = f"must be in each game once{f'; {roles.game} names several games: --column game=HEADER' if is_loose else ''}"
-        verdicts.refuse(_repeated(game, rows[:, _AGENT]), roles.agent, again)
+        repeat_rule = f"must be in each game once{f'; {roles.game} names several games: --column game=HEADER' if is_loose else ''}"
+        verdicts.refuse(_repeated(game, rows[:, _AGENT]), roles.agent, repeat_rule)
         for at, column in ((_TIME, roles.time), (_WEIGHT, roles.weight), (_TASK, roles.task), (_SLICE, self.options.slice_by)):
             rule = "must be the same in all rows of a game"
             rule += " (if it does not say when the game was played: --column time=)" if at == _TIME else ""
@@ -158,8 +158,8 @@ def _first(game: NDArray[np.int64], column: Floats) -> Floats:
 
 def _place(text: str) -> float:
     text = text.strip()
-    whole = text.removesuffix(".0").removesuffix(".").removeprefix("T").removeprefix("=").removesuffix("=")
-    return float(whole) if whole.isascii() and whole.isdigit() and 0 < int(whole) <= MOST_PLACE else np.nan
+    digits = text.removesuffix(".0").removesuffix(".").removeprefix("T").removeprefix("=").removesuffix("=")
+    return float(digits) if digits.isascii() and digits.isdigit() and 0 < int(digits) <= MOST_PLACE else np.nan
 
 
 def _ids(roster: Roster, tasks: tuple[Arena, NDArray[np.int64]] | None, kept: NDArray[np.int64]) -> NDArray[np.int64]:

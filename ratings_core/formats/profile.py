@@ -37,10 +37,10 @@ def read_profile(source: Source) -> Profile:
     uncast = 0
     stated: dict[str, tuple[int, str]] = {}
     for line, content in _lines(source):
-        if (found := _NAME.match(content)) is not None:
-            _add_name(line, found, numbers, names)
-        elif (found := _STATED.match(content)) is not None:
-            stated[found[1]] = line, found[2].strip()
+        if (match := _NAME.match(content)) is not None:
+            _add_name(line, match, numbers, names)
+        elif (match := _STATED.match(content)) is not None:
+            stated[match[1]] = line, match[2].strip()
         elif content.strip() and not content.startswith("#"):
             ballot = _ballot(line, content.strip(), numbers)
             if ballot.weight:
@@ -123,23 +123,23 @@ def _order(levels: tuple[tuple[int, ...], ...]) -> str:
     return ", ".join(f"{{{text}}}" if len(level) > 1 else text for text, level in zip(members, levels, strict=True))
 
 
-def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: dict[str, None]) -> None:
-    text = found[2].strip()
-    if not text or int(found[1]) in numbers or text in names:
+def _add_name(line: int, match: re.Match[str], numbers: dict[int, int], names: dict[str, None]) -> None:
+    text = match[2].strip()
+    if not text or int(match[1]) in numbers or text in names:
         raise FormatError(line, "ALTERNATIVE NAME", text, "must name each alternative, once")
-    numbers[int(found[1])] = len(names)
+    numbers[int(match[1])] = len(names)
     names[text] = None
 
 
 def _check_stated(stated: dict[str, tuple[int, str]], profile: Profile, uncast: int) -> None:
-    found = {
+    actual = {
         "NUMBER ALTERNATIVES": str(len(profile.names)),
         "NUMBER VOTERS": f"{profile.voters:.0f}",
         "NUMBER UNIQUE ORDERS": str(len(profile) + uncast),
     }
     for field, (line, text) in stated.items():
-        if field in found and text != found[field]:
-            raise FormatError(line, field, text, f"must be {found[field]}, as the file's orders give")
+        if field in actual and text != actual[field]:
+            raise FormatError(line, field, text, f"must be {actual[field]}, as the file's orders give")
         if field == "DATA TYPE" and text in TYPES and not _holds(text, data_type(profile)):
             raise FormatError(line, field, text, f"must hold the file's orders, which are {data_type(profile)}")
 
@@ -149,16 +149,16 @@ def _holds(wide: str, narrow: str) -> bool:
 
 
 def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
-    found = _BALLOT.fullmatch(content)
-    if found is None:
+    match = _BALLOT.fullmatch(content)
+    if match is None:
         raise FormatError(line, None, content, "must be COUNT: ORDER with a count of 0 or more")
-    if _LEVEL.sub("", found[2]).replace(",", "").strip():
+    if _LEVEL.sub("", match[2]).replace(",", "").strip():
         raise FormatError(line, None, content, "must be numbers separated by commas, with tied numbers in braces")
-    levels = [_level(line, (tied or alone).split(","), numbers) for tied, alone in _LEVEL.findall(found[2]) if (tied or alone).strip()]
+    levels = [_level(line, (tied or alone).split(","), numbers) for tied, alone in _LEVEL.findall(match[2]) if (tied or alone).strip()]
     members = [member for level in levels for member in level]
     if not members or len(set(members)) != len(members):
         raise FormatError(line, None, content, "must list one or more alternatives, each once")
-    return Ballot(int(found[1]), tuple(levels))
+    return Ballot(int(match[1]), tuple(levels))
 
 
 def _level(line: int, cells: Sequence[str], numbers: dict[int, int]) -> tuple[int, ...]:

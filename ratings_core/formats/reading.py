@@ -268,9 +268,9 @@ def joined(parts: Sequence[FilePart]) -> FilePart | None:
 
 def in_order_of_time(parts: Sequence[FilePart]) -> list[FilePart]:
     """All games as one part, in the order of their times. Raises `InputError` if a game has none, or for scores."""
-    whole = joined(parts)
-    if whole is None or not len(whole):
+    games = joined(parts)
+    if games is None or not len(games):
         return []
-    if whole.timed is None or not whole.timed.all():
+    if games.timed is None or not games.timed.all():
         raise InputError("sort", "time", "must be left out: not every row has a time")
-    return [whole.reordered(np.argsort(whole.columns.time, kind="stable"))]
+    return [games.reordered(np.argsort(games.columns.time, kind="stable"))]

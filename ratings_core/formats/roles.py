@@ -157,12 +157,12 @@ def guess_roles(header: Iterable[str], given: Roles | None = None) -> Roles | No
     """
     given = given or Roles()
     columns = {_key(column): column for column in header if column not in given.named.values()}
-    found = _with(given, {} if given.are_complete else _verdicts(columns, given))
-    if not found.are_complete:
+    roles = _with(given, {} if given.are_complete else _verdicts(columns, given))
+    if not roles.are_complete:
         return None
-    rest = {key: column for key, column in columns.items() if column not in found.named.values()}
-    whole = _with(found, {"time": _first_of(rest, _TIMES), "weight": _first_of(rest, ("weight",))})
-    return replace(whole, time=whole.time or None)
+    rest = {key: column for key, column in columns.items() if column not in roles.named.values()}
+    complete = _with(roles, {"time": _first_of(rest, _TIMES), "weight": _first_of(rest, ("weight",))})
+    return replace(complete, time=complete.time or None)
 
 
 def can_name_several_games(column: str) -> bool:
@@ -176,17 +176,17 @@ def _verdicts(columns: dict[str, str], given: Roles) -> dict[str, str | None]:
         return dict(zip(("winner", "loser"), pair, strict=True)) | {"score": _first_of(columns, ("score",))}
     sides = (given.first, given.second) if given.first is not None else _pair_of(columns, PAIRS)
     if sides is not None and given.game is None:
-        found = dict(zip(("first", "second"), sides, strict=True))
+        side_roles = dict(zip(("first", "second"), sides, strict=True))
         if given.names_result:
-            return found
+            return side_roles
         if (scores := _pair_of(columns, _SCORES)) is not None:
-            return found | dict(zip(("first_score", "second_score"), scores, strict=True))
+            return side_roles | dict(zip(("first_score", "second_score"), scores, strict=True))
         if all(key in columns for key in _THREE):
-            return found | dict(zip(("first_won", "second_won", "tied"), (columns[key] for key in _THREE), strict=True))
+            return side_roles | dict(zip(("first_won", "second_won", "tied"), (columns[key] for key in _THREE), strict=True))
         for role, keys in (("winner", _WINNERS), ("score", _CELLS[:1]), ("result", _RESULTS), ("score", _CELLS[1:])):
             if (column := _first_of(columns, keys)) is not None:
-                return found | {role: column}
-        return found
+                return side_roles | {role: column}
+        return side_roles
     names = {
         "game": given.game or _first_of(columns, (*_GAMES, *_LOOSE)),
         "agent": given.agent or _first_of(columns, _AGENTS),
@@ -195,8 +195,8 @@ def _verdicts(columns: dict[str, str], given: Roles) -> dict[str, str | None]:
     return names if None not in names.values() else {}
 
 
-def _with(roles: Roles, found: dict[str, str | None]) -> Roles:
-    new = {role: column for role, column in found.items() if column is not None and getattr(roles, role) is None}
+def _with(roles: Roles, columns: dict[str, str | None]) -> Roles:
+    new = {role: column for role, column in columns.items() if column is not None and getattr(roles, role) is None}
     return replace(roles, **new)
 
 

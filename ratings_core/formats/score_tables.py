@@ -64,7 +64,7 @@ class ScoreRows(TableReader):
 
     def texts_of(self, _column: str) -> Iterator[list[str]]:
         """The texts of all scores, so that one pass over the table decides for all columns. A table of scores has one decimal mark."""
-        for block in () if self._again is None else self._again().blocks(self.columns[1:]):
+        for block in () if self._reopen is None else self._reopen().blocks(self.columns[1:]):
             cells = self.cells(block)
             for agent in self.agents:
                 yield cells.coded(agent).texts.names()

@@ -29,7 +29,7 @@ class TableReader:
     def __init__(
         self, options: ReadOptions, *, again: Again | None = None, decimal_comma: bool = False, has_one_mark: bool = False
     ) -> None:
-        self.options, self._again = options, again
+        self.options, self._reopen = options, again
         self.remarks: dict[str, str] = {}
         self._numbers = Numbers(options.decimal, self.texts_of if decimal_comma else None, has_one_mark=has_one_mark)
 
@@ -46,7 +46,7 @@ class TableReader:
 
     def texts_of(self, column: str) -> Iterator[list[str]]:
         """The distinct texts of a column in the rows that count, block by block, from the beginning."""
-        if self._again is None:
+        if self._reopen is None:
             return
-        for block in self._again().blocks(list(dict.fromkeys([column, *(one for one, _ in self.options.where)]))):
+        for block in self._reopen().blocks(list(dict.fromkeys([column, *(one for one, _ in self.options.where)]))):
             yield self.cells(self.chosen(block)).coded(column).texts.names()

@@ -65,17 +65,17 @@ class Times:
             return seconds(text, self._column)
         except InputError:
             pass
-        if (found := _SLASHES.fullmatch(text)) is not None:
-            return self._of_slashes(found)
+        if (match := _SLASHES.fullmatch(text)) is not None:
+            return self._of_slashes(match)
         for form in (self._usual, *_WORDS):
             if form is not None and (value := _moment(text, form)) == value:
                 self._usual = form
                 return value
         return np.nan
 
-    def _of_slashes(self, found: re.Match[str]) -> float:
-        first, second, year, rest = found.groups()
-        day, month = (first, second) if self._order.made == _DAY_FIRST or "." in found[0][:6] else (second, first)
+    def _of_slashes(self, match: re.Match[str]) -> float:
+        first, second, year, rest = match.groups()
+        day, month = (first, second) if self._order.made == _DAY_FIRST or "." in match[0][:6] else (second, first)
         form = "%y" if len(year) == _SHORT_YEAR else "%Y"
         clock = rest.strip()
         form_of_clock = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}.get(clock.count(":"), "") if clock else ""
@@ -102,8 +102,8 @@ def _plain(texts: Arena) -> Floats | None:
 
 def _order_of(text: str) -> str | None:
     """Whether the day or the month comes first in a text with slashes."""
-    found = _SLASHES.fullmatch(text.strip())
-    first, second = (0, 0) if found is None else (int(found[1]), int(found[2]))
+    match = _SLASHES.fullmatch(text.strip())
+    first, second = (0, 0) if match is None else (int(match[1]), int(match[2]))
     if first == second or min(first, second) > _MONTHS:
         return None
     if max(first, second) <= _MONTHS:

@@ -71,8 +71,8 @@ def _shown(models: Any) -> list[str | None] | None:
 
 
 def _without_markup(text: str) -> str:
-    found = _MARKUP.match(text)
-    shown = text[found.end() :].rstrip().removesuffix("</h3>") if found else text
+    markup = _MARKUP.match(text)
+    shown = text[markup.end() :].rstrip().removesuffix("</h3>") if markup else text
     return text if "\n" in shown else shown
 
 

@@ -71,8 +71,8 @@ def won_of_cell(text: str) -> int:
     """Who won by two scores in one cell, such as 4-1."""
     if is_not_played(text):
         return NOT_PLAYED
-    found = _CELL.fullmatch(text)
-    if found is None:
+    match = _CELL.fullmatch(text)
+    if match is None:
         return UNKNOWN
-    first, second = float(found[1]), float(found[2])
+    first, second = float(match[1]), float(match[2])
     return (first > second) - (first < second)

@@ -73,8 +73,8 @@ class Comparison:
 
     def _rows(self) -> list[list[str]]:
         shown = self._order()[:SHOWN]
-        found = [(rating.ratings, rating.ranking.rank) for rating in self.ratings.values()]
-        return [[self.names[i], *(cell for values, ranks in found for cell in (number(values[i]), str(ranks[i])))] for i in shown]
+        columns = [(rating.ratings, rating.ranking.rank) for rating in self.ratings.values()]
+        return [[self.names[i], *(cell for values, ranks in columns for cell in (number(values[i]), str(ranks[i])))] for i in shown]
 
     def _more(self) -> list[str]:
         methods = list(self.ratings)
@@ -119,10 +119,10 @@ def compare(
     return Comparison(rated, _distances(list(rated.values())))
 
 
-def _distances(found: Sequence[Rating]) -> Floats:
-    table = np.zeros((len(found), len(found)))
-    for i, first in enumerate(found):
-        for j, second in enumerate(found):
+def _distances(ratings: Sequence[Rating]) -> Floats:
+    table = np.zeros((len(ratings), len(ratings)))
+    for i, first in enumerate(ratings):
+        for j, second in enumerate(ratings):
             if i < j:
                 table[i, j] = table[j, i] = normalised_kendall_tau(first.ranking, second.ranking)
     return table

@@ -76,33 +76,33 @@ def inspection_of(path: Path, options: ReadOptions = PLAIN) -> Inspection:
     """
     with FileSource(path) as source:
         reading = FileReading(source, options)
-        found = Inspection(reading.kind, reading.note)
+        inspection = Inspection(reading.kind, reading.note)
         if reading.kind in (FileKind.GAMES, FileKind.SCORES):
-            found.columns = reading.table().header
+            inspection.columns = reading.table().header
         if reading.kind is FileKind.GAMES:
-            found.roles = roles_of_table(found.columns, options.roles).named
+            inspection.roles = roles_of_table(inspection.columns, options.roles).named
         if reading.kind in _ROW_KINDS:
-            _read(reading, found)
-        return found
+            _read(reading, inspection)
+        return inspection
 
 
-def _read(reading: FileReading, found: Inspection) -> None:
+def _read(reading: FileReading, inspection: Inspection) -> None:
     agents, tasks, ties = Roster(), Roster(), 0
     links: list[NDArray[np.int64]] = []
     for part in reading.parts():
         ids = agents.intern_coded(part.columns.names).astype(np.int64)
         tasks.intern_packed(part.columns.tasks)
-        found.outcomes += len(part)
+        inspection.outcomes += len(part)
         links.append(_links(part, ids))
         ties += _tied(part)
-        _add_times(part, found)
-    found.counts, found.falling = reading.counts, bool(reading.order_note)
-    found.agents, found.tasks = len(agents), len(tasks)
-    found.ties = ties / found.outcomes if found.outcomes else 0.0
-    if found.agents:
+        _add_times(part, inspection)
+    inspection.counts, inspection.falling = reading.counts, bool(reading.order_note)
+    inspection.agents, inspection.tasks = len(agents), len(tasks)
+    inspection.ties = ties / inspection.outcomes if inspection.outcomes else 0.0
+    if inspection.agents:
         pairs = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
-        labels = weak_components(pairs[:, 0], pairs[:, 1], found.agents)
-        found.groups = sorted(np.bincount(labels).tolist(), reverse=True)
+        labels = weak_components(pairs[:, 0], pairs[:, 1], inspection.agents)
+        inspection.groups = sorted(np.bincount(labels).tolist(), reverse=True)
 
 
 def _links(part: FilePart, ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -124,9 +124,9 @@ def _tied(part: FilePart) -> int:
     return len(np.unique(game[order][1:][equal]))
 
 
-def _add_times(part: FilePart, found: Inspection) -> None:
+def _add_times(part: FilePart, inspection: Inspection) -> None:
     if part.timed is None or not part.timed.any():
         return
     times = part.columns.time[part.timed]
     low, high = float(times.min()), float(times.max())
-    found.times = (low, high) if found.times is None else (min(low, found.times[0]), max(high, found.times[1]))
+    inspection.times = (low, high) if inspection.times is None else (min(low, inspection.times[0]), max(high, inspection.times[1]))

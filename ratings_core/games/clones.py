@@ -54,10 +54,10 @@ def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
     leaders: list[int] = []
     member = np.empty(n, np.int64)
     for row in range(n):
-        found = next((k for k, leader in enumerate(leaders) if same(row, leader)), len(leaders))
-        if found == len(leaders):
+        label = next((k for k, leader in enumerate(leaders) if same(row, leader)), len(leaders))
+        if label == len(leaders):
             leaders.append(row)
-        member[row] = found
+        member[row] = label
     return described(member)
 
 

@@ -44,12 +44,12 @@ def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, off
         return float(value), np.append(slope.sum(axis=0) + level / scale[0] ** 2, (slope + own / scale[1] ** 2).ravel())
 
     start, slope_at_end = np.zeros(n * (tasks + 1)), _FLAT / 10
-    found = scipy.optimize.minimize(
+    minimum = scipy.optimize.minimize(
         loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "gtol": slope_at_end, "ftol": 0.0}
     )
-    if (steepest := float(np.abs(found.jac).max())) > _FLAT * most:
+    if (steepest := float(np.abs(minimum.jac).max())) > _FLAT * most:
         raise SolverError(f"the fit of the prior of duels did not converge (slope {steepest:.3g}); pool tasks, or use another policy")
-    strength = found.x[:n] + found.x[n:].reshape(tasks, n)
+    strength = minimum.x[:n] + minimum.x[n:].reshape(tasks, n)
     return np.asarray(scipy.special.expit(strength[:, :, None] - strength[:, None, :]), np.float64)
 
 

@@ -46,9 +46,9 @@ class Side:
 
     def values(self, values: Floats, otherwise: float) -> Floats:
         """Map values of strategies to the data's agents or tasks, (n,); `otherwise` where left out."""
-        whole = np.full(len(self.at), otherwise)
-        whole[self.kept] = values[self.at[self.kept]]
-        return whole
+        mapped = np.full(len(self.at), otherwise)
+        mapped[self.kept] = values[self.at[self.kept]]
+        return mapped
 
     def shares(self, mix: Floats) -> Floats:
         """Map probabilities of strategies to the data's agents or tasks; duplicates share evenly; 0 where left out."""

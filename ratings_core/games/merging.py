@@ -135,6 +135,6 @@ def _chosen(names: Names, ids: NDArray[np.int64]) -> Names:
 
 
 def _on_first(values: Floats, classes: CloneClasses) -> Floats:
-    found = np.zeros(len(classes.member))
-    found[classes.first] = values
-    return found
+    expanded = np.zeros(len(classes.member))
+    expanded[classes.first] = values
+    return expanded

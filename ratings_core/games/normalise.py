@@ -61,11 +61,11 @@ def _share_below(own: Floats) -> Floats:
 
 
 def _by_task(scores: Floats, rule: Callable[[Floats], Floats]) -> Floats:
-    found = np.full(scores.shape, np.nan)
-    for own, column in zip(scores.T, found.T, strict=True):
+    rescaled = np.full(scores.shape, np.nan)
+    for own, column in zip(scores.T, rescaled.T, strict=True):
         measured = ~np.isnan(own)
         column[measured] = rule(own[measured])
-    return found
+    return rescaled
 
 
 _NORMALISERS: Final[dict[str, Callable[[Floats], Floats]]] = {

@@ -92,12 +92,12 @@ def log_weights(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multiplie
     """The log weights of `weighed` on some tasks, (tasks, n, n), without subtracting the shift."""
     base, slopes = _base(slabs, logs, multipliers), _slopes(multipliers)
     chosen = range(slabs.tasks)[tasks]
-    found = np.empty((len(chosen), *base.shape))
+    log_weight = np.empty((len(chosen), *base.shape))
     for row, task in enumerate(chosen):
         u = slabs.slab(task)
-        found[row] = logs[0][task] + base + slopes[0] * np.abs(u) + slopes[1] * u
-        found[row] += (u @ multipliers[2])[:, None] + u @ multipliers[1]
-    return found
+        log_weight[row] = logs[0][task] + base + slopes[0] * np.abs(u) + slopes[1] * u
+        log_weight[row] += (u @ multipliers[2])[:, None] + u @ multipliers[1]
+    return log_weight
 
 
 def _slopes(multipliers: tuple[Floats, Floats, Floats]) -> Floats:

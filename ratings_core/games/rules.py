@@ -68,9 +68,9 @@ def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> S
     )
 
 
-def _shortfall(found: Solution) -> str:
+def _shortfall(solution: Solution) -> str:
     """The certificate of a solution, and its gaps, as text."""
-    gaps = [f"{found.certificate.kind} {found.certificate.value:.3g}"]
-    if "support_gap" in found.stats:
-        gaps += [f"support gap {found.stats['support_gap']:.3g}", f"entropy gap {found.stats['entropy_gap']:.3g} nats"]
+    gaps = [f"{solution.certificate.kind} {solution.certificate.value:.3g}"]
+    if "support_gap" in solution.stats:
+        gaps += [f"support gap {solution.stats['support_gap']:.3g}", f"entropy gap {solution.stats['entropy_gap']:.3g} nats"]
     return ", ".join(gaps)

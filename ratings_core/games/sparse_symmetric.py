@@ -68,9 +68,9 @@ def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> Spars
     }
     best: SparseSolution | None = None
     for name, (solver, limit, most, total) in limits.items():
-        found = _solved(scaled, total, name, solver, {limit: most})
-        if found is not None and (best is None or found.exploitability < best.exploitability):
-            best = found
+        candidate = _solved(scaled, total, name, solver, {limit: most})
+        if candidate is not None and (best is None or candidate.exploitability < best.exploitability):
+            best = candidate
         if best is not None and best.exploitability <= tolerance:
             return best
     if best is None:

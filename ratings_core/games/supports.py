@@ -40,9 +40,9 @@ def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mas
     given = checks.finite(argument, mix)
     if given.shape != member.shape:
         raise InputError(argument, given.shape, f"must be of shape {member.shape}")
-    found = np.zeros(n, np.bool_)
-    found[member[(given > 0) & (member >= 0)]] = True
-    return found
+    was_played = np.zeros(n, np.bool_)
+    was_played[member[(given > 0) & (member >= 0)]] = True
+    return was_played
 
 
 # Proofs that an equilibrium is the only one
@@ -146,6 +146,6 @@ def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices
 
 def placed(values: NDArray[Scalar], where: Indices, n: int) -> NDArray[Scalar]:
     """An array of length n with `values` at the indices `where`, 0 elsewhere."""
-    whole = np.zeros(n, values.dtype)
-    whole[where] = values
-    return whole
+    padded = np.zeros(n, values.dtype)
+    padded[where] = values
+    return padded

@@ -65,14 +65,14 @@ class TiltedJoint:
 
     def likeliest(self, count: int) -> tuple[Joints, Floats]:
         """The `count` joints of highest probability, highest first, and their probabilities. Makes one pass over all joints."""
-        found, ids = np.empty(0), np.empty((0, len(self.game.shape)), np.int64)
+        best_logs, ids = np.empty(0), np.empty((0, len(self.game.shape)), np.int64)
         for block, logs in contractions(self.game).log_blocks(self.log_prior, self.multipliers):
             top = np.argsort(-logs.ravel(), kind="stable")[:count]
-            found = np.concatenate([found, logs.ravel()[top]])
+            best_logs = np.concatenate([best_logs, logs.ravel()[top]])
             ids = np.vstack([ids, block.joints(top)])
-            kept = np.argsort(-found, kind="stable")[:count]
-            found, ids = found[kept], ids[kept]
-        return ids, np.asarray(np.exp(found - self.log_total), np.float64)
+            kept = np.argsort(-best_logs, kind="stable")[:count]
+            best_logs, ids = best_logs[kept], ids[kept]
+        return ids, np.asarray(np.exp(best_logs - self.log_total), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,12 @@ class _Stored:
             yield Block(start, logs[start:end].shape, tuple(range(logs.ndim))), logs[start:end]
 
     def gains(self, rows: Rows, block: Block) -> Floats:
-        found = []
+        by_player = []
         for p, (tensor, own) in enumerate(zip(self.game.payoffs, rows, strict=True)):
             here = tensor[block.start : block.start + block.shape[0]]
             there = np.moveaxis(np.take(tensor if p == 0 else here, own, axis=p), p, 0)
-            found.append((np.expand_dims(there, p + 1) - here).reshape(len(own), here.size))
-        return np.vstack(found)
+            by_player.append((np.expand_dims(there, p + 1) - here).reshape(len(own), here.size))
+        return np.vstack(by_player)
 
     def _logs(self, log_prior: Mixes, multipliers: Mixes) -> Floats:
         logs = np.zeros(self.game.shape)

@@ -73,10 +73,10 @@ class UnbeatenComponents:
         inside = (self._component[loser] == label) & self._left[loser]
         self._place[rest] = np.arange(len(rest))
         winner, loser = self._place[winner[inside]], self._place[loser[inside]]
-        found = strong_components(winner, loser, len(rest))
-        parts = [rest[ids] for ids in members(found)]
-        self._component[rest] = found + len(self._members)
-        beaters = np.bincount(found[loser[found[winner] != found[loser]]], minlength=len(parts))
+        component = strong_components(winner, loser, len(rest))
+        parts = [rest[ids] for ids in members(component)]
+        self._component[rest] = component + len(self._members)
+        beaters = np.bincount(component[loser[component[winner] != component[loser]]], minlength=len(parts))
         labels = range(len(self._members), len(self._members) + len(parts))
         self._members.extend(parts)
         self._beaters = np.append(self._beaters, beaters)

@@ -26,6 +26,7 @@ from typing import Any, Final
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 
 from ratings_core.kernels.sources import fingerprint
@@ -63,6 +64,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the machine code for one signature.
 
+        numba would first load all that it can compile, which takes half a second of a process that compiles nothing. Here it loads the
+        functions that machine code calls; before numba compiles a kernel, it loads the rest itself.
+
         Args:
             sig: Types of the arguments, as numba describes them.
             target_context: numba's target.
@@ -70,7 +74,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         Returns:
             numba's `CompileResult`; None if no folder has machine code for this processor.
         """
-        target_context.refresh()
+        rtsys.initialize(target_context)
         key = self._index_key(sig, target_context.codegen())
         for folder in self._folders():
             with suppress(PermissionError):  # another user's folder

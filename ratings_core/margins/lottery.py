@@ -75,7 +75,7 @@ def posterior_lottery(
         if len(chosen) > DENSE_AGENTS:
             rule = f"it may contain more than {DENSE_AGENTS} agents; solve fewer agents (most_agents) or raise prior"
             raise SolverError(f"posterior margins do not determine the support: {rule}", inner)
-    lottery = _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
+    lottery = _for_all_agents(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
     exploitability = lottery.certificate.value
     if exploitability > tolerance and not options.accept_approximate:
         raise SolverError(f"exploitability {exploitability:.3g} against all agents is above the tolerance {tolerance:g}", lottery)
@@ -97,7 +97,7 @@ def _missing(ahead: Floats, chosen: NDArray[np.int64], tolerance: float) -> NDAr
     return np.asarray(unbeaten[np.argsort(outside[unbeaten], kind="stable")][: len(chosen)], np.int64)
 
 
-def _whole(
+def _for_all_agents(
     margins: PosteriorMargins,
     inner: MaximalLottery,
     chosen: NDArray[np.int64],

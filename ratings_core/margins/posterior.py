@@ -142,11 +142,11 @@ def posterior_margins(
     spread = _spread(counts, theta, prior)
     leverage = _leverage(counts, theta, spread) if restricted else None
     predicted = shares(theta[counts.first] - theta[counts.second], fit.nu)
-    found = concentration(cells, predicted, leverage, (counts.first, counts.second))
-    weight = found.kappa if kappa is None else kappa
+    estimate = concentration(cells, predicted, leverage, (counts.first, counts.second))
+    weight = estimate.kappa if kappa is None else kappa
     strength = theta - pessimism * spread
     correction = _correction(counts, strength, fit.nu, weight)
-    return PosteriorMargins(strength, theta, spread, fit.nu, weight, found, correction, pessimism)
+    return PosteriorMargins(strength, theta, spread, fit.nu, weight, estimate, correction, pessimism)
 
 
 def win_less_loss(gap: Floats, nu: float) -> Floats:

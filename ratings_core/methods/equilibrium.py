@@ -54,31 +54,31 @@ def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[P
 
 def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = equilibrium_game(problem, parameters)
-    found = cce(made.game, target=_target(parameters), start=start, options=chosen_options(CCEOptions, parameters))
-    joints, probability = found.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
+    result = cce(made.game, target=_target(parameters), start=start, options=chosen_options(CCEOptions, parameters))
+    joints, probability = result.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
     extra: dict[str, object] = {
-        "eps": found.eps,
-        "relative_entropy": found.relative_entropy,
-        "marginals": mixes_by_name(made.game, found.marginals, _LISTED),
+        "eps": result.eps,
+        "relative_entropy": result.relative_entropy,
+        "marginals": mixes_by_name(made.game, result.marginals, _LISTED),
         "likeliest": [
             {"joint": [names[i] for names, i in zip(made.game.strategies, joint, strict=True)], "probability": share}
             for joint, share in zip(joints.tolist(), probability.tolist(), strict=True)
         ],
     }
-    return replace(_rated(problem, made, found, extra), start=found.start)
+    return replace(_rated(problem, made, result, extra), start=result.start)
 
 
 def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = equilibrium_game(problem, parameters)
-    found = lle(made.game, target=_target(parameters), options=chosen_options(LLEOptions, parameters))
+    result = lle(made.game, target=_target(parameters), options=chosen_options(LLEOptions, parameters))
     extra: dict[str, object] = {
-        "beta": found.beta,
-        "finished": found.finished,
-        "branch": found.branch,
-        "bifurcations": list(found.bifurcations),
-        "mixes": mixes_by_name(made.game, found.mixes, _LISTED),
+        "beta": result.beta,
+        "finished": result.finished,
+        "branch": result.branch,
+        "bifurcations": list(result.bifurcations),
+        "mixes": mixes_by_name(made.game, result.mixes, _LISTED),
     }
-    return _rated(problem, made, found, extra)
+    return _rated(problem, made, result, extra)
 
 
 def _target(parameters: dict[str, Any]) -> Any:
@@ -87,18 +87,18 @@ def _target(parameters: dict[str, Any]) -> Any:
     return AffinityTarget(sigma=parameters["sigma"] or None, floor=parameters["floor"], p=parameters["p"])
 
 
-def _rated(problem: OnTasks, made: Gamified[Played], found: CCE | LLE, extra: dict[str, object]) -> Rated:
+def _rated(problem: OnTasks, made: Gamified[Played], result: CCE | LLE, extra: dict[str, object]) -> Rated:
     players = made.game.players
     of_agents = 1 if isinstance(made.game, KingOfTheHill) else 0
     both: dict[str, object] = {
-        "payoffs": dict(zip(players, found.payoffs.tolist(), strict=True)),
-        "regrets": dict(zip(players, found.regrets.tolist(), strict=True)),
-        "least_target": found.least_target,
+        "payoffs": dict(zip(players, result.payoffs.tolist(), strict=True)),
+        "regrets": dict(zip(players, result.regrets.tolist(), strict=True)),
+        "least_target": result.least_target,
         **extra,
         **left_out(made, problem),
     }
-    tasks = made.of_tasks(found.by_player[0 if of_agents else 2])
-    return Rated(solution=on_all(found, made), unit=float(found.units[of_agents]), task_ratings=tasks, extra=both)
+    tasks = made.of_tasks(result.by_player[0 if of_agents else 2])
+    return Rated(solution=on_all(result, made), unit=float(result.units[of_agents]), task_ratings=tasks, extra=both)
 
 
 _GAME: Final = (

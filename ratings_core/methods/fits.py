@@ -41,26 +41,26 @@ _NORMAL_95: Final = 1.959963984540054
 def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any], start: Start | None) -> Rated:
     wins, ties = problem.counts.sparse(len(problem.names))
     before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
-    found = bradley_terry(wins, ties, options=BradleyTerryOptions(**parameters), names=problem.names, start=before)
-    return replace(_with_errors(found), start=_next(problem, found))
+    result = bradley_terry(wins, ties, options=BradleyTerryOptions(**parameters), names=problem.names, start=before)
+    return replace(_with_errors(result), start=_next(problem, result))
 
 
-def _next(problem: Problem, found: BradleyTerry) -> Start | None:
+def _next(problem: Problem, result: BradleyTerry) -> Start | None:
     """The start of the next solve; None if no agent is rated, or above `DENSE_UP_TO` agents.
 
     Newton's steps are inexact for more agents than that, so a start would not save any step.
     """
-    rated = np.flatnonzero(np.isfinite(found.ratings)).tolist()
+    rated = np.flatnonzero(np.isfinite(result.ratings)).tolist()
     if not rated or len(problem.names) > DENSE_UP_TO:
         return None
-    return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], found.ratings[rated])})
+    return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], result.ratings[rated])})
 
 
-def _with_errors(found: BradleyTerry) -> Rated:
-    sizes = np.unique(found.component, return_counts=True)[1]
-    extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(found)}
-    rated = Rated(solution=found, unit=found.scale, extra=extra)
-    return rated if found.standard_error is None else _with_normal(rated, found.standard_error, found.assumes)
+def _with_errors(result: BradleyTerry) -> Rated:
+    sizes = np.unique(result.component, return_counts=True)[1]
+    extra: dict[str, object] = {"components": len(sizes), "largest_component": int(sizes.max()), **_unrated(result)}
+    rated = Rated(solution=result, unit=result.scale, extra=extra)
+    return rated if result.standard_error is None else _with_normal(rated, result.standard_error, result.assumes)
 
 
 def _with_normal(rated: Rated, error: Floats, assumes: str | None) -> Rated:
@@ -71,21 +71,21 @@ def _with_normal(rated: Rated, error: Floats, assumes: str | None) -> Rated:
 
 def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     options = chosen_options(ContextualOptions, parameters)
-    found = contextual_bradley_terry(problem.comparisons, problem.features, options=options, names=problem.names)
-    error = _NORMAL_95 * found.coefficient_error
-    columns = (found.coefficients, found.coefficient_error, found.coefficients - error, found.coefficients + error)
+    result = contextual_bradley_terry(problem.comparisons, problem.features, options=options, names=problem.names)
+    error = _NORMAL_95 * result.coefficient_error
+    columns = (result.coefficients, result.coefficient_error, result.coefficients - error, result.coefficients + error)
     rows = zip(problem.feature_names, *(column.tolist() for column in columns), strict=True)
     names = ("feature", "coefficient", "standard_error", "low", "high")
     extra: dict[str, object] = {"features": [dict(zip(names, row, strict=True)) for row in rows], "games": len(problem.comparisons)}
     if problem.left_out:
         extra["games_left_out"] = dict(problem.left_out)
-    rated = Rated(solution=found, unit=found.scale, extra=extra)
-    return rated if parameters["standard_errors"] == "none" else _with_normal(rated, found.standard_error, "independent outcomes")
+    rated = Rated(solution=result, unit=result.scale, extra=extra)
+    return rated if parameters["standard_errors"] == "none" else _with_normal(rated, result.standard_error, "independent outcomes")
 
 
-def _unrated(found: BradleyTerry) -> dict[str, object]:
+def _unrated(result: BradleyTerry) -> dict[str, object]:
     """Number of agents without a rating, and the reason."""
-    unrated = int(np.isnan(found.ratings).sum())
+    unrated = int(np.isnan(result.ratings).sum())
     return {"unrated": unrated, **({"unrated_because": _UNLINKED} if unrated else {})}
 
 
@@ -94,19 +94,19 @@ def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
     if isinstance(problem, MarginsInput):
         if parameters["replicates"]:
             raise InputError("replicates", parameters["replicates"], "must be 0 for margins, because they have no number of games")
-        found = soft_condorcet(np.maximum(problem.margins, 0.0), options=options)
-        return chosen(problem, parameters).reported(_sco_rated(problem, found))
+        result = soft_condorcet(np.maximum(problem.margins, 0.0), options=options)
+        return chosen(problem, parameters).reported(_sco_rated(problem, result))
 
     def fit(pairs: MetPairs, posterior: PosteriorMargins | None) -> SoftCondorcet:
         return soft_condorcet(pairs if posterior is None else np.maximum(posterior.dense(), 0.0), options=options)
 
-    return _on_pairs(problem, parameters, fit, lambda found: _sco_rated(problem, found))
+    return _on_pairs(problem, parameters, fit, lambda result: _sco_rated(problem, result))
 
 
-def _sco_rated(problem: Problem, found: SoftCondorcet) -> Rated:
-    winner = None if found.winner is None else problem.names[found.winner]
-    extra: dict[str, object] = {"loss": found.loss, "bound": found.bound, "condorcet_winner": winner}
-    return Rated(solution=found, unit=found.tau, ranking=found.ranking, extra=extra)
+def _sco_rated(problem: Problem, result: SoftCondorcet) -> Rated:
+    winner = None if result.winner is None else problem.names[result.winner]
+    extra: dict[str, object] = {"loss": result.loss, "bound": result.bound, "condorcet_winner": winner}
+    return Rated(solution=result, unit=result.tau, ranking=result.ranking, extra=extra)
 
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
@@ -117,7 +117,7 @@ def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, paramet
         return fenchel_young(given, options=options)
 
     return _on_pairs(
-        problem, parameters, fit, lambda found: Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
+        problem, parameters, fit, lambda result: Rated(solution=result, unit=result.sigma, extra={"at_bound": int(result.at_bound.sum())})
     )
 
 
@@ -146,13 +146,13 @@ def _on_pairs(
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
     options = chosen_options(BradleyTerryOptions, parameters)
     counts = of_tally(problem.counts, len(problem.names))
-    found = davidson(counts, options=options, names=problem.names)
+    result = davidson(counts, options=options, names=problem.names)
     extra: dict[str, object] = {
-        "nu": found.nu if np.isfinite(found.nu) else None,
-        "components": int(found.component.max()) + 1,
-        **_unrated(found),
+        "nu": result.nu if np.isfinite(result.nu) else None,
+        "components": int(result.component.max()) + 1,
+        **_unrated(result),
     }
-    rated = Rated(solution=found, unit=found.scale, extra=extra)
+    rated = Rated(solution=result, unit=result.scale, extra=extra)
     return _with_intervals(rated, problem, counts, parameters, lambda drawn: davidson(drawn, options=options))
 
 
@@ -165,13 +165,13 @@ def _with_intervals(
     """
     if not parameters["replicates"]:
         return rated
-    again = cell_replicates(counts, seed=parameters["seed"], replicates=parameters["replicates"])
-    drawn = replicate_intervals(lambda one: fit(one).ratings, again)
+    replicates = cell_replicates(counts, seed=parameters["seed"], replicates=parameters["replicates"])
+    drawn = replicate_intervals(lambda one: fit(one).ratings, replicates)
     ranking = rated.ranking or Ranking.from_scores(rated.solution.ratings)
-    found = including(drawn, rated.solution.ratings, ranking.rank)
-    ranks = dict(zip(problem.names, zip(found.rank_low.tolist(), found.rank_high.tolist(), strict=True), strict=True))
-    extra = {**rated.extra, "assumes": "independent pairs", "interval": found.level, "rank_intervals": ranks}
-    return replace(rated, low=found.low, high=found.high, extra=extra)
+    intervals = including(drawn, rated.solution.ratings, ranking.rank)
+    ranks = dict(zip(problem.names, zip(intervals.rank_low.tolist(), intervals.rank_high.tolist(), strict=True), strict=True))
+    extra = {**rated.extra, "assumes": "independent pairs", "interval": intervals.level, "rank_intervals": ranks}
+    return replace(rated, low=intervals.low, high=intervals.high, extra=extra)
 
 
 _BY_COMPONENT: Final = {"unconnected": "components"}

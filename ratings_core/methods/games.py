@@ -92,19 +92,19 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
     agents, tasks = made.game.strategies
     before = None if start is None else (by_name(start, 0, "agents", agents, 0.0), by_name(start, 1, "tasks", tasks, 0.0))
     solved = {parameter.name: parameters[parameter.name] for parameter in LOTTERY}  # the scores are normalised already
-    found = nash_average(made.game.payoffs[0], options=NashAverageOptions(**solved), start=before)  # type: ignore[union-attr]
+    result = nash_average(made.game.payoffs[0], options=NashAverageOptions(**solved), start=before)  # type: ignore[union-attr]
     extra: dict[str, object] = {
-        "value": found.value,
-        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
-        "task_dist": support_by_name(problem.tasks, made.task_side.shares(found.task_dist)),
-        "agent_entropy": found.agent_entropy,
-        "task_entropy": found.task_entropy,
-        "unique": found.agent_unique and found.task_unique,
+        "value": result.value,
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(result.agent_dist)),
+        "task_dist": support_by_name(problem.tasks, made.task_side.shares(result.task_dist)),
+        "agent_entropy": result.agent_entropy,
+        "task_entropy": result.task_entropy,
+        "unique": result.agent_unique and result.task_unique,
         **left_out(made, problem),
     }
-    after = of_names("nash_average", {"agents": nonzero(agents, found.agent_dist), "tasks": nonzero(tasks, found.task_dist)})
-    ratings = made.of_tasks(found.task_ratings)
-    return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
+    after = of_names("nash_average", {"agents": nonzero(agents, result.agent_dist), "tasks": nonzero(tasks, result.task_dist)})
+    ratings = made.of_tasks(result.task_ratings)
+    return Rated(solution=on_all(result, made), unit=result.spread, task_ratings=ratings, extra=extra, start=after)
 
 
 def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> tuple[Gamified[NormalForm], dict[str, object]]:
@@ -141,30 +141,30 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Star
     payoffs = made.game.payoffs[0]
     agents = made.game.strategies[0]
     before = None if start is None else by_name(start, 0, "agents", agents, 0.0)
-    found = nash_average_agents(payoffs, options=chosen_options(ZeroSumOptions, parameters), start=before)
+    result = nash_average_agents(payoffs, options=chosen_options(ZeroSumOptions, parameters), start=before)
     extra: dict[str, object] = {
-        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
-        "entropy": found.entropy,
-        "unique": found.unique,
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(result.agent_dist)),
+        "entropy": result.entropy,
+        "unique": result.unique,
         **about,
     }
-    after = of_names("nash_average_agents", {"agents": nonzero(agents, found.agent_dist)})
-    return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
+    after = of_names("nash_average_agents", {"agents": nonzero(agents, result.agent_dist)})
+    return Rated(solution=on_all(result, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
 
 
 def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = on_tasks(problem, parameters)
-    found = deviation(made.game, start=start, options=chosen_options(DeviationOptions, parameters))
+    result = deviation(made.game, start=start, options=chosen_options(DeviationOptions, parameters))
     extra: dict[str, object] = {
-        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
-        "cce_gap": found.gap,
-        "equilibrium": joints_by_name(made.game, found.play),
+        "payoffs": dict(zip(made.game.players, result.payoffs.tolist(), strict=True)),
+        "cce_gap": result.gap,
+        "equilibrium": joints_by_name(made.game, result.play),
         **left_out(made, problem),
     }
     if parameters["explain"]:
-        extra["contributions"] = _explained(made.game, found.play, parameters["explain"])
-    tasks = made.of_tasks(found.by_player[-1])
-    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=tasks, extra=extra, start=found.start)
+        extra["contributions"] = _explained(made.game, result.play, parameters["explain"])
+    tasks = made.of_tasks(result.by_player[-1])
+    return Rated(solution=on_all(result, made), unit=result.unit, task_ratings=tasks, extra=extra, start=result.start)
 
 
 def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
@@ -177,10 +177,10 @@ def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, di
 
 def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = on_tasks(problem, parameters)
-    found = uniform(made.game)
-    spread = max(float(np.ptp(own)) for own in found.by_player) or 1.0
+    result = uniform(made.game)
+    spread = max(float(np.ptp(own)) for own in result.by_player) or 1.0
     extra = left_out(made, problem)
-    return Rated(solution=on_all(found, made), unit=spread, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+    return Rated(solution=on_all(result, made), unit=spread, task_ratings=made.of_tasks(result.by_player[-1]), extra=extra)
 
 
 def support_by_name(names: Sequence[str], mix: Floats) -> dict[str, float]:

@@ -29,8 +29,8 @@ def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start 
     if margins.posterior is not None:
         return margins.reported(_posterior_lottery(problem, margins.posterior, margins.rest, start))
     options = _options(problem, margins.rest)
-    found = maximal_lottery(sparse_margins(problem), options=options, start=_before(start, problem))
-    return margins.reported(_elected(problem, found, options))
+    lottery = maximal_lottery(sparse_margins(problem), options=options, start=_before(start, problem))
+    return margins.reported(_elected(problem, lottery, options))
 
 
 def _posterior_lottery(problem: Problem, margins: PosteriorMargins, parameters: dict[str, Any], start: Start | None) -> Rated:
@@ -41,31 +41,31 @@ def _posterior_lottery(problem: Problem, margins: PosteriorMargins, parameters: 
     if parameters["mode"] == "any":
         raise InputError("mode", "any", "must be auto or maxent with posterior margins, or set margins=observed")
     options = LotteryOptions(**{**parameters, "mode": "maxent"})
-    found = posterior_lottery(margins, options=options, start=_before(start, problem))
-    rated = _elected(problem, found, options)
-    proof = found.excluded_by if np.isfinite(found.excluded_by) else None
-    return replace(rated, extra={**rated.extra, "dense_agents": len(found.candidates), "excluded_by": proof})
+    lottery = posterior_lottery(margins, options=options, start=_before(start, problem))
+    rated = _elected(problem, lottery, options)
+    proof = lottery.excluded_by if np.isfinite(lottery.excluded_by) else None
+    return replace(rated, extra={**rated.extra, "dense_agents": len(lottery.candidates), "excluded_by": proof})
 
 
-def _elected(problem: Problem, found: MaximalLottery, options: LotteryOptions) -> Rated:
-    support = [problem.names[i] for i in found.support.tolist()]
-    extra: dict[str, object] = {"mode": options.mode, "support": support, "entropy": found.entropy, "unique": found.unique}
-    return Rated(solution=found, extra=extra, start=_next("maximal_lottery", problem, found, options))
+def _elected(problem: Problem, lottery: MaximalLottery, options: LotteryOptions) -> Rated:
+    support = [problem.names[i] for i in lottery.support.tolist()]
+    extra: dict[str, object] = {"mode": options.mode, "support": support, "entropy": lottery.entropy, "unique": lottery.unique}
+    return Rated(solution=lottery, extra=extra, start=_next("maximal_lottery", problem, lottery, options))
 
 
 def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
     options = _options(problem, parameters)
-    found = iterated_maximal_lotteries(sparse_margins(problem), options=options, start=_before(start, problem))
+    solution = iterated_maximal_lotteries(sparse_margins(problem), options=options, start=_before(start, problem))
     levels = [
         {
             "lottery": {problem.names[i]: share for i, share in zip(level.agents.tolist(), level.lottery.tolist(), strict=True)},
             "exploitability": level.exploitability,
             "status": level.status.value,
         }
-        for level in found.levels
+        for level in solution.levels
     ]
-    after = _next("iterated_maximal_lotteries", problem, found, options)
-    return Rated(solution=found, extra={"mode": options.mode, "levels": levels}, start=after)
+    after = _next("iterated_maximal_lotteries", problem, solution, options)
+    return Rated(solution=solution, extra={"mode": options.mode, "levels": levels}, start=after)
 
 
 def _before(start: Start | None, problem: Problem) -> Floats | None:
@@ -73,9 +73,9 @@ def _before(start: Start | None, problem: Problem) -> Floats | None:
     return None if start is None else by_name(start, 0, "ratings", problem.names, 0.0)
 
 
-def _next(method: str, problem: Problem, found: Solution, options: LotteryOptions) -> Start | None:
+def _next(method: str, problem: Problem, solution: Solution, options: LotteryOptions) -> Start | None:
     """The start of the next solve; None unless the lottery is the one of largest entropy."""
-    return of_names(method, {"ratings": nonzero(problem.names, found.ratings)}) if options.mode == "maxent" else None
+    return of_names(method, {"ratings": nonzero(problem.names, solution.ratings)}) if options.mode == "maxent" else None
 
 
 def _options(problem: Problem, parameters: dict[str, Any]) -> LotteryOptions:

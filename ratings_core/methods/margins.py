@@ -114,16 +114,16 @@ def report(margins: PosteriorMargins | None) -> dict[str, object]:
     """Description of margins for `extra.margins`. Infinite numbers become None, because JSON has no infinity."""
     if margins is None:
         return {"kind": "observed"}
-    found = margins.concentration
+    estimate = margins.concentration
     return {
         "kind": "posterior",
         "kappa": _finite(margins.kappa),
-        "kappa_low": _finite(found.low),
-        "kappa_high": _finite(found.high),
-        "evidence": found.evidence,
-        "p_value": found.p_value,
-        "pairs_of_several_games": found.pairs,
-        "dependence": found.dependence,
+        "kappa_low": _finite(estimate.low),
+        "kappa_high": _finite(estimate.high),
+        "evidence": estimate.evidence,
+        "p_value": estimate.p_value,
+        "pairs_of_several_games": estimate.pairs,
+        "dependence": estimate.dependence,
         "nu": _finite(margins.nu),
         "pessimism": margins.pessimism,
     }

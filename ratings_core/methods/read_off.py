@@ -44,17 +44,17 @@ _SHARE: Final = 0.1
 
 def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = on_tasks(problem, parameters)
-    play, told = _equilibrium(made.game, parameters)
-    found = _read(made.game, parameters, play)
+    play, description = _equilibrium(made.game, parameters)
+    result = _read(made.game, parameters, play)
     extra: dict[str, object] = {
-        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
-        "regrets": dict(zip(made.game.players, found.regrets.tolist(), strict=True)),
-        **told,
+        "payoffs": dict(zip(made.game.players, result.payoffs.tolist(), strict=True)),
+        "regrets": dict(zip(made.game.players, result.regrets.tolist(), strict=True)),
+        **description,
         **left_out(made, problem),
     }
     if parameters["rating"] == "mass":
-        return _masses(made, found, extra)
-    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+        return _masses(made, result, extra)
+    return Rated(solution=on_all(result, made), unit=result.unit, task_ratings=made.of_tasks(result.by_player[-1]), extra=extra)
 
 
 def _equilibrium(game: Played, parameters: dict[str, Any]) -> tuple[Any, dict[str, object]]:
@@ -84,11 +84,11 @@ def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibriu
     return payoff_ratings(game, play, against=against, tolerance=parameters["tolerance"])  # type: ignore[arg-type]
 
 
-def _masses(made: Gamified[Any], found: FromEquilibrium | AlphaRank, extra: dict[str, object]) -> Rated:
+def _masses(made: Gamified[Any], result: FromEquilibrium | AlphaRank, extra: dict[str, object]) -> Rated:
     """Ratings that are probabilities of agents, and of tasks if tasks play. Exact duplicates share their probability equally."""
-    agents = _shares(made.agent_side, made.agents, found.by_player[0])
-    tasks = _shares(made.task_side, made.tasks, found.by_player[-1]) if len(found.by_player) > 1 else None
-    return Rated(solution=replace(found, ratings=agents), task_ratings=tasks, extra=extra)
+    agents = _shares(made.agent_side, made.agents, result.by_player[0])
+    tasks = _shares(made.task_side, made.tasks, result.by_player[-1]) if len(result.by_player) > 1 else None
+    return Rated(solution=replace(result, ratings=agents), task_ratings=tasks, extra=extra)
 
 
 def _shares(side: Side, there: Mask, mix: Floats) -> Floats:
@@ -97,8 +97,8 @@ def _shares(side: Side, there: Mask, mix: Floats) -> Floats:
 
 def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
     made, about = against_each_other(problem, parameters, "win_rate")
-    found = alpharank_symmetric(made.game.payoffs[0], options=_chain(parameters))
-    return _masses(made, found, about)
+    result = alpharank_symmetric(made.game.payoffs[0], options=_chain(parameters))
+    return _masses(made, result, about)
 
 
 def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -107,8 +107,8 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = on_tasks(problem, {**parameters, "players": 2})
     game = cast("NormalForm", made.game)  # a game of two players is stored
     _few_profiles(math.prod(game.shape))
-    found = alpharank(game, options=_chain(parameters))
-    return _masses(made, found, {"likeliest": _likeliest(game, found.play), **left_out(made, problem)})
+    result = alpharank(game, options=_chain(parameters))
+    return _masses(made, result, {"likeliest": _likeliest(game, result.play), **left_out(made, problem)})
 
 
 def _few_profiles(profiles: int) -> None:

@@ -48,16 +48,16 @@ def recent(problem: Problem, values: dict[str, Value]) -> tuple[Problem, dict[st
     if isinstance(problem, FeaturesInput) and problem.buckets is not None:
         return _recent_features(problem, problem.buckets, half_life)
     history = _history(problem, half_life)
-    told = {"half_life": half_life, "oldest_bucket": history.buckets[0], "newest_bucket": history.buckets[-1]}
-    return games_of(problem.names, history, half_life), {"recency": told}
+    recency = {"half_life": half_life, "oldest_bucket": history.buckets[0], "newest_bucket": history.buckets[-1]}
+    return games_of(problem.names, history, half_life), {"recency": recency}
 
 
 def _recent_features(problem: FeaturesInput, buckets: Ids, half_life: float) -> tuple[Problem, dict[str, object]]:
     newest = int(buckets.max())
     weights = 2.0 ** ((buckets - newest) / half_life)
-    told = {"half_life": half_life, "oldest_bucket": int(buckets.min()), "newest_bucket": newest}
+    recency = {"half_life": half_life, "oldest_bucket": int(buckets.min()), "newest_bucket": newest}
     games = problem.comparisons.weights * np.where(weights >= LEAST_WEIGHT, weights, 0.0)
-    return problem.weighted(games), {"recency": told}
+    return problem.weighted(games), {"recency": recency}
 
 
 def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> HalfLifeChoice:

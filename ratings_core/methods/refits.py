@@ -90,9 +90,9 @@ def sample(
     for replicate in range(first, first + most):
         if replicate > first and clock() - began >= seconds:
             break
-        again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])), values={**solved.values, **source.values})
+        refit = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])), values={**solved.values, **source.values})
         try:
-            rated = again.rated()
+            rated = refit.rated()
         except (SolverError, InputError):  # the resampled data may be too few for the method
             failed += 1
         else:
@@ -162,11 +162,11 @@ class Refits:
     @property
     def why_not(self) -> str | None:
         """Why the replicates give no intervals; None if they do."""
-        whole = self.whole
-        if whole.failed > _MOST_FAILED * whole.tried:
-            return f"{whole.failed} of {whole.tried} refits to resampled data had no answer"
-        if len(whole.ratings) < LEAST:
-            taken = f"{len(whole.ratings)} refits took {whole.seconds:.2g} s"
+        replicates = self.whole
+        if replicates.failed > _MOST_FAILED * replicates.tried:
+            return f"{replicates.failed} of {replicates.tried} refits to resampled data had no answer"
+        if len(replicates.ratings) < LEAST:
+            taken = f"{len(replicates.ratings)} refits took {replicates.seconds:.2g} s"
             return f"{taken}; {LEAST} are needed within {self.seconds:g} s (interval_seconds)"
         return None
 

@@ -83,10 +83,10 @@ def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | N
         and is_posterior(problem, dict(values))
     ):
         return _of_posterior(problem, method, values)
-    found = _resampling(problem, method.takes)
+    scheme = _resampling(problem, method.takes)
     if method.name == "uniform" and values and values["merge"] and isinstance(problem, ScoresInput):
-        found = _of_merged_tasks(problem, found.assumes)
-    return found if method.name in _SMOOTH else found._replace(assumes=found.assumes + _JUMPS)
+        scheme = _of_merged_tasks(problem, scheme.assumes)
+    return scheme if method.name in _SMOOTH else scheme._replace(assumes=scheme.assumes + _JUMPS)
 
 
 def _resampling(problem: Problem, takes: Takes) -> Resampling:

@@ -42,15 +42,15 @@ def _votes(problem: Placed) -> Votes:
 
 
 def _stv(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    found = stv(problem.profile, parameters["winners"] or None, surplus=parameters["surplus"], ties=_rule(parameters))
+    result = stv(problem.profile, parameters["winners"] or None, surplus=parameters["surplus"], ties=_rule(parameters))
     extra: dict[str, object] = {
-        "winners": [problem.names[i] for i in found.winners],
-        "quota": found.quota,
-        "scores": dict(zip(problem.names, found.scores, strict=True)),
-        "rounds": [{"elected": one.elected, "agents": [problem.names[i] for i in one.agents], "votes": one.votes} for one in found.rounds],
-        "unused": found.unused,
+        "winners": [problem.names[i] for i in result.winners],
+        "quota": result.quota,
+        "scores": dict(zip(problem.names, result.scores, strict=True)),
+        "rounds": [{"elected": one.elected, "agents": [problem.names[i] for i in one.agents], "votes": one.votes} for one in result.rounds],
+        "unused": result.unused,
     }
-    return _rated(found, problem, extra)
+    return _rated(result, problem, extra)
 
 
 def _schulze(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -58,15 +58,15 @@ def _schulze(problem: Problem, parameters: dict[str, Any]) -> Rated:
 
 
 def _ranked_pairs(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    found = ranked_pairs(problem.margins, ties=_rule(parameters), universes=parameters["universes"])
-    return _rated(found, problem, {"universes": found.universes})
+    result = ranked_pairs(problem.margins, ties=_rule(parameters), universes=parameters["universes"])
+    return _rated(result, problem, {"universes": result.universes})
 
 
 def _kemeny(problem: Problem, parameters: dict[str, Any]) -> Rated:
     options = {name: parameters[name] for name in ("most_programs", "accept_approximate")}
-    found = kemeny(wins(problem), ties=_rule(parameters), **options)
-    order = [problem.names[i] for i in found.order.tolist()]
-    return _rated(found, problem, {"order": order, "value": found.value, "bound": found.bound, "unique": found.unique})
+    result = kemeny(wins(problem), ties=_rule(parameters), **options)
+    order = [problem.names[i] for i in result.order.tolist()]
+    return _rated(result, problem, {"order": order, "value": result.value, "bound": result.bound, "unique": result.unique})
 
 
 def _rule(parameters: dict[str, Any]) -> TieRule:
@@ -82,9 +82,9 @@ def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
     return margins.reported(Rated(solution=copeland(observed, **margins.rest)))
 
 
-def _rated(found: Voted, problem: Problem, extra: dict[str, object] | None = None) -> Rated:
-    broken = [[problem.names[i] for i in group] for group in found.broken]
-    return Rated(solution=found, ranking=found.ranking, extra={**(extra or {}), "broken_ties": broken})
+def _rated(result: Voted, problem: Problem, extra: dict[str, object] | None = None) -> Rated:
+    broken = [[problem.names[i] for i in group] for group in result.broken]
+    return Rated(solution=result, ranking=result.ranking, extra={**(extra or {}), "broken_ties": broken})
 
 
 _TIES: Final = (

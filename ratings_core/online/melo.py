@@ -184,15 +184,15 @@ def _planes(vector: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     q, r = np.linalg.qr(vector)
     form, turn = scipy.linalg.schur(_twisted(r) @ r.T, output="real")
     sizes = np.append(np.diag(form, 1), 0.0)
-    found, at = [], 0
+    sized_planes, at = [], 0
     while at < len(sizes):
         if abs(sizes[at]) > least:
             pair = [at, at + 1] if sizes[at] > 0 else [at + 1, at]
-            found.append((float(abs(sizes[at])), (q @ turn)[:, pair] * np.sqrt(abs(sizes[at]))))
+            sized_planes.append((float(abs(sizes[at])), (q @ turn)[:, pair] * np.sqrt(abs(sizes[at]))))
             at += 1
         at += 1
     planes = np.zeros_like(vector)
-    for i, (_, plane) in enumerate(sorted(found, key=lambda one: -one[0])):
+    for i, (_, plane) in enumerate(sorted(sized_planes, key=lambda one: -one[0])):
         planes[:, 2 * i : 2 * i + 2] = _turned(plane)
     return planes
 

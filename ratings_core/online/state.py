@@ -71,7 +71,7 @@ class OnlineState:
         self._size = n
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copies by name: each column, of length n, and the arrays beside the columns. Checkpoints store these, and digests cover
+        """Canonical copies by name: each column, of length n, and the additional arrays. Checkpoints store these, and digests cover
         them.
         """
         return {name: self.column(name).copy() for name in self.COLUMNS} | self._rest()
@@ -90,7 +90,7 @@ class OnlineState:
         return state
 
     def _rest(self) -> dict[str, NDArray[Any]]:
-        """Copies of a subclass's arrays beside the columns, by name."""
+        """Copies of a subclass's additional arrays, by name."""
         return {}
 
     def _take_columns(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -56,11 +56,11 @@ class Parameter:
         raise InputError(self.name, value, "must be text" if self.free else f"must be one of {', '.join(self.choices)}")
 
     def _number(self, value: object) -> float | int:
-        whole = isinstance(self.default, int)
+        is_integer = isinstance(self.default, int)
         number = _double(value)
-        if not self.low <= number <= self.high or (whole and not number.is_integer()):
-            raise InputError(self.name, value, f"must be a {'whole ' if whole else ''}number from {self.low:g} to {self.high:g}")
-        if not whole:
+        if not self.low <= number <= self.high or (is_integer and not number.is_integer()):
+            raise InputError(self.name, value, f"must be a {'whole ' if is_integer else ''}number from {self.low:g} to {self.high:g}")
+        if not is_integer:
             return number
         return int(value) if isinstance(value, Integral) else int(number)
 

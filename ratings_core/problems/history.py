@@ -7,7 +7,6 @@ from typing import Final
 
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
-from ratings_core.margins import choose_half_life
 from ratings_core.tallies import PairTally, PlaceTally
 
 LEAST_WEIGHT: Final = 2.0**-20
@@ -94,9 +93,11 @@ class BucketedGames:
         starts = range(last + 1 - period * math.ceil((last - first + 1) / period), last + 1, period)
         periods = [buckets[bisect_left(buckets, start) : bisect_left(buckets, start + period)] for start in starts]
         tallies = [of_tally(self.pairs.counts(dict.fromkeys(within, 1.0)), agents) for within in periods]
-        found = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
-        losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, found.losses, strict=True))
-        return HalfLifeChoice(_in_buckets(found.half_life, period), period, losses, found.games)
+        from ratings_core.margins import choose_half_life  # noqa: PLC0415 - takes time to load, and few need it
+
+        choice = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
+        losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, choice.losses, strict=True))
+        return HalfLifeChoice(_in_buckets(choice.half_life, period), period, losses, choice.games)
 
 
 def _in_buckets(periods: float, period: int) -> float:

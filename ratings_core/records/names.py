@@ -81,8 +81,8 @@ def hidden_character(text: str) -> str | None:
     These are Unicode's default-ignorable code points (zero-width, variation selectors, bidi marks, soft hyphen, fillers and tags), line
     and paragraph separators, and marks of interlinear annotation.
     """
-    found = None if instance("text", text, str).isascii() else _INVISIBLE.search(text)
-    return None if found is None else found[0]
+    match = None if instance("text", text, str).isascii() else _INVISIBLE.search(text)
+    return None if match is None else match[0]
 
 
 def invisible_rule(character: str) -> str:

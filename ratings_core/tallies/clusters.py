@@ -30,6 +30,6 @@ def counts_of_groups(clusters: PairTally, buckets: Mapping[int, float] | None = 
         clusters: Pair tally by group.
         buckets: Weight of each time bucket; by default every bucket has weight 1.
     """
-    found = clusters.counts_by_task(buckets)
+    by_group = clusters.counts_by_task(buckets)
     nothing = PairCounts.from_dense(np.zeros((1, 1)))
-    return tuple(found.get(group, nothing) for group in range(GROUPS))
+    return tuple(by_group.get(group, nothing) for group in range(GROUPS))

@@ -73,12 +73,13 @@ def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100,
     parts = _parts(M, roster, limit)
     order = np.array([agent for part in parts for agent in part.order], np.int64)
     levels = layers(_above(M, parts))
-    found = _result(N, parts, levels, order, ties, begun)
-    if found.status is Status.OPTIMAL or accept_approximate:
-        return found
+    solution = _result(N, parts, levels, order, ties, begun)
+    if solution.status is Status.OPTIMAL or accept_approximate:
+        return solution
     advice = "raise most_programs, or pass accept_approximate=True"
     raise SolverError(
-        f"no order is proven optimal; the best value is {found.value:.10g}, and its upper bound is {found.bound:.10g}; {advice}", found
+        f"no order is proven optimal; the best value is {solution.value:.10g}, and its upper bound is {solution.bound:.10g}; {advice}",
+        solution,
     )
 
 
@@ -103,14 +104,14 @@ def _parts(M: Floats, place: Ints, most_programs: int) -> list[_Part]:
     arcs = np.unique(np.stack([component[winner], component[loser]], axis=1)[component[winner] != component[loser]], axis=0)
     waiting = np.bincount(arcs[:, 1], minlength=len(agents))
     first = np.array([place[ids].min() for ids in agents])
-    found: list[_Part] = []
-    while len(found) < len(agents):
+    parts: list[_Part] = []
+    while len(parts) < len(agents):
         ready = np.flatnonzero(waiting == 0)
         chosen = ready[np.argmin(first[ready])]
         waiting[chosen] = -1
         waiting[arcs[arcs[:, 0] == chosen, 1]] -= 1
-        found.append(_ordered(M, agents[chosen], place, most_programs))
-    return found
+        parts.append(_ordered(M, agents[chosen], place, most_programs))
+    return parts
 
 
 def _ordered(M: Floats, ids: Ints, place: Ints, most_programs: int) -> _Part:

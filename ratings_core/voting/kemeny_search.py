@@ -18,9 +18,9 @@ def searched_order(margins: Floats, place: Ints) -> list[int]:
 
 def improved(margins: Floats, order: Ints) -> list[int]:
     """Improve `order` by moving single agents until no such move increases the gain."""
-    found = np.array(order, np.int64)
-    _insert(margins, found, 1e-9 * float(np.abs(margins).max(initial=0.0)))
-    return [int(agent) for agent in found]
+    optimum = np.array(order, np.int64)
+    _insert(margins, optimum, 1e-9 * float(np.abs(margins).max(initial=0.0)))
+    return [int(agent) for agent in optimum]
 
 
 def gain_of(margins: Floats, order: list[int]) -> float:

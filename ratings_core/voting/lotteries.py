@@ -64,7 +64,7 @@ def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start:
     lottery = np.zeros(M.shape[0])
     lottery[level.agents] = level.lottery
     exploitability = _exploitability(lottery @ M, M) if isinstance(M, np.ndarray) else level.exploitability
-    found = MaximalLottery(
+    solution = MaximalLottery(
         ratings=lottery,
         certificate=Certificate("exploitability", exploitability),
         status=level.status if exploitability <= options.tolerance else Status.APPROXIMATE,
@@ -75,7 +75,7 @@ def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start:
         entropy=level.entropy,
         unique=level.unique,
     )
-    return judged(found, options, "a maximal lottery", "margins")
+    return judged(solution, options, "a maximal lottery", "margins")
 
 
 def iterated_maximal_lotteries(
@@ -96,7 +96,7 @@ def iterated_maximal_lotteries(
     solved = list(_solve_levels(M, rules, _levels_before(start, M.shape[0])))
     levels = tuple(level for level, _ in solved)
     worst = max(level.exploitability for level in levels)
-    found = IteratedMaximalLotteries(
+    solution = IteratedMaximalLotteries(
         ratings=_scores(M.shape[0], levels),
         certificate=Certificate("exploitability", worst),
         status=Status.OPTIMAL if all(level.status is Status.OPTIMAL for level in levels) else Status.APPROXIMATE,
@@ -104,7 +104,7 @@ def iterated_maximal_lotteries(
         stats={"levels": len(levels), **_totals([stats for _, stats in solved])},
         levels=levels,
     )
-    return judged(found, options, "a maximal lottery", "margins")
+    return judged(solution, options, "a maximal lottery", "margins")
 
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:

@@ -273,10 +273,10 @@ def _levels(column: NDArray[np.int64], value: Floats, first: NDArray[np.int64]) 
 
 
 def _cut(agents: list[int], levels: list[int]) -> tuple[tuple[int, ...], ...]:
-    found: list[list[int]] = [[] for _ in range(levels[-1] + 1)]
+    groups: list[list[int]] = [[] for _ in range(levels[-1] + 1)]
     for agent, level in zip(agents, levels, strict=True):
-        found[level].append(agent)
-    return tuple(tuple(sorted(members)) for members in found)
+        groups[level].append(agent)
+    return tuple(tuple(sorted(members)) for members in groups)
 
 
 def _sparse_pairs(profile: Profile, met: int) -> PairCounts:

@@ -35,8 +35,8 @@ class RankedPairs(Voted):
     @property
     def edges(self) -> tuple[tuple[int, int, float], ...]:
         """Locked victories as (winner, loser, margin), largest first."""
-        found = [(a, b, float(self.margins[a, b])) for a, b in np.argwhere(self.locked).tolist()]
-        return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
+        edges = [(a, b, float(self.margins[a, b])) for a, b in np.argwhere(self.locked).tolist()]
+        return tuple(sorted(edges, key=lambda edge: (-edge[2], edge[:2])))
 
 
 def ranked_pairs(margins: ArrayLike, *, ties: TieRule = "keep", universes: int = 100) -> RankedPairs:
@@ -62,21 +62,21 @@ def ranked_pairs(margins: ArrayLike, *, ties: TieRule = "keep", universes: int =
     begun = time.perf_counter()
     M = checks.antisymmetric("margins", margins)
     most, place = checks.count("universes", universes, low=1), priority(ties, len(M))
-    found, counted = _outcomes(M, _victories(M, place), most if place is None else 0)
-    above = np.logical_and.reduce([one.reach.mask() for one in found])
+    outcomes, counted = _outcomes(M, _victories(M, place), most if place is None else 0)
+    above = np.logical_and.reduce([one.reach.mask() for one in outcomes])
     ranking, broken = settled(layers(above), ties)
-    gap = max(_unopposed(M, one.locked | counted) for one in found) / (float(M.max()) or 1.0)
+    gap = max(_unopposed(M, one.locked | counted) for one in outcomes) / (float(M.max()) or 1.0)
     return RankedPairs(
-        ratings=np.mean([_scores(M, one) for one in found], axis=0),
+        ratings=np.mean([_scores(M, one) for one in outcomes], axis=0),
         certificate=Certificate("unopposed_margin", gap),
         status=Status.OPTIMAL if gap == 0 else Status.FAILED,
         seconds=time.perf_counter() - begun,
         ranking=ranking,
         ties=ties,
         broken=broken,
-        locked=np.logical_and.reduce([one.locked for one in found]),
+        locked=np.logical_and.reduce([one.locked for one in outcomes]),
         margins=M,
-        universes=0 if counted.any() else len(found),
+        universes=0 if counted.any() else len(outcomes),
     )
 
 

@@ -30,17 +30,17 @@ class Schulze(Voted):
     @property
     def edges(self) -> tuple[tuple[int, int, float], ...]:
         """Pairs as (ahead, behind, strength of the strongest chain), strongest first."""
-        found = [(a, b, float(self.paths[a, b])) for a, b in np.argwhere(self.paths > self.paths.T).tolist()]
-        return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
+        edges = [(a, b, float(self.paths[a, b])) for a, b in np.argwhere(self.paths > self.paths.T).tolist()]
+        return tuple(sorted(edges, key=lambda edge: (-edge[2], edge[:2])))
 
     def chain(self, a: int, b: int) -> tuple[int, ...]:
         """Agents on the strongest chain of victories from a to b, including both; empty without a chain."""
         if self.previous[a, b] < 0:
             return ()
-        found = [b]
-        while found[-1] != a:
-            found.append(int(self.previous[a, found[-1]]))
-        return tuple(reversed(found))
+        backward = [b]
+        while backward[-1] != a:
+            backward.append(int(self.previous[a, backward[-1]]))
+        return tuple(reversed(backward))
 
 
 def schulze(wins: ArrayLike, *, strength: Strength = "winning_votes", ties: TieRule = "keep") -> Schulze:

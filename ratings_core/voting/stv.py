@@ -122,13 +122,13 @@ class _Count:
 
     def rounds(self) -> "list[Round]":
         """Run all rounds, until no alternative is standing."""
-        found: list[Round] = []
+        rounds: list[Round] = []
         elected = 0
         while self.votes.standing.any():
-            found.append(self._round(self.votes.count(), self.seats - elected))
-            elected += found[-1].elected * len(found[-1].agents)
+            rounds.append(self._round(self.votes.count(), self.seats - elected))
+            elected += rounds[-1].elected * len(rounds[-1].agents)
         self.votes.count()
-        return found
+        return rounds
 
     def _round(self, votes: Floats, open_seats: int) -> Round:
         margin, standing = _CLOSE * self.votes.profile.voters, self.votes.standing

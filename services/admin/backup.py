@@ -82,11 +82,11 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         )
     part.mkdir(parents=True, mode=0o700)
     try:
-        found = _copy_state(data, part, checkpoints or (data / _STATE).as_uri())
+        manifests = _copy_state(data, part, checkpoints or (data / _STATE).as_uri())
         _copy_journals(data / _REPLAY, part / _REPLAY)
         copy_log(data / LOG_FILE, part / LOG_FILE)
         outcomes, log = outcomes_of(part / LOG_FILE), read_copy(part / LOG_FILE)
-        _check_own(found, log, checkpoints)
+        _check_own(manifests, log, checkpoints)
         archived = _copy_archive(part, archive, log)
         inventory.write(part)
         _make_durable(part)
@@ -95,7 +95,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return BackedUp(outcomes, len(found), _size(target), archived)
+    return BackedUp(outcomes, len(manifests), _size(target), archived)
 
 
 def restore(source: Path, data: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
@@ -244,10 +244,10 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
     source, copies = CheckpointStore(checkpoints), CheckpointStore((part / _STATE).absolute().as_uri())
     copied: list[Manifest] = []
     for number in range(partitions_of(data / LOG_FILE)):
-        found = source.recover(number, [])
-        if found is None:
+        checkpoint = source.recover(number, [])
+        if checkpoint is None:
             continue
-        manifest, _ = found
+        manifest, _ = checkpoint
         names = dict.fromkeys(entry.object for entry in manifest.entries)
         if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer one replaced it; the log is enough
             copies.write_manifest(manifest)
@@ -257,9 +257,9 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
     return copied
 
 
-def _check_own(found: Sequence[Manifest], log: LogCopy, checkpoints: str | None) -> None:
+def _check_own(manifests: Sequence[Manifest], log: LogCopy, checkpoints: str | None) -> None:
     """Raise `InputError` for checkpoints of another log, because shards refuse to start from them."""
-    if others := {one.log_identity for one in found} - {log.identity}:
+    if others := {manifest.log_identity for manifest in manifests} - {log.identity}:
         rule = f"must contain checkpoints of this log ({log.identity}), not of {', '.join(others)}: use the engine's setting"
         raise InputError("EQUIRANK_CHECKPOINTS", checkpoints, rule)
 

@@ -94,9 +94,9 @@ def _check_erasures(url: str, table: DeltaTable, number: int, log: LogCopy, reme
     Without the request in the control log, folds would use the erased name again, next to the token in these rows.
     """
     own = log.erasures.get(number, 0)
-    found, known = erasures_of(table), (own, sum(log.erasures.values()) - own)
-    if found[0] > known[0] or found[1] > known[1]:
-        counts = f"partition {number} has {sum(found)}, not {sum(known)}"
+    in_table, known = erasures_of(table), (own, sum(log.erasures.values()) - own)
+    if in_table[0] > known[0] or in_table[1] > known[1]:
+        counts = f"partition {number} has {sum(in_table)}, not {sum(known)}"
         rule = f"must not have erasures that are missing in the log, but {counts}: {remedy}"
         raise InputError("EQUIRANK_ARCHIVE", url, rule)
 

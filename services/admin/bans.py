@@ -38,14 +38,14 @@ def doubts(boards: LiveBoards | None, pool: str, standing: Collection[str], want
         One clause for each kind of mistake; an empty list without one.
 
     """
-    found = []
+    clauses = []
     ended = sorted(set(standing) - set(wanted) - set(unban))
     if ended:
-        found.append(f"the list ends the ban of {_names(ended)}")
+        clauses.append(f"the list ends the ban of {_names(ended)}")
     unknown = _unknown(boards, pool, sorted(set(wanted) - set(standing)))
     if unknown:
-        found.append(f"the pool has no agent {_names(unknown)}")
-    return found
+        clauses.append(f"the pool has no agent {_names(unknown)}")
+    return clauses
 
 
 def _unknown(boards: LiveBoards | None, pool: str, names: list[str]) -> list[str]:

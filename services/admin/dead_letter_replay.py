@@ -87,12 +87,12 @@ def original(log: Log, letter: DeadLetter) -> bytes:
     topic, partition = log.history, letter.partition
     if partition >= topic.partitions:
         raise InputError("partition", partition, f"must be below {topic.partitions}")
-    found = [record.value for record in read_range(topic, partition, letter.offset, letter.offset + 1)]
-    if not found:
+    values = [record.value for record in read_range(topic, partition, letter.offset, letter.offset + 1)]
+    if not values:
         raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))
     if letter.item < 0:
-        return found[0]
-    texts = events.item_texts(found[0])
+        return values[0]
+    texts = events.item_texts(values[0])
     if letter.item >= len(texts):
         raise InputError("item", letter.item, f"must be below {len(texts)}, the number of outcomes in the record at offset {letter.offset}")
     return texts[letter.item]
@@ -100,11 +100,11 @@ def original(log: Log, letter: DeadLetter) -> bytes:
 
 def sent_before(control: Topic) -> set[str]:
     """Keys of the letters that the control log notes as sent. Raises `LogError`."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for record in read_range(control, 0, control.begin(0), control.end(0)):
         if _NOTE in record.value and isinstance(noted := pools.decode(record.value), LettersSent):
-            found.update(noted.letters)
-    return found
+            keys.update(noted.letters)
+    return keys
 
 
 def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], now: float, *, all_: bool = False) -> Iterator[Sent]:
@@ -149,14 +149,14 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
         return Sent(letter, Outcome.GONE)
     except InputError as error:
         return Sent(letter, Outcome.DAMAGED, str(error))
-    found = events.decode([value])
-    broken: list[Refusal | Broken] = [*found.refusals, *hidden_names(found.events).values()]
+    decoded = events.decode([value])
+    broken: list[Refusal | Broken] = [*decoded.refusals, *hidden_names(decoded.events).values()]
     if broken:
         return Sent(letter, Outcome.STILL_REFUSED, f"{broken[0].path} {broken[0].rule}")
-    pool = found.events[0].pool
+    pool = decoded.events[0].pool
     if pool not in control.pools:
         return Sent(letter, Outcome.UNKNOWN_POOL)
-    if any(event.kind not in {None, control.pools[pool].kind} for event in found.events):
+    if any(event.kind not in {None, control.pools[pool].kind} for event in decoded.events):
         return Sent(letter, Outcome.STILL_REFUSED, f"pool {pool} holds {control.pools[pool].kind} outcomes only")
     if (text := hashlib.sha256(value).digest()) in texts:
         return Sent(letter, Outcome.REPEATED)

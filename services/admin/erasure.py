@@ -125,7 +125,7 @@ def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
 
 def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapping[str, int]) -> None:
     for pool, number in first.items():
-        kept = [one for one in checkpoints.generations(partition, pool) if one < number]
+        kept = [generation for generation in checkpoints.generations(partition, pool) if generation < number]
         if kept:
             raise StillKeptError(f"a checkpoint of generation {min(kept)} of pool {pool} is kept until the next one is written")
 

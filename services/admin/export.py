@@ -88,7 +88,7 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
         if records := [record for record in part if record.offset < end]:
             table = rows(records)
             own = np.array([name == pool for name in table["pool"].to_pylist()], np.bool_)
-            own &= np.array([kind in {None, found} for found in table["kind"].to_pylist()], np.bool_)
+            own &= np.array([kind in {None, row_kind} for row_kind in table["kind"].to_pylist()], np.bool_)
             yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
 

@@ -43,7 +43,7 @@ def read_copy(path: Path) -> LogCopy:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]
         heads = connection.execute('SELECT "partition", "begin", "end" FROM heads WHERE topic = \'outcomes\'').fetchall()
         control = connection.execute('SELECT "offset", value FROM control_0 ORDER BY "offset"').fetchall()
-    erased = Counter(partition_of(one.pool, len(heads)) for one in _control(path, control).erasures.requests)
+    erased = Counter(partition_of(request.pool, len(heads)) for request in _control(path, control).erasures.requests)
     return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads}, erased)
 
 
@@ -71,8 +71,8 @@ def outcomes_of(path: Path) -> int:
     with _reading(path) as connection:
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise InputError("source", str(path), "must be a log of Equirank's")
-        if (found := connection.execute("PRAGMA user_version").fetchone()[0]) != SCHEMA_VERSION:
-            rule = f"must have schema version {SCHEMA_VERSION}, not {found}: use the release that wrote it"
+        if (version := connection.execute("PRAGMA user_version").fetchone()[0]) != SCHEMA_VERSION:
+            rule = f"must have schema version {SCHEMA_VERSION}, not {version}: use the release that wrote it"
             raise InputError("source", str(path), rule)
         if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
             raise InputError("source", str(path), f"is damaged: {said}")

@@ -64,18 +64,18 @@ def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> I
 
 def _covered(number: int, newest: Manifest | None, log: Log, control: ControlState) -> LogCoverage:
     begin, archived, unreadable = _begin(log, number)
-    stands = control.partitions.beyond(number, _stands(number, newest, log.outcomes, control))
-    wrong = _wrong(number, newest, log.outcomes, stands, control)
+    position = control.partitions.beyond(number, _read_position(number, newest, log.outcomes, control))
+    wrong = _wrong(number, newest, log.outcomes, position, control)
     return LogCoverage(
         partition=number,
         begin=begin,
         end=log.outcomes.end(number),
         checkpoint=None if newest is None else newest.position,
-        lost=stands if stands < begin and wrong is None else None,
+        lost=position if position < begin and wrong is None else None,
         wrong=wrong,
         archived=archived,
         unarchived=None if unreadable is not None else _unarchived(number, log, control),
-        unreadable=unreadable if stands < begin and wrong is None else None,
+        unreadable=unreadable if position < begin and wrong is None else None,
     )
 
 
@@ -111,7 +111,7 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = log.history.begin(number)
     state = control.refresh()
-    position = state.partitions.beyond(number, _stands(number, newest, topic, state))
+    position = state.partitions.beyond(number, _read_position(number, newest, topic, state))
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:
         raise InputError("partition", number, f"must have lost only the beginning of its own log: {wrong}")
     if (unarchived := _unarchived(number, log, state)) is not None:
@@ -126,10 +126,10 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     return accepted
 
 
-def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, control: ControlState) -> str | None:
+def _wrong(number: int, newest: Manifest | None, topic: Topic, position: int, control: ControlState) -> str | None:
     """Reason why a partition stops that an accepted loss cannot remove: it is another log, or the log's end is missing. None without one.
 
-    stands: position from which the partition reads.
+    position: position from which the partition reads.
     """
     try:
         check_bound(number, topic, control)
@@ -138,7 +138,9 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
     except WrongLog as error:
         return str(error)
     end = topic.end(number)
-    return None if stands <= end else f"partition {number} of {topic.name} is read from offset {stands}, but the log ends at {end}: {CUT}"
+    if position <= end:
+        return None
+    return f"partition {number} of {topic.name} is read from offset {position}, but the log ends at {end}: {CUT}"
 
 
 def archived_to(number: int, log: Log) -> int | None:
@@ -153,6 +155,6 @@ def _unarchived(number: int, log: Log, control: ControlState) -> int | None:
     return position if forgot else None
 
 
-def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:
+def _read_position(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:
     """Position from which a shard would fold the partition now: the newest checkpoint's, or the first one of its generations."""
     return beginning(number, topic, control) if newest is None else newest.position

@@ -85,14 +85,14 @@ def _stopping(partition: int, offset: int, log: Log, control: ControlState, chec
         return offset, offset + 1
     topic, newest = log.outcomes, checkpoints.newest(partition)
     folded = beginning(partition, topic, control) if newest is None else newest.position
-    found = _damaged(partition, offset, offset + 1, topic, control)
-    if found is None:
+    batch = _damaged(partition, offset, offset + 1, topic, control)
+    if batch is None:
         rule = "must be in a damaged batch, or be the record at which the partition is isolated (`equirank partitions list`)"
         raise InputError("offset", offset, rule)
-    held = folded if found.end > folded else archived_to(partition, log) or 0
-    if found.end <= held:
+    held = folded if batch.end > folded else archived_to(partition, log) or 0
+    if batch.end <= held:
         raise InputError("offset", offset, f"must not be archived: new generations read the archive, which has all offsets below {held}")
-    first = _damaged(partition, max(found.base, held), found.end, topic, control) or found
+    first = _damaged(partition, max(batch.base, held), batch.end, topic, control) or batch
     if not first.begin <= offset < first.end:
         raise InputError("offset", offset, f"must be from {first.begin} to {first.end - 1}, the records of the batch that cannot be read")
     return first.begin, first.end

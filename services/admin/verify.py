@@ -115,8 +115,8 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     """See `verify_partition`. Raises `ArchiveFails`, too."""
     state = control_state(log.control)
     damaged, manifest = _newest(number, checkpoints)
-    for one in damaged:
-        yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
+    for checkpoint in damaged:
+        yield Finding(partition=number, pool=None, what="checkpoint", position=checkpoint.position, difference=checkpoint.reason)
     try:
         check_bound(number, log.outcomes, state)
         if manifest is not None:
@@ -124,13 +124,13 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     except WrongLog as error:
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
         return
-    chosen, beside = _generations(number, state, manifest, store)
+    chosen, further = _generations(number, state, manifest, store)
     begin = log.history.begin(number)
-    first = min([made.start for made in (*chosen.values(), *beside)], default=beginning(number, log.history, state))
+    first = min([made.start for made in (*chosen.values(), *further)], default=beginning(number, log.history, state))
     if (needed := state.partitions.beyond(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, beside, log, state)
+    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, state)
     with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
 
@@ -146,17 +146,17 @@ def _generations(
     shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
     held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
     chosen: dict[str, Generation] = {}
-    beside: list[Generation] = []
+    further: list[Generation] = []
     for pool, generation in dict.fromkeys([*held, *shown]):
         made = control.generations.get(pool, {}).get(generation)
         if made is not None and chosen.setdefault(pool, made) is not made:
-            beside.append(made)
-    return chosen, beside
+            further.append(made)
+    return chosen, further
 
 
 def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards | None) -> Iterator[Finding]:
     if manifest is not None:
-        for entry in sorted(manifest.builds, key=lambda one: one.position):
+        for entry in sorted(manifest.builds, key=lambda build: build.position):
             folded.to(entry.position)
             yield _against_entry(folded, entry, "generation under construction", entry.position)
         folded.to(manifest.position)
@@ -166,7 +166,7 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 
 
 def _start(
-    partition: Partition, chosen: Mapping[str, Generation], beside: Sequence[Generation], log: Log, control: ControlState
+    partition: Partition, chosen: Mapping[str, Generation], further: Sequence[Generation], log: Log, control: ControlState
 ) -> Partition:
     """Add the generations to fold to `partition`, and return it.
 
@@ -177,7 +177,7 @@ def _start(
     for made in chosen.values():
         if made.retraction_horizon or left_out:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
-    for made in beside:
+    for made in further:
         build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
         partition.builds[build.key] = build
     return partition
@@ -195,14 +195,14 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
     those are returned that are damaged both times and still there.
     """
     skipped: list[SkippedCheckpoint] = []
-    found = checkpoints.recover(number, skipped)
+    newest = checkpoints.recover(number, skipped)
     if not skipped:
-        return [], found[0] if found else None
+        return [], newest[0] if newest else None
     time.sleep(WRITING_SECONDS)
-    again: list[SkippedCheckpoint] = []
-    found = checkpoints.recover(number, again)
-    standing = {one.name for one in skipped}.intersection(checkpoints.manifests(number))
-    return [one for one in again if one.name in standing], found[0] if found else None
+    still_skipped: list[SkippedCheckpoint] = []
+    newest = checkpoints.recover(number, still_skipped)
+    standing = {checkpoint.name for checkpoint in skipped}.intersection(checkpoints.manifests(number))
+    return [checkpoint for checkpoint in still_skipped if checkpoint.name in standing], newest[0] if newest else None
 
 
 class _Refolded:
@@ -259,8 +259,8 @@ def _against_entry(folded: _Refolded, entry: PoolEntry, what: str, position: int
         difference: str | None = f"the pool is stopped: {entry.stopped}"
     else:
         state = folded.state(entry.pool, entry.generation)
-        found = digest(state.arrays()) if state is not None else f"no generation {entry.generation} of this pool"
-        difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log and its archive give {found}"
+        actual = digest(state.arrays()) if state is not None else f"no generation {entry.generation} of this pool"
+        difference = None if actual == entry.digest else f"the checkpoint has digest {entry.digest}, the log and its archive give {actual}"
     return Finding(partition=folded.partition.number, pool=entry.pool, what=what, position=position, difference=difference)
 
 
@@ -301,7 +301,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
             break
         if folded.state(pool, before.generation) is None and before.generation > 1:
             return _against_newer(folded, before, store)
-        seen = {method: _whole(store, pool, method) for method in before.live_methods}
+        seen = {method: _read_board(store, pool, method) for method in before.live_methods}
         position = before.position
         folded.to(position)
         difference = _board_difference(folded.state(pool, before.generation), seen, before.beliefs)
@@ -333,7 +333,7 @@ def _catch_up(store: LiveBoards, pool: str, position: int) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _whole(store: LiveBoards, pool: str, method: str) -> _Seen:
+def _read_board(store: LiveBoards, pool: str, method: str) -> _Seen:
     rows: _Seen = {}
     start = 0
     while (page := store.page(pool, method, start, _PAGE)) is not None and page.rows:
@@ -358,7 +358,7 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
-            has, gives = _told(board.get(first)), _told(expected.get(first))
+            has, gives = _value_text(board.get(first)), _value_text(expected.get(first))
             return f"{len(wrong)} agents differ on {method}; {first!r} has {has}, the log and its archive give {gives}"
     return None
 
@@ -375,5 +375,5 @@ def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value
     return list(map(_Value, reading.rating.tolist(), spread))
 
 
-def _told(value: _Value | None) -> str:
+def _value_text(value: _Value | None) -> str:
     return "nothing" if value is None else f"{value.rating}" + ("" if value.deviation is None else f" with deviation {value.deviation}")

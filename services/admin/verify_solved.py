@@ -40,7 +40,7 @@ def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str
         if tries == 1:
             time.sleep(WRITING_SECONDS)
         try:
-            shown = _whole(store, job)
+            shown = _read_board(store, job)
         except StoreError as error:  # if the store is away, `ping` raises; else the board is incomplete
             store.ping()
             difference = str(error)
@@ -65,7 +65,7 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
         return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
     # the solve's values of each agent; intervals may be added later
-    rows, wanted = ([(row.agent, row.rating, row.rank) for row in one.result.agents] for one in (shown, file))
+    rows, wanted = ([(row.agent, row.rating, row.rank) for row in board.result.agents] for board in (shown, file))
     wrong = next((i for i, row in enumerate(wanted) if i >= len(rows) or rows[i] != row), None)
     if wrong is None and len(rows) == len(wanted):
         return None
@@ -74,17 +74,17 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
     return f"row {wrong} is {rows[wrong] if wrong < len(rows) else 'missing'}, in its file {wanted[wrong]}"
 
 
-def _whole(store: RedisStore, job: Job) -> SolvedBoard | None:
+def _read_board(store: RedisStore, job: Job) -> SolvedBoard | None:
     """Read a board with all its rows; None if there is no board, or if another solve replaced it between two pages."""
     rows: list[AgentRow] = []
     first: SolvedBoard | None = None
     total = 1
     while len(rows) < total:
-        found = store.solved.page(job.pool, job.method, len(rows), _PAGE)
-        if found is None or (first is not None and found[0].solve != first.solve):
+        page = store.solved.page(job.pool, job.method, len(rows), _PAGE)
+        if page is None or (first is not None and page[0].solve != first.solve):
             return None
-        first, total = found[0] if first is None else first, found[1]
-        rows += found[0].result.agents
+        first, total = page[0] if first is None else first, page[1]
+        rows += page[0].result.agents
     if first is None:
         return None
     return msgspec.structs.replace(first, result=msgspec.structs.replace(first.result, agents=rows))

@@ -26,9 +26,9 @@ from services.api.export_streams import Exports
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
-from services.api.parameters import known_parameters, told
+from services.api.parameters import known_parameters, parameter_error_text
 from services.api.polls import Polls
-from services.api.problems import RETRY, ApiError
+from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -103,7 +103,9 @@ def _document() -> OpenAPIConfig:
 
 
 def _refused(request: Request, error: Exception) -> Response[bytes]:  # type: ignore[type-arg]
-    return _problem(request, error).response(request.scope["state"]["request_id"])
+    response = _problem(request, error).response(request.scope["state"]["request_id"])
+    release(error)
+    return response
 
 
 def _fault(_: Request, error: Exception) -> Response[Any]:  # type: ignore[type-arg]
@@ -123,7 +125,7 @@ def _problem(request: Request, error: Exception) -> ApiError:  # type: ignore[ty
         case InputError():
             return ApiError(422, "a rule is broken", str(error))
         case ValidationException():
-            return ApiError(422, "a parameter breaks a rule", told(request, error))
+            return ApiError(422, "a parameter breaks a rule", parameter_error_text(request, error))
         case HTTPException():
             title = HTTPStatus(error.status_code).phrase
             return ApiError(error.status_code, title, "/openapi.json lists all routes", headers=error.headers)

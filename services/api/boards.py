@@ -30,7 +30,7 @@ from services.solve.planning.jobs import JobStatus
 from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
-Found = TypeVar("Found")
+ReadT = TypeVar("ReadT")
 _WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
 Start: TypeAlias = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of rows to return.")]
@@ -95,14 +95,17 @@ def _summary(
 
 
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]
-    """Return a cached answer, or 304 if the client has it. If the store does not answer, the last known answer. Raises as `_found` does."""
+    """Return a cached answer, or 304 if the client has it. If the store does not answer, return the last known answer.
+
+    Raises as `_read_or_raise` does.
+    """
     here = context(request)
     try:
         answer = await here.answers.get(asked)
     except StoreError:
         answer = None  # read below, which reports the error
     if answer is None:
-        return Response(await here.workers.readers.run(partial(_built, here, asked)))
+        return Response(await here.workers.readers.run(partial(_answer_uncached, here, asked)))
     here.polls.remember(request.scope, asked)
     status, headers, body = sent(answer, request.headers.get("if-none-match", ""))
     return Response(body, status_code=status, headers=headers)
@@ -140,16 +143,16 @@ async def get_board(
 @reads
 def get_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-    told, name = here.settings.provisional, agent_name(agent)
-    read = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=told)
-    return _found(here, pool, method, f"agent {name!r} on a board {method}", read)
+    provisional, name = here.settings.provisional, agent_name(agent)
+    read = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
+    return _read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read)
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
 def get_history(here: Here, pool: Pool, method: Method) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-    solves = _found(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
+    solves = _read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
     return History(pool=pool, method=method, solves=solves)
 
 
@@ -158,7 +161,7 @@ def get_history(here: Here, pool: Pool, method: Method) -> History:
 def get_difference(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    return _found(here, pool, method, f"two kept solves of {method}", read)
+    return _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
 
 
 @get("/v1/pools/{pool:str}/agents/{agent:path}", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
@@ -167,16 +170,16 @@ def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentView:
     """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
     name = agent_name(agent)
     read = partial(boards.agent, here.store, pool, name, provisional=here.settings.provisional)
-    return AgentView(pool=pool, agent=name, boards=_found(here, pool, "", f"agent {name!r}", read))
+    return AgentView(pool=pool, agent=name, boards=_read_or_raise(here, pool, "", f"agent {name!r}", read))
 
 
-def _built(here: Context, asked: Asked) -> Value:
+def _answer_uncached(here: Context, asked: Asked) -> Value:
     """Answer a poll without the cache: of a missing pool or board, or a failed store."""
     if asked.kind == "insight":
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
     read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, asked)
-    return cast("Value", _found(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
+    return cast("Value", _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
 
 
 def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Board:
@@ -184,13 +187,13 @@ def _get_past(here: Context, pool: str, method: str, when: When, start: int, cou
     rows = PastRows(pool, method, when, start, count, here.settings.provisional)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        return _found(here, pool, method, f"board {method}", read)
+        return _read_or_raise(here, pool, method, f"board {method}", read)
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
 
 
-def _found(here: Context, pool: str, method: str, what: str, read: Callable[[], Found | None]) -> Found:
-    """Return what `read` finds in the store.
+def _read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:
+    """Return the value that `read` reads from the store.
 
     Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been
     published in between.
@@ -218,5 +221,5 @@ def _lost(here: Context, pool: str, method: str) -> bool:
         return False  # the history is written after the board, and a method without any result has none
     state = here.directory.control.known()
     return pool in state.pools and any(
-        one.method == method and one.chosen is not None and one.why_not is None for one in choices(state, pool)
+        choice.method == method and choice.chosen is not None and choice.why_not is None for choice in choices(state, pool)
     )

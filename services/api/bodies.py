@@ -33,7 +33,7 @@ class Bodies:
         self._memory, self._seconds = memory, seconds
         self._held = 0
 
-    async def whole(self, headers: Headers, receive: Receive, limit: int, types: Sequence[str], hold: Hold) -> HTTPReceiveMessage:
+    async def read(self, headers: Headers, receive: Receive, limit: int, types: Sequence[str], hold: Hold) -> HTTPReceiveMessage:
         """Read the body of a request. Returns it as one message, or the client's disconnection.
 
         Args:
@@ -86,7 +86,7 @@ class Bodies:
 
 
 class LimitedBody(ASGIMiddleware):
-    """Middleware of the routes that take a body: the route gets the complete body, or the error of `Bodies.whole` when it reads it.
+    """Middleware of the routes that take a body: the route gets the complete body, or the error of `Bodies.read` when it reads it.
 
     So the checks of a key, which come before the body, do not wait for it. The body counts until the request ends.
     """
@@ -100,14 +100,14 @@ class LimitedBody(ASGIMiddleware):
         read = False
         with bodies.share() as hold:
 
-            async def whole() -> HTTPReceiveMessage:
+            async def receive_body() -> HTTPReceiveMessage:
                 nonlocal read
                 if read:
                     return cast("HTTPReceiveMessage", await receive())
                 read = True
-                return await bodies.whole(Headers.from_scope(scope), receive, self._limit, self._types, hold)
+                return await bodies.read(Headers.from_scope(scope), receive, self._limit, self._types, hold)
 
-            await next_app(scope, whole, send)
+            await next_app(scope, receive_body, send)
 
 
 def _checked_type(headers: Headers, types: Sequence[str]) -> str:

@@ -117,7 +117,7 @@ class StructsPlugin(OpenAPISchemaPlugin):
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
         """Return the schema of a `Struct`."""
         kind = field_definition.annotation
-        text, meanings = _told(kind)
+        text, meanings = _docstring_texts(kind)
         fields = msgspec.structs.fields(kind)
         schema: Schema = schema_creator.create_component_schema(
             field_definition,
@@ -135,13 +135,13 @@ class LimitsPlugin(OpenAPISchemaPlugin):
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
         """Whether the field is a type with a `Meta`."""
-        return not field_definition.is_union and any(isinstance(one, msgspec.Meta) for one in field_definition.metadata)
+        return not field_definition.is_union and any(isinstance(meta, msgspec.Meta) for meta in field_definition.metadata)
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
         """Return the schema of the type, with the limits as msgspec writes them."""
         schema: Schema = schema_creator.for_field_definition(FieldDefinition.from_annotation(field_definition.annotation))
         outer = field_definition.origin or field_definition.annotation
-        metas = tuple(one for one in field_definition.metadata if isinstance(one, msgspec.Meta))
+        metas = tuple(meta for meta in field_definition.metadata if isinstance(meta, msgspec.Meta))
         names = schema.field_aliases()
         for name, value in msgspec.json.schema(Annotated[(outer, *metas)]).items():
             if name not in {"type", "items"}:
@@ -152,12 +152,12 @@ class LimitsPlugin(OpenAPISchemaPlugin):
 def _property(field: msgspec.structs.FieldInfo, meaning: str | None) -> FieldDefinition:
     default = field.default if isinstance(field.default, _SHOWN_DEFAULTS) else ...
     given = {} if default is ... else {"default": default}
-    told = {} if meaning is None else {"kwarg_definition": ParameterKwarg(description=meaning)}
-    return FieldDefinition.from_annotation(field.type, name=field.encode_name, **given, **told)
+    documented = {} if meaning is None else {"kwarg_definition": ParameterKwarg(description=meaning)}
+    return FieldDefinition.from_annotation(field.type, name=field.encode_name, **given, **documented)
 
 
-def _told(kind: type) -> tuple[str, dict[str, str]]:
+def _docstring_texts(kind: type) -> tuple[str, dict[str, str]]:
     """Return the text of a type's docstring, and the texts of its attributes by name."""
     text, _, attributes = cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
-    found = _ATTRIBUTE.findall(attributes.partition("\n\n")[0])  # other sections may follow
-    return text, {name: " ".join(meaning.split()) for name, meaning in found}
+    entries = _ATTRIBUTE.findall(attributes.partition("\n\n")[0])  # other sections may follow
+    return text, {name: " ".join(meaning.split()) for name, meaning in entries}

@@ -64,19 +64,19 @@ def _generations(here: Context, pool: str) -> Generations:
 
 
 def _want(here: Context, pool: str, asked: GenerationAsked) -> GenerationWish:
-    return GenerationWish(pool=pool, wish=here.directory.want(pool, lambda standing: _wished(here, standing, asked)))
+    return GenerationWish(pool=pool, wish=here.directory.want(pool, lambda standing: _make_request(here, standing, asked)))
 
 
-def _wished(here: Context, standing: Generation | GenerationRequest, asked: GenerationAsked) -> GenerationRequest:
+def _make_request(here: Context, standing: Generation | GenerationRequest, asked: GenerationAsked) -> GenerationRequest:
     """Make the request for a generation from `standing` and the changes. Raises `ApiError` 409 for bans that are probably mistakes."""
     wanted = asked.bans
     if asked.ban or asked.unban:
         if wanted is not None:
             raise InputError("bans", len(wanted), "must not be sent with ban or unban: send either the complete list or changes of it")
         wanted = bans.changed(standing.bans, asked.ban, asked.unban)
-    found = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
-    if found:
-        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}. Nothing was changed. Send `confirm: true` if this is intended")
+    doubts = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
+    if doubts:
+        raise ApiError(409, "bans to confirm", f"{'; '.join(doubts)}. Nothing was changed. Send `confirm: true` if this is intended")
     return generations.wish(
         standing, time=here.clock(), fold=asked.fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
     )

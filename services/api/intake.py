@@ -61,16 +61,16 @@ class Intake:
         now = self._clock()
         if is_stream(body) and (taken := self._take_games(body, now)) is not None:
             return taken
-        found = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=FUTURE_SECONDS)
-        self._refuse(found.refusals)
-        self._refuse(_hidden(found, body))
-        retracts = RetractEvent in map(type, found.events)
+        decoded = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=FUTURE_SECONDS)
+        self._refuse(decoded.refusals)
+        self._refuse(_hidden(decoded, body))
+        retracts = RetractEvent in map(type, decoded.events)
         if retracts:
             may_retract()
-        self._refuse(self._wrong_kinds(found, now, single=not is_array(body)))
-        positions = {pool: self._write(pool, encode_records(events)) for pool, events in _by_pool(found.events).items()}
-        self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(found.events))
-        ids, note = [event.id for event in found.events], self._of_retractions() if retracts else ""
+        self._refuse(self._wrong_kinds(decoded, now, single=not is_array(body)))
+        positions = {pool: self._write(pool, encode_records(events)) for pool, events in _by_pool(decoded.events).items()}
+        self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(decoded.events))
+        ids, note = [event.id for event in decoded.events], self._of_retractions() if retracts else ""
         return Accepted(accepted=len(ids), ids=ids, positions=positions, note=note)
 
     def _take_games(self, body: bytes, now: float) -> Accepted | None:
@@ -99,13 +99,13 @@ class Intake:
         if refusals:
             refuse(refusals)
 
-    def _wrong_kinds(self, found: Decoded, now: float, *, single: bool) -> list[Refusal]:
+    def _wrong_kinds(self, decoded: Decoded, now: float, *, single: bool) -> list[Refusal]:
         """Return a refusal for each outcome of a kind other than its pool's. Creates missing pools if the settings allow it."""
         wrong: list[Refusal] = []
-        for pool, events in _by_pool(found.events).items():
+        for pool, events in _by_pool(decoded.events).items():
             kinds = [event.kind for event in events]
             kind = self._kind_of(pool, kinds, now)
-            items = [item for event, item in zip(found.events, found.item, strict=True) if event.pool == pool]
+            items = [item for event, item in zip(decoded.events, decoded.item, strict=True) if event.pool == pool]
             rule = f"must be left out: pool {pool} takes {kind} ({'sides' if kind is Kind.GAMES else 'task and scores'})"
             wrong += [
                 Refusal(0, item, Reason.WRONG_KIND, f"{'$' if single else f'$[{item}]'}.{_FIELD[given]}", rule)
@@ -147,12 +147,12 @@ class Intake:
         return offsets[-1] + 1
 
 
-def _hidden(found: Decoded, body: bytes) -> list[Refusal]:
+def _hidden(decoded: Decoded, body: bytes) -> list[Refusal]:
     """Return a refusal for each outcome with a name that contains invisible characters. body: the request's body."""
     if body.isascii() and b"\\" not in body:
         return []  # no such character is in the body
     single = not is_array(body)
-    items = [(found.item[number], broken) for number, broken in hidden_names(found.events).items()]
+    items = [(decoded.item[number], broken) for number, broken in hidden_names(decoded.events).items()]
     return [
         Refusal(0, item, Reason.BAD_FIELD, broken.path if single else f"$[{item}]{broken.path[1:]}", broken.rule) for item, broken in items
     ]

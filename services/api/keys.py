@@ -48,11 +48,11 @@ class Keys:
 
     def find(self, given: str) -> Key | None:
         """Return the key whose text is `given`; None for an unknown key."""
-        self._look()
+        self._reload_if_changed()
         digest = _digest(given)
         return self._fixed.get(digest) or self._of_file.get(digest)
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         now = self._timer()
         if self._file is None or now - self._looked_at < _LOOK_SECONDS:
             return
@@ -75,15 +75,15 @@ def read_keys(path: Path) -> Mapping[str, Key]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("EQUIRANK_KEYS_FILE", str(path), f"must name a text file that can be read ({error})") from error
-    found: dict[str, Key] = {}
+    keys: dict[str, Key] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line.strip())
         if match is None:
             raise InputError("EQUIRANK_KEYS_FILE", f"line {number}", "must be `write NAME sha256:DIGEST` or `admin NAME sha256:DIGEST`")
-        found[match["digest"]] = Key(match["name"], admin=match["scope"] == "admin")
-    return found
+        keys[match["digest"]] = Key(match["name"], admin=match["scope"] == "admin")
+    return keys
 
 
 def _digest(key: str) -> str:

@@ -6,13 +6,14 @@ import re
 import time
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import unquote
 
 from litestar.datastructures import Headers
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, ReceiveMessage, Scope, Send
 from prometheus_client import Counter, Histogram
 
-from services.api.problems import ApiError
+from services.api.problems import ApiError, release
 from services.api.security import SAFE_METHODS, Access
 from services.runtime.logging import in_request
 from services.runtime.metrics import Metrics
@@ -26,6 +27,8 @@ _HUNG_UP: Final = 499
 _IDS: Final = random.Random()  # noqa: S311 - ids must be unique, not secret; the system's generator takes five times as long
 _LONGEST_ADDRESS: Final = 8192
 """Most bytes of path and query, as in nginx."""
+_BEFORE_AGENTS: Final = ("/agents/", "/around/")
+"""What stands before an agent's name in a path."""
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
 _POLICY: Final = (
@@ -71,14 +74,16 @@ class RequestMiddleware:
             if scope["path"] not in _PROBES:
                 self._access.check_host(headers)
             self._access.check_origin(headers, scope["method"])
-            scope["path"] = _undecoded(scope)
+            scope["path"] = _routed(scope)
             await self._app(scope, answer.receive, answer)
         except ApiError as error:
+            release(error)
             await error.application(answer.request_id)(scope, answer.receive, answer)
-        except Exception:
+        except Exception as error:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if answer.started:
                 raise
+            release(error)
             await _FAILED.application(answer.request_id)(scope, answer.receive, answer)
 
     def _record(self, scope: HTTPScope, path: str, status: int, seconds: float) -> None:
@@ -127,15 +132,20 @@ class _Answer:
 _FAILED: Final = ApiError(500, "internal error", "the service failed: search its log for the request id")
 
 
-def _undecoded(scope: HTTPScope) -> str:
-    """Return the path as it was sent, so that an escaped slash in an agent's name does not divide it. Raises `ApiError` 414.
+def _routed(scope: HTTPScope) -> str:
+    """Return the path by which a request is routed: decoded, except for an agent's name at its end, which may have escaped slashes.
 
-    The framework keeps up to 1,024 paths and queries in memory, so their length has a limit.
+    Raises `ApiError` 404 for an empty part, because the framework would ignore it, and 414 for a long address: the framework keeps up to
+    1,024 paths and queries in memory.
     """
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     if len(raw) + len(scope["query_string"]) > _LONGEST_ADDRESS:
         raise ApiError(414, "address too long", f"path and query have at most {_LONGEST_ADDRESS} bytes: ask for less at once")
-    return raw.decode("latin-1")
+    path = raw.decode("latin-1")
+    if "//" in path or (path != "/" and path.endswith("/")):
+        raise ApiError(404, "Not Found", "no address has an empty part (slashes in names are sent as %2F); /openapi.json lists all routes")
+    at = min((at for before in _BEFORE_AGENTS if (at := path.find(before)) >= 0), default=len(path))
+    return unquote(path[:at]) + path[at:]
 
 
 def _request_id(headers: Headers) -> str:

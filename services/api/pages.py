@@ -30,16 +30,16 @@ async def get_docs(request: Request) -> Response[bytes]:
 @get("/static/{digest:str}/{name:str}", include_in_schema=False)
 async def get_asset(request: Request, digest: FromPath[str], name: FromPath[str]) -> Response[bytes]:
     """Return a file of the page. Its address contains its digest, so clients may cache it without limit."""
-    found = asset(name)
-    if found is None or found.digest != digest:
+    file = asset(name)
+    if file is None or file.digest != digest:
         raise ApiError(404, "no such file", "load the page again")
-    return _send(request, found, "public, max-age=31536000, immutable")
+    return _send(request, file, "public, max-age=31536000, immutable")
 
 
-def _send(request: Request, found: Asset, cache: str) -> Response[bytes]:
-    headers = {"ETag": f'"{found.digest}"', "Cache-Control": cache, "Vary": "Accept-Encoding", "Content-Type": found.media_type}
+def _send(request: Request, file: Asset, cache: str) -> Response[bytes]:
+    headers = {"ETag": f'"{file.digest}"', "Cache-Control": cache, "Vary": "Accept-Encoding", "Content-Type": file.media_type}
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(b"", status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(found.gzipped, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(found.content, headers=headers)
+        return Response(file.gzipped, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(file.content, headers=headers)

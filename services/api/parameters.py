@@ -31,16 +31,17 @@ async def known_parameters(request: Request) -> None:  # type: ignore[type-arg]
         met.add(name)
 
 
-def told(request: Request, error: ValidationException) -> str:  # type: ignore[type-arg]
+def parameter_error_text(request: Request, error: ValidationException) -> str:  # type: ignore[type-arg]
     """Return the text of an error of parameters: each parameter, and the rule that it breaks."""
-    broken = [one for one in error.extra or () if isinstance(one, dict)] if isinstance(error.extra, list) else []
+    broken = [entry for entry in error.extra or () if isinstance(entry, dict)] if isinstance(error.extra, list) else []
     names = {field.name: name for name, field in _parameters(request.route_handler).items()}
-    return "; ".join(f"{names.get(one.get('key', ''), one.get('key', 'request'))}: {one['message']}" for one in broken) or error.detail
+    texts = [f"{names.get(entry.get('key', ''), entry.get('key', 'request'))}: {entry['message']}" for entry in broken]
+    return "; ".join(texts) or error.detail
 
 
 @cache
 def _parameters(handler: BaseRouteHandler) -> dict[str, FieldDefinition]:
     """Return the query parameters of a route by their names in a query."""
-    signatures = [handler.parsed_fn_signature, *(one.parsed_fn_signature for one in handler.resolve_dependencies().values())]
+    signatures = [handler.parsed_fn_signature, *(dependency.parsed_fn_signature for dependency in handler.resolve_dependencies().values())]
     fields = [field for signature in signatures for field in signature.parameters.values()]
     return {kind.name or field.name: field for field in fields if isinstance(kind := field.kwarg_definition, QueryParameter)}

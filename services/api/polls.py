@@ -27,12 +27,12 @@ class Polls:
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
-        self._known: OrderedDict[tuple[str, bytes], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, bytes], _Known] = OrderedDict()
 
     def remember(self, scope: HTTPScope, asked: Asked) -> None:
         """Remember what a request asks for. To be called by its route, so that only checked addresses are known."""
         if len(scope["raw_path"]) + len(scope["query_string"]) <= _LONGEST:
-            self._known[scope["raw_path"].decode("latin-1"), scope["query_string"]] = _Known(asked, scope["path_template"])
+            self._known[scope["raw_path"], scope["query_string"]] = _Known(asked, scope["path_template"])
             if len(self._known) > _ADDRESSES:
                 self._known.popitem(last=False)
 
@@ -46,7 +46,7 @@ class Polls:
         return answered
 
     async def _answer(self, scope: HTTPScope, send: Send) -> bool:
-        known = self._known.get((scope["path"], scope["query_string"]))
+        known = self._known.get((scope["raw_path"], scope["query_string"]))
         try:
             answer = None if known is None else await self._answers.get(known.asked)
         except StoreError:
@@ -56,8 +56,8 @@ class Polls:
         scope["path_template"] = known.template
         given = next((value for name, value in scope["headers"] if name == b"if-none-match"), b"")
         status, headers, body = sent(answer, given.decode("latin-1"))
-        told = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": told})
+        raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": raw_headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
         return True
 

@@ -42,21 +42,21 @@ async def get_pools(request: Request, here: Here, start: Start = 0, count: Count
     names = sorted({*heads, *created})
     views = [view(name, heads.get(name), created.get(name)) for name in names[start : start + count]]
     stale = msgspec.UNSET if read.stale_seconds is None else read.stale_seconds
-    found = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
-    trouble = msgspec.UNSET if found.fresh else found.says
+    freshness = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
+    trouble = msgspec.UNSET if freshness.fresh else freshness.says
     return fresh_reply(request, PoolList(total=len(names), pools=views, stale_seconds=stale, trouble=trouble))
 
 
 def _pool(here: Context, pool: str) -> PoolView:
     known = published(here, pool)
-    found = folding.freshness([partition_of(pool, here.partitions)], here.store.heartbeats.read(), here.settings.fresh_seconds)
-    return msgspec.structs.replace(known, folding=found)
+    freshness = folding.freshness([partition_of(pool, here.partitions)], here.store.heartbeats.read(), here.settings.fresh_seconds)
+    return msgspec.structs.replace(known, folding=freshness)
 
 
 def _last_known(here: Context, pool: str) -> PoolView | None:
     """Return the pool from the last list of all pools, marked with its age; None if no list contains it."""
     read = here.heads.last_known()
-    head = None if read is None else next((one for one in read.heads if one.pool == pool), None)
+    head = None if read is None else next((head for head in read.heads if head.pool == pool), None)
     if read is None or read.stale_seconds is None or head is None:
         return None
     known = view(pool, head, here.directory.seen().get(pool))

@@ -71,9 +71,20 @@ class ApiError(Exception):
         return msgspec.json.encode(problem)
 
 
+def release(error: BaseException | None) -> None:
+    """Drop the frames of an error that is answered, and of its causes. They refer to the error and to the request's body, and the garbage
+    collector, which would free them, runs rarely (`serve.py`).
+    """
+    while error is not None:
+        error.__traceback__ = None
+        if error.__cause__ is not None and error.__context__ is not error.__cause__:
+            release(error.__context__)
+        error = error.__cause__ or error.__context__
+
+
 def refuse(refusals: Sequence[Refusal]) -> NoReturn:
     """Raise `ApiError` 422 for a request whose outcomes break rules. To be called before any outcome is written."""
-    items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
+    items = [Item(refusal.item, refusal.path, refusal.rule, str(refusal.reason)) for refusal in refusals]
     detail = f"{len(items)} refused, nothing was written: correct them and send the request again"
     raise ApiError(422, "outcomes break rules", detail, refusals=items)
 

@@ -182,5 +182,6 @@ def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # typ
     tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
     known = tag in request.headers.get("if-none-match", "")
-    found: Response[Any] = Response(None, status_code=304, headers=headers) if known else Response(body, headers=headers, media_type=JSON)
-    return found
+    response: Response[Any]
+    response = Response(None, status_code=304, headers=headers) if known else Response(body, headers=headers, media_type=JSON)
+    return response

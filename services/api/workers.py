@@ -43,7 +43,10 @@ class Workers:
             running.cancel()
             waiting.cancel()
         if done:
-            return waiting.result()
+            try:
+                return waiting.result()
+            finally:  # an error refers to this frame, and would be kept by the futures that hold it
+                del running, waiting, done
         detail = f"{self._what} did not answer within {self._seconds:g} s: send the request again, with the same ids where it writes"
         raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
 

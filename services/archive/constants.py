@@ -22,20 +22,20 @@ def constants(fragments: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
     Returns:
         Name of a constant column -> its value; None if all cells are null.
     """
-    found: defaultdict[str, set[Any]] = defaultdict(set)
+    values_by_column: defaultdict[str, set[Any]] = defaultdict(set)
     for fragment in fragments:
         for group in map(fragment.metadata.row_group, range(fragment.metadata.num_row_groups)):
             for column in map(group.column, range(group.num_columns)):
                 name, _, in_list = column.path_in_schema.partition(".")
                 if name in STEADY and name in names:
-                    found[name].add(_value(column, in_list=bool(in_list)))
-    return {name: values.pop() for name, values in found.items() if len(values) == 1 and _VARIES not in values}
+                    values_by_column[name].add(_value(column, in_list=bool(in_list)))
+    return {name: values.pop() for name, values in values_by_column.items() if len(values) == 1 and _VARIES not in values}
 
 
 def _value(column: Any, *, in_list: bool) -> Any:
     """Value of all cells of a column in a row group; `_VARIES` if they differ or if statistics are missing."""
-    cells, said = column.num_values, column.statistics
-    if said is None or not said.has_null_count:
+    cells, statistics = column.num_values, column.statistics
+    if statistics is None or not statistics.has_null_count:
         return _VARIES
-    is_one = not in_list and said.null_count == 0 and said.has_min_max and said.min == said.max
-    return None if said.null_count == cells else said.min if is_one else _VARIES
+    is_one = not in_list and statistics.null_count == 0 and statistics.has_min_max and statistics.min == statistics.max
+    return None if statistics.null_count == cells else statistics.min if is_one else _VARIES

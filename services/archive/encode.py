@@ -48,8 +48,8 @@ def decoded_rows(records: Sequence[Record]) -> pa.Table:
     decoded = events.decode(values)
     taken, refused = _event_columns(decoded.events), _refusal_columns(decoded, values)
     record = np.array([*decoded.record, *(refusal.record for refusal in decoded.refusals)], np.int64)
-    whole = {number for number in {refusal.record for refusal in decoded.refusals} if not events.is_array(values[number])}
-    item = np.array([*decoded.item, *(-1 if bad.record in whole else bad.item for bad in decoded.refusals)], np.int32)
+    refused_records = {number for number in {refusal.record for refusal in decoded.refusals} if not events.is_array(values[number])}
+    item = np.array([*decoded.item, *(-1 if refusal.record in refused_records else refusal.item for refusal in decoded.refusals)], np.int32)
     order = np.lexsort((item, record))
     columns: dict[str, Any] = {
         name: taken.get(name, [None] * len(decoded.events)) + refused.get(name, [None] * len(decoded.refusals)) for name in CONTENT
@@ -79,7 +79,7 @@ def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
     members = np.diff(columns.agent_start)
     side = np.arange(len(columns.place)) - np.repeat(columns.side_start[:-1], np.diff(columns.side_start))
     start = pa.array(columns.agent_start[columns.side_start], pa.int32())
-    found: dict[str, Any] = {
+    row_columns: dict[str, Any] = {
         "kind": pa.repeat(GAME, n),
         "pool": pa.array(scanned.pools, pa.string()).take(pa.array(scanned.pool)),
         "id": _texts(scanned.ids),
@@ -90,7 +90,7 @@ def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
         "sides": pa.ListArray.from_arrays(start, pa.array(np.repeat(side, members), pa.int32())),
         "places": pa.ListArray.from_arrays(start, pa.array(np.repeat(columns.place, members), pa.int32())),
     }
-    return _table(found, records, scanned.record, scanned.item.astype(np.int32))
+    return _table(row_columns, records, scanned.record, scanned.item.astype(np.int32))
 
 
 def _texts(arena: Arena) -> pa.Array:

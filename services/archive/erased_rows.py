@@ -54,11 +54,11 @@ def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array,
     here = set(rows["pool"].unique().to_pylist())
     for pool, matcher in [(pool, matcher) for pool, matcher in names.items() if pool in here]:
         of_pool = np.flatnonzero(_is(rows["pool"], pool)[row])
-        for one in np.unique(code[of_pool]).tolist():
-            if one < len(texts) and (token := matcher.token(texts[one].as_py())) is not None:
-                found = of_pool[code[of_pool] == one]
-                code[found] = len(texts) + len(tokens)
-                changed[row[found]] = True
+        for name_code in np.unique(code[of_pool]).tolist():
+            if name_code < len(texts) and (token := matcher.token(texts[name_code].as_py())) is not None:
+                entries = of_pool[code[of_pool] == name_code]
+                code[entries] = len(texts) + len(tokens)
+                changed[row[entries]] = True
                 tokens.append(token)
     if not tokens:
         return lists, changed

@@ -18,7 +18,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, layout
-from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit, sync_left
+from services.archive.table import erasures_of, find_table, position_of, require_log, sync_commit, sync_left
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ErasureRequest, NameMatcher, matchers
 from services.runtime.deadlines import start
@@ -61,7 +61,7 @@ def erase_rows(
     table = find_table(url, partition)
     if table is None or not (requests or elsewhere):
         return 0
-    done, wanted = erasures_of(checked(table, log)), (len(requests), len(elsewhere))
+    done, wanted = erasures_of(require_log(table, log)), (len(requests), len(elsewhere))
     left = [*requests[done[0] :], *elsewhere[done[1] :]]
     if not left and wanted == settled:
         return 0
@@ -87,18 +87,18 @@ def _replace(table: DeltaTable, names: Mapping[str, NameMatcher], count: tuple[i
     count: numbers of erasures, of this partition and of others, that are applied to the rows after the commit.
     """
     reader = ArchiveReader(table)
-    found = _search(reader, names)
-    if not found:
+    changed_rows = _search(reader, names)
+    if not changed_rows:
         table.create_write_transaction([], "append", table.schema(), commit_properties=_properties(table, count))
         return 0
-    failures, tables = list[Exception](), (erased(reader.segment(number), names)[0] for number in found)
+    failures, tables = list[Exception](), (erased(reader.segment(number), names)[0] for number in changed_rows)
     try:
         write_deltalake(
             table,
             pa.RecordBatchReader.from_batches(SCHEMA, _batches(tables, failures)),
             mode="overwrite",
             schema_mode="merge",  # tables of earlier releases have a column that the rows lack
-            predicate=f"segment IN ({', '.join(map(str, found))})",
+            predicate=f"segment IN ({', '.join(map(str, changed_rows))})",
             commit_properties=_properties(table, count),
             writer_properties=layout(),
         )
@@ -110,7 +110,7 @@ def _replace(table: DeltaTable, names: Mapping[str, NameMatcher], count: tuple[i
             raise failures[0] from None
         raise
     sync_commit(table)
-    return sum(found.values())
+    return sum(changed_rows.values())
 
 
 def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int, int]:

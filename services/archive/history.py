@@ -74,13 +74,13 @@ class ArchivedTopic:
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
-        found = self._archive(partition)
-        return None if found is None else found.position
+        archive = self._archive(partition)
+        return None if archive is None else archive.position
 
     def archive(self, partition: int, position: int) -> "ArchiveReader | None":
         """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
-        found = self._archive(partition)
-        return found if found is not None and found.begin <= position < found.position else None
+        archive = self._archive(partition)
+        return archive if archive is not None and archive.begin <= position < archive.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
         """See `History.parts_of`. Raises `ArchiveFails`."""

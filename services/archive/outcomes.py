@@ -11,7 +11,7 @@ from ratings_core.arrays.arrow import are_equal
 from services.archive import decode
 from services.archive.schema import GAME, SCORES, UNREAD
 from services.wire.columns import Outcomes
-from services.wire.reading import PoolOutcomes, Reading, decoded
+from services.wire.reading import PoolOutcomes, Reading, decode_chosen
 
 
 class _Coded(NamedTuple):
@@ -30,9 +30,9 @@ def read(rows: Any, record: NDArray[np.int64], value: Callable[[int], bytes]) ->
         value: Returns the bytes of a record.
     """
     kinds = _coded(rows["kind"])
-    unread = kinds.texts.index(UNREAD) if UNREAD in kinds.texts else -1
-    chosen = np.unique(record[kinds.code == unread]).tolist()
-    return Reading(list(_parts(rows, record, kinds)), decoded({i: value(i) for i in chosen}, chosen).refusals)
+    unread_code = kinds.texts.index(UNREAD) if UNREAD in kinds.texts else -1
+    chosen = np.unique(record[kinds.code == unread_code]).tolist()
+    return Reading(list(_parts(rows, record, kinds)), decode_chosen({i: value(i) for i in chosen}, chosen).refusals)
 
 
 def _parts(rows: Any, record: NDArray[np.int64], kinds: _Coded) -> Iterator[PoolOutcomes]:

@@ -35,15 +35,15 @@ def pieces(files: Iterable[Any], begin: int, end: int) -> list[Piece]:
     Returns:
         The pieces in the order of their rows.
     """
-    found: list[Piece] = []
+    joined: list[Piece] = []
     ranges = [(*_range(group, begin, end), group) for file in files for group in file.split_by_row_group()]
-    for first, after, group in sorted(ranges, key=lambda one: one[:2]):
-        if found and (first < found[-1].end or after - found[-1].begin <= _ROWS):
-            last = found[-1]
-            found[-1] = Piece(last.begin, max(last.end, after), [*last.groups, group])
+    for first, after, group in sorted(ranges, key=lambda entry: entry[:2]):
+        if joined and (first < joined[-1].end or after - joined[-1].begin <= _ROWS):
+            last = joined[-1]
+            joined[-1] = Piece(last.begin, max(last.end, after), [*last.groups, group])
         else:
-            found.append(Piece(first, after, [group]))
-    return found
+            joined.append(Piece(first, after, [group]))
+    return joined
 
 
 def _range(group: Any, begin: int, end: int) -> tuple[int, int]:

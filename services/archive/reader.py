@@ -129,15 +129,15 @@ class ArchiveReader:
             ArchiveDamagedError: A file is invalid, or differs from its statistics.
         """
         names = _with_order(columns)
-        constant, found = self._call(partial(self._look, segment, [*names, *equal]))
+        constant, segment_pieces = self._call(partial(self._read_statistics, segment, [*names, *equal]))
         for name, value in equal.items():
             wanted = wanted if constant.get(name) == value else wanted & (pc.field(name) == value)
         read = [name for name in names if not (derived and name in constant)]
-        for piece in found:
+        for piece in segment_pieces:
             for first in range(piece.begin, piece.end, most or piece.end - piece.begin):
                 here = wanted if most is None else wanted & (pc.field(ORDER) >= first) & (pc.field(ORDER) < first + most)
                 table = self._call(partial(self._read, piece, here, read))
-                yield self._in_order(self._completed(table, segment, constant))
+                yield self._in_order(self._add_constants(table, segment, constant))
 
     def _call(self, work: Callable[[], T]) -> T:
         """Return `work()`, which reads files. Raises `ArchiveDamagedError` for an invalid file, and `TimeoutError` past the deadline."""
@@ -146,7 +146,7 @@ class ArchiveReader:
         except pa.ArrowInvalid as error:
             raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
 
-    def _look(self, segment: int, names: Sequence[str]) -> tuple[dict[str, Any], list[Piece]]:
+    def _read_statistics(self, segment: int, names: Sequence[str]) -> tuple[dict[str, Any], list[Piece]]:
         """Constant columns of a segment with their values, and its pieces, from the statistics of its files."""
         files = list(self._data.get_fragments(pc.field("segment") == segment))
         return constants(files, names), pieces(files, segment * SEGMENT_ROWS, (segment + 1) * SEGMENT_ROWS)
@@ -155,7 +155,7 @@ class ArchiveReader:
         data = FileSystemDataset(piece.groups, CODED, self._data.format, self._data.filesystem)
         return data.to_table(columns=names, filter=wanted)
 
-    def _completed(self, table: pa.Table, segment: int, constant: Mapping[str, Any]) -> pa.Table:
+    def _add_constants(self, table: pa.Table, segment: int, constant: Mapping[str, Any]) -> pa.Table:
         """Add the constant columns that were not read. Raises `ArchiveDamagedError` if a column that was read has another value."""
         for name, value in constant.items():
             if name not in table.column_names:

@@ -124,9 +124,9 @@ def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind
     for piece in ahead(archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True), "archive"):
         table = piece if rest is None else pa.concat_tables([rest, piece])
         offset = table["offset"].to_numpy()
-        whole = int(np.searchsorted(offset, offset[-1]))
-        yield from _cut(table.slice(0, whole))
-        rest = table.slice(whole)
+        complete = int(np.searchsorted(offset, offset[-1]))
+        yield from _cut(table.slice(0, complete))
+        rest = table.slice(complete)
     if rest is not None:
         yield ArchivedRecords(rest)
 

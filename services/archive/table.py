@@ -47,12 +47,12 @@ def open_table(url: str, partition: int, log: str) -> DeltaTable:
     """
     uri = table_uri(url, partition)
     with suppress(TableNotFoundError):
-        return checked(DeltaTable(uri), log)
+        return require_log(DeltaTable(uri), log)
     with suppress(DeltaError):  # another process may create it first
         DeltaTable.create(
             uri, Schema.from_arrow(SCHEMA), mode="error", partition_by=["segment"], description=f"{_PREFIX}{log}", configuration=dict(TABLE)
         )
-    return checked(DeltaTable(uri), log)
+    return require_log(DeltaTable(uri), log)
 
 
 def find_table(url: str, partition: int) -> DeltaTable | None:
@@ -62,7 +62,7 @@ def find_table(url: str, partition: int) -> DeltaTable | None:
     return None
 
 
-def checked(table: DeltaTable, log: str) -> DeltaTable:
+def require_log(table: DeltaTable, log: str) -> DeltaTable:
     """Return `table`. Raises `OtherLogError` if its outcomes are not of `log`."""
     stored = log_of(table)
     if stored != log:

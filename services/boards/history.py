@@ -136,16 +136,16 @@ def unpacked(rows: str) -> list[PastRow]:
     return msgspec.json.decode(zlib.decompress(b64decode(rows)), type=list[PastRow])
 
 
-def renamed(one: KeptSolve, name: Callable[[str], str]) -> KeptSolve:
+def renamed(solve: KeptSolve, name: Callable[[str], str]) -> KeptSolve:
     """A kept solve with renamed agents. name: Returns the new name of an agent."""
-    rows = unpacked(one.rows)
+    rows = unpacked(solve.rows)
     changed = [msgspec.structs.replace(row, agent=name(row.agent)) for row in rows]
-    return one if changed == rows else KeptSolve(one.past, _packed(changed))
+    return solve if changed == rows else KeptSolve(solve.past, _packed(changed))
 
 
 def difference(pool: str, method: str, before: KeptSolve, after: KeptSolve, count: int) -> Difference:
     """The difference from the solve `before` to the solve `after`. count: Largest number of agents in each list."""
-    old, new = ({row.agent: row for row in unpacked(one.rows)} for one in (before, after))
+    old, new = ({row.agent: row for row in unpacked(solve.rows)} for solve in (before, after))
     joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
     left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
     moved = _moved(old, new, cut=before.past.total > ROWS)
@@ -171,17 +171,17 @@ def _moved(old: Mapping[str, PastRow], new: Mapping[str, PastRow], *, cut: bool)
 
     cut: Whether the earlier solve kept only its best rows. Agents that are not among these rows are then included.
     """
-    found = []
+    moved = []
     for agent, row in new.items():
         rank, rating = (old[agent].rank, old[agent].rating) if agent in old else (None, None)
         if (agent in old or cut) and (rank, rating) != (row.rank, row.rating):
-            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=rank, rating_before=rating))
-    return sorted(found, key=_size)
+            moved.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=rank, rating_before=rating))
+    return sorted(moved, key=_largest_change_first)
 
 
-def _size(one: Moved) -> tuple[float, float, str]:
-    ranks = abs(one.rank - (ROWS + 1 if one.rank_before is None else one.rank_before))
-    return -ranks, -abs((one.rating or 0.0) - (one.rating_before or 0.0)), one.agent
+def _largest_change_first(moved: Moved) -> tuple[float, float, str]:
+    ranks = abs(moved.rank - (ROWS + 1 if moved.rank_before is None else moved.rank_before))
+    return -ranks, -abs((moved.rating or 0.0) - (moved.rating_before or 0.0)), moved.agent
 
 
 def _because(before: Past, after: Past, *, roster: bool) -> list[Cause]:

@@ -35,10 +35,10 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
 
 def insight(boards: SolvedBoards, pool: str, *, now: float) -> Insight:
     """The newest insight of a pool. now: seconds since 1970. Raises `StoreError`, `InputError`."""
-    found = boards.page(pool, INSIGHT, 0, 1)
-    if found is None:
+    page = boards.page(pool, INSIGHT, 0, 1)
+    if page is None:
         return Insight(pool=pool)
-    board = found[0]
+    board = page[0]
     if not board.result.extra:
         return Insight(pool=pool, error=board.error)
     return Insight(

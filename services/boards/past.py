@@ -187,8 +187,8 @@ def _rows(
     shown, settled = read(ids), asked.provisional
     widest = math.inf if model is None else settled.deviation * model.newcomer
     marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    told = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
-    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in told]
+    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in values]
     if model is None or shown.beliefs is None:
         return rows
     return [believed(row, belief, model, time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]

@@ -37,7 +37,7 @@ class RankedBoard:
         names: Agents' names by id. ratings: float64 (n,), by id.
         """
         ranks = Ranking.from_scores(ratings).rank.tolist()
-        return cls(method, position, dict(sorted(zip(names, ranks, strict=True), key=lambda one: (one[1], one[0]))))
+        return cls(method, position, dict(sorted(zip(names, ranks, strict=True), key=lambda item: (item[1], item[0]))))
 
     def leaders(self, count: int) -> list[str]:
         """Names of the first `count` agents."""

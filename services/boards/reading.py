@@ -115,8 +115,8 @@ def around(
     page = store.live.around(pool, method, agent, count)
     if page is not None:
         return _of_live(page, now, provisional)
-    found = store.solved.around(pool, method, agent, count)
-    return None if found is None else _of_solved(*found, now, provisional)
+    solved = store.solved.around(pool, method, agent, count)
+    return None if solved is None else _of_solved(*solved, now, provisional)
 
 
 def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
@@ -125,8 +125,9 @@ def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional =
     live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
     rows = {page.method: _live_rows(page, provisional)[0] for page in live}
     for method in store.solved.methods(pool):
-        if (found := store.solved.around(pool, method, name, 1)) is not None:
-            rows[method] = _wide_told(found[0].result.agents, found[1], provisional)[0]
+        if (solved := store.solved.around(pool, method, name, 1)) is not None:
+            solved_board, total = solved
+            rows[method] = _mark_wide_ranks(solved_board.result.agents, total, provisional)[0]
     return rows or None
 
 
@@ -161,9 +162,9 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
         history = boards.history(pool, method)
         if len(history) < 2:
             return None
-        earlier = [i for i, one in enumerate(history) if i and against in (None, one.position)]
+        earlier = [i for i, past in enumerate(history) if i and against in (None, past.position)]
         if not earlier:
-            there = ", ".join(str(one.position) for one in history[1:])
+            there = ", ".join(str(past.position) for past in history[1:])
             raise InputError("against", against, f"must be the position of a kept solve before the newest ({there})")
         newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve was published between
@@ -179,8 +180,8 @@ def keeps_changing(pool: str, method: str) -> StoreError:
 def _solved_page(
     boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
 ) -> Board | None:
-    found = boards.page(pool, method, start, count) if method != INSIGHT else None
-    return None if found is None else _of_solved(*found, now, provisional)
+    solved = boards.page(pool, method, start, count) if method != INSIGHT else None
+    return None if solved is None else _of_solved(*solved, now, provisional)
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
@@ -204,11 +205,11 @@ def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
         return page.rows
     model = page.head.beliefs.get(page.method)
     widest = math.inf if model is None else provisional.deviation * model.newcomer
-    told = zip(page.rows, page.outcomes, strict=True)
-    return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in told]
+    counted_rows = zip(page.rows, page.outcomes, strict=True)
+    return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in counted_rows]
 
 
-def _wide_told(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
+def _mark_wide_ranks(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
     """The rows of a solved board. Agents with a wide interval of ranks are marked as provisional. total: Agents on the board."""
     most = provisional.ranks * (total - 1)
     ends = ((row, row.rank_low, row.rank_high) for row in rows)
@@ -229,7 +230,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
         position=solved.position,
         total=total,
         age_seconds=_age(now, solved.solved_at),
-        rows=_wide_told(result.agents, total, provisional),
+        rows=_mark_wide_ranks(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
         status=result.status,
@@ -257,7 +258,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         position=past.position,
         total=past.total,
         age_seconds=_age(now, past.solved_at),
-        rows=_wide_told(rows, past.total, provisional),
+        rows=_mark_wide_ranks(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,

@@ -37,7 +37,7 @@ class BlobFiles:
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         try:
-            self._fs, self._root = _file_system(url)
+            self._fs, self._root = _resolve_url(url)
         except (ValueError, ImportError) as error:
             raise OSError(f"no files can be kept at {url}: {error}") from error
         self._seconds, self._calls = seconds, Calls(MOST_CALLS, "blob-files")
@@ -50,20 +50,20 @@ class BlobFiles:
     def names(self, folder: str) -> list[str]:
         """Names of the entries of a folder, without the folder's path; empty if the folder does not exist."""
 
-        def listed() -> list[str]:
+        def list_names() -> list[str]:
             path = self._path(folder)
-            return [one.rsplit("/", 1)[-1] for one in self._fs.ls(path, detail=False)] if self._fs.exists(path) else []
+            return [entry.rsplit("/", 1)[-1] for entry in self._fs.ls(path, detail=False)] if self._fs.exists(path) else []
 
-        return self._call(folder, listed)
+        return self._call(folder, list_names)
 
     def tree(self, folder: str) -> list[str]:
         """Names of all files in a folder and its subfolders, sorted; empty if the folder does not exist."""
 
-        def found() -> list[str]:
+        def find_files() -> list[str]:
             path = self._path(folder)
-            return sorted(f"{folder}/{one[len(path) + 1 :]}" for one in self._fs.find(path)) if self._fs.exists(path) else []
+            return sorted(f"{folder}/{file[len(path) + 1 :]}" for file in self._fs.find(path)) if self._fs.exists(path) else []
 
-        return self._call(folder, found)
+        return self._call(folder, find_files)
 
     def read(self, name: str) -> bytes:
         """The bytes of a file. Raises `FileNotFoundError`."""
@@ -75,11 +75,11 @@ class BlobFiles:
     def map(self, name: str) -> bytes | mmap:
         """The bytes of a local file, mapped into memory. Raises `FileNotFoundError`."""
 
-        def mapped() -> bytes | mmap:
+        def map_file() -> bytes | mmap:
             with Path(self._path(name)).open("rb") as file:
                 return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
 
-        return self._call(name, mapped)
+        return self._call(name, map_file)
 
     def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         """Write a file. After a failed write the partial file is removed.
@@ -132,10 +132,10 @@ class BlobFiles:
             raise OSError(f"{path}: {type(error).__name__}: {error}") from error
 
 
-def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+def _resolve_url(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """The file system of a URL, and the path in it."""
     if scheme_of(url) not in OBJECT_STORES:
-        other, folder = fsspec.core.url_to_fs(url)
-        return other, unquote(folder) if scheme_of(url) == "file" else folder
+        file_system, folder = fsspec.core.url_to_fs(url)
+        return file_system, unquote(folder) if scheme_of(url) == "file" else folder
     store, path = open_file_system(url)
     return ArrowFSWrapper(store), path

@@ -159,7 +159,7 @@ class CheckpointStore:
 
     def newest(self, partition: int, skipped: list[SkippedCheckpoint] | None = None) -> Manifest | None:
         """The newest undamaged manifest, without a check of its objects; None if none is left. Damaged ones are added to `skipped`."""
-        return next(self._whole(self.manifests(partition), skipped), None)
+        return next(self._read_undamaged(self.manifests(partition), skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
         """Load the newest checkpoint whose manifest and objects all have matching checksums.
@@ -171,7 +171,7 @@ class CheckpointStore:
         Returns:
             The manifest, and the arrays by name of the object; None if no checkpoint can be used.
         """
-        for manifest in self._whole(self.manifests(partition), skipped):
+        for manifest in self._read_undamaged(self.manifests(partition), skipped):
             try:
                 return manifest, {entry.object: self.read_pool(entry) for entry in manifest.entries}
             except BadObject as error:
@@ -193,7 +193,7 @@ class CheckpointStore:
             first: First generation to keep, by pool.
         """
         for name in self.manifests(partition):
-            for manifest in self._whole([name]):
+            for manifest in self._read_undamaged([name]):
                 if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
                     self.blobs.remove(name)
 
@@ -215,12 +215,12 @@ class CheckpointStore:
         keep += names.index(written) if written in names else 0
         for name in names[keep:]:
             self.blobs.remove(name)
-        named = {entry.object for manifest in self._whole(names[:keep]) for entry in manifest.entries}
+        named = {entry.object for manifest in self._read_undamaged(names[:keep]) for entry in manifest.entries}
         for name in self.objects(partition) - named:
             if _epoch(name) <= epoch:
                 self.blobs.remove(name)
 
-    def _whole(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
+    def _read_undamaged(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
         """Yield the undamaged manifests of these names. The others are added to `skipped`, which recovery logs."""
         for name in names:
             try:
@@ -254,8 +254,8 @@ def _order(name: str) -> list[int]:
 
 
 def _manifest_name(manifest: Manifest) -> str:
-    again = f"-{manifest.sequence:06d}" if manifest.sequence else ""
-    return f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}{again}.json"
+    suffix = f"-{manifest.sequence:06d}" if manifest.sequence else ""
+    return f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}{suffix}.json"
 
 
 def _folder(partition: int) -> str:

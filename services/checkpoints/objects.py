@@ -76,11 +76,11 @@ def unpack(data: Bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[
     Raises:
         BadObject: A checksum, a length or the format is wrong.
     """
-    header, start = _header(data)
-    return {entry.name: _array(data, start, entry, checked=checked) for entry in header.arrays}, header.meta
+    header, start = _read_header(data)
+    return {entry.name: _read_array(data, start, entry, checked=checked) for entry in header.arrays}, header.meta
 
 
-def _header(data: Bytes) -> tuple[_Header, int]:
+def _read_header(data: Bytes) -> tuple[_Header, int]:
     if data[:8] != MAGIC:
         raise BadObject(f"starts with {data[:8]!r}, not {MAGIC!r}")
     length = int.from_bytes(data[8:16], "little")
@@ -88,14 +88,14 @@ def _header(data: Bytes) -> tuple[_Header, int]:
     if hashlib.sha256(header).digest() != data[16:_LEAD]:
         raise BadObject("header: checksum differs")
     try:
-        found = msgspec.json.decode(header, type=_Header)
+        decoded = msgspec.json.decode(header, type=_Header)
     except msgspec.DecodeError as error:
         raise BadObject(f"header: {error}") from error
     lead = _LEAD + length
-    return found, lead + -lead % _ALIGN
+    return decoded, lead + -lead % _ALIGN
 
 
-def _array(data: Bytes, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
+def _read_array(data: Bytes, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
     if entry.dtype not in _DTYPES:
         raise BadObject(f"{entry.name}: dtype {entry.dtype}")
     dtype, count = np.dtype(entry.dtype), int(np.prod(entry.shape, dtype=np.int64))

@@ -35,8 +35,8 @@ def shower(ratings: Iterable[float | None], digits: int = 6, tied: float = 0.0) 
 
 def tied_within(extra: Mapping[str, object]) -> float:
     """The tie tolerance of a board, in units of its ratings; 0 if it has no tolerance, as live boards. extra: `extra` of the board."""
-    found = extra.get("tie_tolerance")
-    return float(found) if isinstance(found, int | float) else 0.0
+    tolerance = extra.get("tie_tolerance")
+    return float(tolerance) if isinstance(tolerance, int | float) else 0.0
 
 
 def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, list[str]]:
@@ -55,9 +55,10 @@ def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, l
 
 def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -> dict[str, list[str]]:
     """Heading -> cells, for the tasks with the largest contributions to each rating; empty if the method did not report them."""
-    if not isinstance(told := extra.get("contributions"), dict):
+    if not isinstance(contributions := extra.get("contributions"), dict):
         return {}
-    return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in told.get(row.agent, {}).items() if share) for row in rows]}
+    shares = [contributions.get(row.agent, {}).items() for row in rows]
+    return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in of_agent if share) for of_agent in shares]}
 
 
 def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None) -> Table:
@@ -70,29 +71,29 @@ def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contr
         title: Title of the table.
     """
     tied = tied_within(extra)
-    told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
-    numbers = [Column(name, justify="right") for name in ("rating", *told)]
+    intervals, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
+    numbers = [Column(name, justify="right") for name in ("rating", *intervals)]
     made_of = contribution_column(rows, extra) if contributions else {}
     table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers)
     for name in made_of:
         table.add_column(name, overflow="fold")
     if title is not None:
         table.title, table.title_justify = Text(title), "left"
-    cells = [*told.values(), *made_of.values()]
+    cells = [*intervals.values(), *made_of.values()]
     for i, row in enumerate(rows):
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
         table.add_row(rank, Text(row.agent), shown(row.rating), *(Text(column[i]) for column in cells))
     return table
 
 
-def interval_line(told: Intervals) -> str:
+def interval_line(intervals: Intervals) -> str:
     """A line that describes the intervals, or the reason why there are none."""
-    if told.kind == "none":
-        return f"no intervals: {told.why_not}"
-    of = f" of {told.of}" if told.of else ""
-    replicates = f" of {told.replicates} replicates" if told.replicates else ""
-    missing = f", {told.failed} without a result" if told.failed else ""
-    return f"{told.level:.0%} intervals{of} ({told.kind}){replicates}{missing}; assumption: {told.assumes}"
+    if intervals.kind == "none":
+        return f"no intervals: {intervals.why_not}"
+    of = f" of {intervals.of}" if intervals.of else ""
+    replicates = f" of {intervals.replicates} replicates" if intervals.replicates else ""
+    missing = f", {intervals.failed} without a result" if intervals.failed else ""
+    return f"{intervals.level:.0%} intervals{of} ({intervals.kind}){replicates}{missing}; assumption: {intervals.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

@@ -34,18 +34,18 @@ def list_(
 ) -> None:
     """Count dead letters by reason, and list the newest ones. A key is generation, partition, offset and item of the refused outcome."""
     with opened(settings_of(data)) as (log, _):
-        found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
+        selected = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
         sent = letters.sent_before(log.control)
     table = Table("key", "reason", "pool", "path", "begins with", "sent again")
-    for letter in found[-count:]:
-        told = letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN])
-        table.add_row(*told, "yes" if letter.key in sent else "no")
+    for letter in selected[-count:]:
+        cells = letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN])
+        table.add_row(*cells, "yes" if letter.key in sent else "no")
     console = Console(soft_wrap=True)
-    if found:
+    if selected:
         console.print(table)
-    counts = Counter(letter.reason for letter in found)
-    summary = _counted(len(found)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
-    listed = f"; the newest {count} are listed; use --count for more" if len(found) > count else ""
+    counts = Counter(letter.reason for letter in selected)
+    summary = _counted(len(selected)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
+    listed = f"; the newest {count} are listed; use --count for more" if len(selected) > count else ""
     console.print(f"{summary}{listed}", highlight=False)
 
 
@@ -57,7 +57,7 @@ def show(
 ) -> None:
     """Show a dead letter: the broken rule and the refused text."""
     with opened(settings_of(data)) as (log, _):
-        letter = next((one for one in letters.read(log.dead_letters) if one.key == key), None)
+        letter = next((letter for letter in letters.read(log.dead_letters) if letter.key == key), None)
         if letter is None:
             raise InputError("key", key, "must be the key of a dead letter (`equirank dead-letters list` shows them)")
         text = letters.original(log, letter).decode("utf-8", "backslashreplace") if whole else letter.excerpt
@@ -79,13 +79,13 @@ def replay(
     Invalid ones are listed, and the exit status is then 1.
     """
     with opened(settings_of(data)) as (log, control):
-        found = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
-        done = list(letters.send_again(log, control.refresh(), found, time.time(), all_=again))
+        selected = list(letters.read(log.dead_letters, reason, pool, _tell_damage))
+        done = list(letters.send_again(log, control.refresh(), selected, time.time(), all_=again))
     console = Console(soft_wrap=True)
-    for one in done:
-        if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
-            console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome}{': ' * bool(one.rule)}{one.rule}"))
-    sent, before = sum(one.outcome in _SENT for one in done), sum(one.outcome is Outcome.SENT_BEFORE for one in done)
+    for result in done:
+        if result.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
+            console.print(Text(f"{result.letter.key} {result.letter.reason}: {result.outcome}{': ' * bool(result.rule)}{result.rule}"))
+    sent, before = sum(result.outcome in _SENT for result in done), sum(result.outcome is Outcome.SENT_BEFORE for result in done)
     earlier = f", {before} by an earlier run" if before else ""
     console.print(f"{sent} of {_counted(len(done))} sent again{earlier}", highlight=False)
     sys.exit(int(sent + before < len(done)))

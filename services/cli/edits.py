@@ -15,16 +15,16 @@ _AGENT: Final = "agent"
 
 def read_aliases(path: Path) -> dict[str, str]:
     """Read a CSV file with the columns `alias` (name in outcomes) and `agent` (the agent that it counts for). Raises `InputError`."""
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     with FileSource(path) as source:
         table = _table(source, "alias", _AGENT)
         alias_at, agent_at = table.header.index("alias"), table.header.index(_AGENT)
         for line, row in each_row(table):
             alias = name(row[alias_at], line, "alias")
-            if alias in found:
+            if alias in aliases:
                 raise FormatError(line, "alias", alias, "must be told once")
-            found[alias] = name(row[agent_at], line, _AGENT)
-    return found
+            aliases[alias] = name(row[agent_at], line, _AGENT)
+    return aliases
 
 
 def read_bans(path: Path) -> list[str]:
@@ -43,8 +43,8 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
         if _AGENT not in table.header:
             raise FormatError(1, _AGENT, table.header, "must be a column of the header")
         agent = table.header.index(_AGENT)
-        found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
-        if not found or not found.keys() <= RATERS.keys():
+        ratings: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
+        if not ratings or not ratings.keys() <= RATERS.keys():
             rule = f"must name agent and at least one online method ({', '.join(RATERS)}), and nothing else"
             raise FormatError(1, None, ",".join(table.header), rule)
         seen: set[str] = set()
@@ -55,8 +55,8 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
             seen.add(who)
             for method, cell in zip(table.header, row, strict=True):
                 if method != _AGENT and cell.strip():
-                    found[method][who] = number(cell, line, method)
-    return found
+                    ratings[method][who] = number(cell, line, method)
+    return ratings
 
 
 def _table(source: FileSource, *columns: str) -> CsvTable:

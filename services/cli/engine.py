@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 
 from services.cli.begin import begin
 from services.cli.ports import refuse_busy
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import temporary_folder
 from services.runtime.private_files import write_token
@@ -142,7 +142,7 @@ def _ray_folder(settings: Settings) -> Path | None:
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=temporary_folder()))
     _hold(folder)
     try:
-        write_whole(note, str(folder).encode())
+        write_atomically(note, str(folder).encode())
     except OSError:
         folder.rmdir()
         raise

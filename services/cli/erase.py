@@ -71,9 +71,9 @@ def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, w
 def _list(console: Console, state: ControlState, pool: str | None) -> None:
     token = Column("token", min_width=_TOKEN_WIDTH)  # not folded, so that it can be copied
     table = Table(token, *(Column(name, overflow="fold") for name in ("pool", "asked by", "asked at", "state")))
-    for one in state.erasures.requests:
-        if pool in {None, one.pool}:
-            table.add_row(*map(Text, (one.name.token, one.pool, one.by, _time(one.time), _state(state, one))))
+    for request in state.erasures.requests:
+        if pool in {None, request.pool}:
+            table.add_row(*map(Text, (request.name.token, request.pool, request.by, _time(request.time), _state(state, request))))
     console.print(table)
     if state.erasures.done:
         console.print(_STILL, highlight=False)

@@ -38,7 +38,7 @@ def export(
     with opened(settings) as (log, control):
         ends = log.outcomes.end(partition_of(pool, log.outcomes.partitions))
         columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-        with _whole(output) as file, Progress(*columns, console=console) as bar:
+        with _complete_file(output) as file, Progress(*columns, console=console) as bar:
             task = bar.add_task("rows 0", total=max(1, (ends if end is None else min(end, ends)) - begin))
             for part in encoded(tables(log, control.refresh(), wanted), form, wanted.columns):
                 file.write(part.data)
@@ -47,7 +47,7 @@ def export(
 
 
 @contextmanager
-def _whole(output: Path) -> Iterator[BinaryIO]:
+def _complete_file(output: Path) -> Iterator[BinaryIO]:
     """A file that gets the name `output` when it is complete. After an error, an earlier file of this name is unchanged.
 
     If `output` is not a regular file, such as /dev/stdout, it is written directly.

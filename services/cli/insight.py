@@ -47,13 +47,13 @@ def insight(
     """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
-        found = find(store, pool, settings)
+        report = find(store, pool, settings)
     if format == "json":
-        typer.echo(msgspec.json.encode(found).decode())
-    elif found.findings is None:
-        Console().print(Text(none_yet(found)), soft_wrap=True)
+        typer.echo(msgspec.json.encode(report).decode())
+    elif report.findings is None:
+        Console().print(Text(none_yet(report)), soft_wrap=True)
     else:
-        Console().print(table(found))
+        Console().print(table(report))
 
 
 def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
@@ -62,38 +62,38 @@ def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
     return newest(store.solved, pool, now=time.time())
 
 
-def none_yet(found: Insight) -> str:
+def none_yet(report: Insight) -> str:
     """A line with the reason why there are no findings."""
-    return f"{found.pool} · no insight yet: {found.error or 'it is computed some seconds after the first outcomes'}"
+    return f"{report.pool} · no insight yet: {report.error or 'it is computed some seconds after the first outcomes'}"
 
 
-def table(found: Insight) -> Table:
+def table(report: Insight) -> Table:
     """A table with all parts of the report, one row for each part."""
-    about = "none" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
-    title = f"{found.pool} · {about}" + (f" · newest computation failed: {found.error}" if found.error else "")
+    about = "none" if report.findings is None else f"{report.findings.agents} agents, position {report.position}"
+    title = f"{report.pool} · {about}" + (f" · newest computation failed: {report.error}" if report.error else "")
     rows = Table("about", "finding", title=Text(title), title_justify="left")
-    for about, line in _lines(found.findings) if found.findings is not None else ():
+    for about, line in _lines(report.findings) if report.findings is not None else ():
         rows.add_row(about, Text(line))
     return rows
 
 
-def _lines(found: Findings) -> list[tuple[str, str]]:
+def _lines(findings: Findings) -> list[tuple[str, str]]:
     """Name and text of each part of the report."""
     return [
-        ("links", _told(found.connectivity, _connectivity)),
-        ("cyclicity", _told(found.cyclicity, _cyclicity)),
-        ("order", _told(found.order, _order)),
-        ("cycles", _told(found.cycles, _cycles)),
-        ("clones", _told(found.clones, _clones)),
-        ("look-alikes", _told(found.look_alikes, _look_alikes)),
-        ("the top", _told(found.top, _top)),
-        ("disagreement", _told(found.disagreement, _disagreement)),
-        ("forecasts", _told(found.prequential, _forecasts)),
+        ("links", _part_text(findings.connectivity, _connectivity)),
+        ("cyclicity", _part_text(findings.cyclicity, _cyclicity)),
+        ("order", _part_text(findings.order, _order)),
+        ("cycles", _part_text(findings.cycles, _cycles)),
+        ("clones", _part_text(findings.clones, _clones)),
+        ("look-alikes", _part_text(findings.look_alikes, _look_alikes)),
+        ("the top", _part_text(findings.top, _top)),
+        ("disagreement", _part_text(findings.disagreement, _disagreement)),
+        ("forecasts", _part_text(findings.prequential, _forecasts)),
     ]
 
 
-def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:
-    return f"not applicable: {part.not_applicable}" if part.not_applicable else "\n".join(told(part))
+def _part_text(part: PartT, lines: Callable[[PartT], Iterator[str]]) -> str:
+    return f"not applicable: {part.not_applicable}" if part.not_applicable else "\n".join(lines(part))
 
 
 def _connectivity(part: Connectivity) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _connectivity(part: Connectivity) -> Iterator[str]:
     if part.components > 1:
         yield f"{part.components} groups without games between them; outside the largest: {_some(part.apart, part.apart_total)}"
     if part.thin_total:
-        least = [f"{one.agent} ({_number(one.games, 'game')} against {one.opponents})" for one in part.thin[:_SHOWN]]
+        least = [f"{thin.agent} ({_number(thin.games, 'game')} against {thin.opponents})" for thin in part.thin[:_SHOWN]]
         yield f"weakly connected (fewer than {part.threshold:.3g} effective games): {_some(least, part.thin_total)}"
     yield from _leaders(part.leaders)
 
@@ -134,9 +134,9 @@ def _order(part: Order) -> Iterator[str]:
 def _cycles(part: Cycles) -> Iterator[str]:
     if not part.cycles:
         yield "none: the majorities form no cycle"
-    for one in part.cycles:
-        beats = " > ".join([*one.agents, one.agents[0]])
-        yield f"{beats} (by {', '.join(f'{margin:g}' for margin in one.margins)})"
+    for cycle in part.cycles:
+        beats = " > ".join([*cycle.agents, cycle.agents[0]])
+        yield f"{beats} (by {', '.join(f'{margin:g}' for margin in cycle.margins)})"
 
 
 def _clones(part: Clones) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _clones(part: Clones) -> Iterator[str]:
 def _look_alikes(part: LookAlikes) -> Iterator[str]:
     for group in part.groups[:_SHOWN]:
         yield "names look alike: " + "; ".join(
-            f"{one.agent} (activity {one.activity:g}, {', '.join(one.characters) or 'plain ASCII'})" for one in group[:_SHOWN]
+            f"{row.agent} (activity {row.activity:g}, {', '.join(row.characters) or 'plain ASCII'})" for row in group[:_SHOWN]
         )
     if part.groups_total > _SHOWN:
         yield f"and {part.groups_total - _SHOWN} more groups"
@@ -177,8 +177,8 @@ def _top(part: Top) -> Iterator[str]:
 
 
 def _disagreement(part: Disagreement) -> Iterator[str]:
-    for one in part.disputed[:_SHOWN]:
-        yield f"{one.agent}: place {one.high_place} by {one.high}, {one.low_place} by {one.low}"
+    for row in part.disputed[:_SHOWN]:
+        yield f"{row.agent}: place {row.high_place} by {row.high}, {row.low_place} by {row.low}"
     if not part.disputed:
         yield f"none: one order of the {part.agents} agents fits all boards"
     for pair in part.distances[:1]:
@@ -186,10 +186,10 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
 
 
 def _forecasts(part: Prequential) -> Iterator[str]:
-    for one in part.forecasts:
-        means = [f"{name} {value:.4f}" for name, value in (("log loss", one.log_loss), ("Brier", one.brier)) if value is not None]
-        wrong = [] if one.kendall is None else [f"{one.kendall:.1%} of wins predicted wrongly"]
-        yield f"{one.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
+    for forecast in part.forecasts:
+        means = [f"{name} {value:.4f}" for name, value in (("log loss", forecast.log_loss), ("Brier", forecast.brier)) if value is not None]
+        wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
+        yield f"{forecast.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
 
 
 def _some(names: Iterable[str], total: int) -> str:

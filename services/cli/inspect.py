@@ -46,43 +46,43 @@ def inspect(
         input_kind, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where, features=feature,
         time_format=time_format, decimal=decimal,
     )  # fmt: skip
-    found, console = inspection_of(file, options), Console(soft_wrap=True)
-    for line in report(file, found, options):
+    inspection, console = inspection_of(file, options), Console(soft_wrap=True)
+    for line in report(file, inspection, options):
         console.print(line, highlight=False, markup=False)
 
 
-def report(file: Path, found: Inspection, options: ReadOptions) -> list[str]:
+def report(file: Path, inspection: Inspection, options: ReadOptions) -> list[str]:
     """Lines for people about a file."""
-    lines = [f"{file.name}: {found.kind}{f' ({found.note})' if found.note else ''}"]
-    by_column = {column: role for role, column in found.roles.items()}
-    if found.kind is FileKind.GAMES:
-        uses = by_column | (found.counts.remarks if found.counts is not None else {})
-        lines += [f"  column {column}: {uses.get(column, 'not used')}" for column in found.columns]
-    elif found.columns:
-        lines.append(f"  tasks in {found.columns[0]!r}, {len(found.columns) - 1} columns of agents")
-    if found.counts is not None:
-        lines += _numbers(found)
-    lines += [f"  bad rows: {found.counts.bad}"] if found.counts is not None and found.counts.bad else []
-    lines += [f"    {described(error)}" for error in found.bad_rows[:_BAD_SHOWN]]
-    return [*lines, f"go on with: {_next(file, found, options)}"]
+    lines = [f"{file.name}: {inspection.kind}{f' ({inspection.note})' if inspection.note else ''}"]
+    by_column = {column: role for role, column in inspection.roles.items()}
+    if inspection.kind is FileKind.GAMES:
+        uses = by_column | (inspection.counts.remarks if inspection.counts is not None else {})
+        lines += [f"  column {column}: {uses.get(column, 'not used')}" for column in inspection.columns]
+    elif inspection.columns:
+        lines.append(f"  tasks in {inspection.columns[0]!r}, {len(inspection.columns) - 1} columns of agents")
+    if inspection.counts is not None:
+        lines += _numbers(inspection)
+    lines += [f"  bad rows: {inspection.counts.bad}"] if inspection.counts is not None and inspection.counts.bad else []
+    lines += [f"    {described(error)}" for error in inspection.bad_rows[:_BAD_SHOWN]]
+    return [*lines, f"go on with: {_next(file, inspection, options)}"]
 
 
-def _numbers(found: Inspection) -> list[str]:
-    counts = found.counts
-    what = "tasks" if found.kind is FileKind.SCORES else "games"
-    lines = [f"  rows: {counts.rows if counts else 0}", f"  {what}: {found.outcomes}", f"  agents: {found.agents}"]
-    lines += [f"  rows left out: {count}, {why}" for why, count in sorted(found.left_out.items())]
-    if found.tasks and found.kind is not FileKind.SCORES:
-        lines.append(f"  tasks: {found.tasks}")
-    if found.kind is not FileKind.SCORES and found.outcomes:
-        lines.append(f"  ties: {100 * found.ties:.3g} %")
-    if found.times is not None:
-        first, last = (_day(time) for time in found.times)
-        order = "; the rows run from new to old (online methods: --sort)" if found.falling else ""
+def _numbers(inspection: Inspection) -> list[str]:
+    counts = inspection.counts
+    what = "tasks" if inspection.kind is FileKind.SCORES else "games"
+    lines = [f"  rows: {counts.rows if counts else 0}", f"  {what}: {inspection.outcomes}", f"  agents: {inspection.agents}"]
+    lines += [f"  rows left out: {count}, {why}" for why, count in sorted(inspection.left_out.items())]
+    if inspection.tasks and inspection.kind is not FileKind.SCORES:
+        lines.append(f"  tasks: {inspection.tasks}")
+    if inspection.kind is not FileKind.SCORES and inspection.outcomes:
+        lines.append(f"  ties: {100 * inspection.ties:.3g} %")
+    if inspection.times is not None:
+        first, last = (_day(time) for time in inspection.times)
+        order = "; the rows run from new to old (online methods: --sort)" if inspection.falling else ""
         lines.append(f"  times: {first} to {last}{order}")
-    if len(found.groups) > 1:
-        sizes = ", ".join(map(str, found.groups[:_GROUPS_SHOWN])) + (", ..." if len(found.groups) > _GROUPS_SHOWN else "")
-        lines.append(f"  {len(found.groups)} groups that never met, of {sizes} agents: ratings compare only within a group")
+    if len(inspection.groups) > 1:
+        sizes = ", ".join(map(str, inspection.groups[:_GROUPS_SHOWN])) + (", ..." if len(inspection.groups) > _GROUPS_SHOWN else "")
+        lines.append(f"  {len(inspection.groups)} groups that never met, of {sizes} agents: ratings compare only within a group")
     return lines
 
 
@@ -93,9 +93,9 @@ def _day(time: float) -> str:
         return f"{time:g}"
 
 
-def _next(file: Path, found: Inspection, options: ReadOptions) -> str:
+def _next(file: Path, inspection: Inspection, options: ReadOptions) -> str:
     """The command that rates the file, with the options of this one."""
-    method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[found.kind]
+    method = "contextual_bradley_terry --param prior=1" if options.features else _METHOD[inspection.kind]
     path = f"./{file}" if str(file).startswith("-") else str(file)
     words = ["equirank", "solve", path, "--method", *method.split()]
     words += [] if options.kind is None else ["--input", options.kind]
@@ -113,5 +113,5 @@ def _next(file: Path, found: Inspection, options: ReadOptions) -> str:
     words += [] if options.time_format is None else ["--time-format", options.time_format]
     words += [] if options.decimal is None else ["--decimal", options.decimal]
     words += ["--trim"] if options.trim else []
-    words += ["--bad-rows", "skip"] if found.counts is not None and found.counts.bad else []
+    words += ["--bad-rows", "skip"] if inspection.counts is not None and inspection.counts.bad else []
     return shlex.join(words)

@@ -104,18 +104,18 @@ def application(only: str | None = None) -> typer.Typer:
     if only not in COMMANDS and only not in _HIDDEN:
         for name, about in COMMANDS.items():
             app.command(name, help=about)(_nothing)
-    elif isinstance(found := command(only), typer.Typer):
-        app.add_typer(found, name=only)
+    elif isinstance(handler := command(only), typer.Typer):
+        app.add_typer(handler, name=only)
     else:
-        app.command(only, hidden=only in _HIDDEN)(found)
+        app.command(only, hidden=only in _HIDDEN)(handler)
     return app
 
 
 def command(name: str) -> Callable[..., None] | typer.Typer:
     """The function of a command, or the typer application of a group of commands."""
     word = name.replace("-", "_")
-    found: Callable[..., None] | typer.Typer = getattr(import_module(f"services.cli.{word}"), word)
-    return found
+    handler: Callable[..., None] | typer.Typer = getattr(import_module(f"services.cli.{word}"), word)
+    return handler
 
 
 def _nothing() -> None:
@@ -156,7 +156,7 @@ def _expected(error: Exception) -> str | None:
 
 def _settings(error: Any) -> str:
     """All messages of a pydantic `ValidationError` in one line."""
-    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
+    return "; ".join(f"{'.'.join(map(str, detail['loc'])) or 'settings'}: {detail['msg']}" for detail in error.errors())
 
 
 if __name__ == "__main__":

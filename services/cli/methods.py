@@ -42,12 +42,12 @@ def methods(
             wanted = _wanted(state, pool, add or [], drop or [], default=default)
             control.append(plan_of(state, pool, wanted, time.time()))
             state = control.refresh()
-        found = choices(state, pool)
+        rows = choices(state, pool)
     if format == "json":
-        typer.echo(msgspec.json.encode(found).decode())
+        typer.echo(msgspec.json.encode(rows).decode())
     else:
-        reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
-        Console().print(_table(pool, found, reasons))
+        reasons = list(dict.fromkeys(row.why_not for row in rows if row.why_not is not None))
+        Console().print(_table(pool, rows, reasons))
         for i, reason in enumerate(reasons, 1):
             Console().print(Text(f"({i}) {reason}"), soft_wrap=True)
 
@@ -75,10 +75,10 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
     return name, values
 
 
-def _table(pool: str, found: list[MethodChoice], reasons: list[str]) -> Table:
+def _table(pool: str, rows: list[MethodChoice], reasons: list[str]) -> Table:
     """A table of all methods. reasons: Why methods do not apply; rows refer to them by number, from 1."""
     table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left")
-    for row in found:
+    for row in rows:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
         lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"
         table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given))

@@ -32,30 +32,31 @@ def next(  # noqa: A001 - the command's name
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool)
-    found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
+    recommended = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
     if format == "json":
-        typer.echo(msgspec.json.encode(found).decode())
+        typer.echo(msgspec.json.encode(recommended).decode())
     else:
         console = Console()
-        console.print(Text(title(found)), soft_wrap=True)
-        if found.not_applicable is None:
-            console.print(table(found))
+        console.print(Text(title(recommended)), soft_wrap=True)
+        if recommended.not_applicable is None:
+            console.print(table(recommended))
 
 
-def title(found: Next) -> str:
+def title(recommended: Next) -> str:
     """A line with the target, and with the uncertainty now and after the planned games."""
-    about = f"{found.pool} · {found.target} · position {found.position}"
-    if found.not_applicable is not None or found.before is None:
-        return f"{about} · not applicable: {found.not_applicable}"
-    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} ({found.uniform:.4g} if drawn evenly)"
-    return f"{about} · {found.unit}: {gain}; assumes {found.assumes}"
+    about = f"{recommended.pool} · {recommended.target} · position {recommended.position}"
+    if recommended.not_applicable is not None or recommended.before is None:
+        return f"{about} · not applicable: {recommended.not_applicable}"
+    even = f"{recommended.uniform:.4g} if drawn evenly"
+    gain = f"now {recommended.before:.4g}, after {recommended.games} more {recommended.after:.4g} ({even})"
+    return f"{about} · {recommended.unit}: {gain}; assumes {recommended.assumes}"
 
 
-def table(found: Next) -> Table:
+def table(recommended: Next) -> Table:
     """A table of the likeliest pairs or cells, and a row for all others."""
-    rows = Table("rate", "agents" if found.matches and found.matches[0].task is None else "agent on task")
-    for one in found.matches:
-        rows.add_row(f"{one.rate:.4f}", Text(" - ".join(one.agents) + (f" on {one.task}" if one.task is not None else "")))
-    if found.others:
-        rows.add_row(f"{found.other_rate:.2g}", Text(f"each of the {found.others:,} others"))
+    rows = Table("rate", "agents" if recommended.matches and recommended.matches[0].task is None else "agent on task")
+    for match in recommended.matches:
+        rows.add_row(f"{match.rate:.4f}", Text(" - ".join(match.agents) + (f" on {match.task}" if match.task is not None else "")))
+    if recommended.others:
+        rows.add_row(f"{recommended.other_rate:.2g}", Text(f"each of the {recommended.others:,} others"))
     return rows

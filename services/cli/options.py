@@ -13,7 +13,7 @@ from ratings_core.formats.options import MEANINGS, Decimal, ReadOptions, Unplaye
 from ratings_core.formats.roles import Roles
 from ratings_core.records.names import FIRST_SIDE
 
-_ROLES: Final = tuple(one.name for one in fields(Roles))
+_ROLES: Final = tuple(role.name for role in fields(Roles))
 Format: TypeAlias = Literal["json", "table"]
 BadRows: TypeAlias = Literal["refuse", "skip"]
 BadRowsOption: TypeAlias = Annotated[

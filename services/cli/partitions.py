@@ -34,44 +34,46 @@ def list_(data: Data = None) -> None:
     notes = list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
-        for one in log_coverage.coverage(log, state, checkpoints):
-            status, reasons = _judged(one, isolated_at(one.partition, state))
-            held = f"{one.begin} to {one.end}" if one.offline is None else "no answer"
-            table.add_row(str(one.partition), status.value, held, *map(_or_none, (one.archived, one.checkpoint)))
+        for coverage in log_coverage.coverage(log, state, checkpoints):
+            status, reasons = _judged(coverage, isolated_at(coverage.partition, state))
+            held = f"{coverage.begin} to {coverage.end}" if coverage.offline is None else "no answer"
+            table.add_row(str(coverage.partition), status.value, held, *map(_or_none, (coverage.archived, coverage.checkpoint)))
             notes += reasons
-            decisions = state.partitions.decisions.get(one.partition, ())
-            notes += [f"partition {one.partition}: every fold skips {_offsets(made)} ({made.why})" for made in decisions]
+            decisions = state.partitions.decisions.get(coverage.partition, ())
+            notes += [f"partition {coverage.partition}: every fold skips {_offsets(made)} ({made.why})" for made in decisions]
     console = Console(soft_wrap=True)
     console.print(table)
     for note in notes:
         console.print(Text(note))
 
 
-def _judged(one: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
+def _judged(coverage: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
     """Status of a partition from log, checkpoints and control log, and the reasons why it or its archive stops.
 
     Damaged batches are not detected here, only by the shard. isolated: offset at which the partition is isolated; None if it is not.
     """
     status = PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
-    stops, accept = f"partition {one.partition} stops", f"`equirank partitions accept-loss {one.partition}`"
+    stops, accept = f"partition {coverage.partition} stops", f"`equirank partitions accept-loss {coverage.partition}`"
     reasons: list[str] = []
-    if one.offline is not None:
+    if coverage.offline is not None:
         status = PartitionStatus.OFFLINE
-        reasons.append(f"partition {one.partition} does not answer: {one.offline}; it is retried until it answers")
-    elif one.wrong is not None:
+        reasons.append(f"partition {coverage.partition} does not answer: {coverage.offline}; it is retried until it answers")
+    elif coverage.wrong is not None:
         status = PartitionStatus.LOG_REPLACED
-        reasons.append(f"{stops}: {one.wrong}")
-    elif one.unreadable is not None:
+        reasons.append(f"{stops}: {coverage.wrong}")
+    elif coverage.unreadable is not None:
         status = PartitionStatus.ARCHIVE_UNREADABLE
-        reasons.append(f"{stops}: {one.unreadable}; it is retried every minute")
-    elif one.lost is not None:
-        status, lost = PartitionStatus.RECORDS_LOST, f"its log lost offsets {one.lost} to {one.begin}, and no checkpoint covers them"
+        reasons.append(f"{stops}: {coverage.unreadable}; it is retried every minute")
+    elif coverage.lost is not None:
+        status = PartitionStatus.RECORDS_LOST
+        lost = f"its log lost offsets {coverage.lost} to {coverage.begin}, and no checkpoint covers them"
         reasons.append(f"{stops}: {lost}: restore a newer checkpoint, or run {accept}")
-    if one.unarchived is not None and one.wrong is None:
-        what = f"the archive of partition {one.partition} stops at offset {one.unarchived}: its topic has dropped the next records"
+    if coverage.unarchived is not None and coverage.wrong is None:
+        what = f"the archive of partition {coverage.partition} stops at offset {coverage.unarchived}"
+        what += ": its topic has dropped the next records"
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
     if isolated is not None:
-        reasons.append(f"{stops}: {Isolated(one.partition, isolated)}")
+        reasons.append(f"{stops}: {Isolated(coverage.partition, isolated)}")
     return status, reasons
 
 

@@ -86,7 +86,7 @@ def difference(before: PoolSettings, after: PoolSettings) -> Iterator[str]:
     for key in KEYS:
         old, new = rows(before, key), rows(after, key)
         paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-        lines = [f"{sign} {path}: {one[path]}" for path in paths for sign, one in (("-", old), ("+", new)) if path in one]
+        lines = [f"{sign} {path}: {side[path]}" for path in paths for sign, side in (("-", old), ("+", new)) if path in side]
         yield from lines[:_SHOWN]
         if len(lines) > _SHOWN:
             yield f"  and {len(lines) - _SHOWN} more lines of {key}"
@@ -125,14 +125,14 @@ def _read(file: Path) -> dict[str, Any]:
     if file.suffix not in decoders:
         raise InputError("--file", str(file), "must end in .json or .toml")
     try:
-        found = decoders[file.suffix](file.read_text(encoding="utf-8"))
+        content = decoders[file.suffix](file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError("--file", str(file), f"must be readable ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise InputError("--file", str(file), f"must be a {file.suffix[1:].upper()} file ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError("--file", str(file), "must hold an object with settings")
-    return found
+    return content
 
 
 def _parsed(settings: PoolSettings, key: str, text: str) -> tuple[str, Any]:
@@ -161,7 +161,7 @@ def _with_parameter(online: Mapping[str, Mapping[str, float]], key: str, text: s
     if method not in online:
         rule = f"must name an online method of the pool ({', '.join(online) or 'none'}): first set online to all methods to keep"
         raise InputError("--set", key, rule)
-    others = {one: value for one, value in online[method].items() if one != name}
+    others = {parameter: value for parameter, value in online[method].items() if parameter != name}
     if not text:
         return {**online, method: others}
     try:

@@ -55,10 +55,10 @@ def list_(data: Data = None) -> None:
         head, waiting = (heads or {}).get(pool), state.wish(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
         if heads is None:
-            told = "unknown" if waiting is None else "new settings wait for the engine"
+            status = "unknown" if waiting is None else "new settings wait for the engine"
         else:
-            told = _state(head, None if waiting is None else waiting[1])
-        table.add_row(pool, str(created.kind), *numbers, Text(told))
+            status = _state(head, None if waiting is None else waiting[1])
+        table.add_row(pool, str(created.kind), *numbers, Text(status))
     console.print(table)
 
 
@@ -189,10 +189,10 @@ def _on_terminal() -> bool:
 def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
     table = Table("setting", "value", title=Text(f"{pool} ({kind.value})"), title_justify="left")
     for key in KEYS:
-        found = rows(settings, key)
-        if len(found) > _MOST_ROWS:
-            found = {key: f"{len(found)} entries (all of them: --format json)"}
-        for path, value in found.items():
+        values = rows(settings, key)
+        if len(values) > _MOST_ROWS:
+            values = {key: f"{len(values)} entries (all of them: --format json)"}
+        for path, value in values.items():
             table.add_row(Text(path), Text(value))
     Console().print(table)
 
@@ -254,7 +254,7 @@ def await_generation(
     moved, seen = clock(), (-1, -1.0, 0.0)
     while True:
         head, made = boards.head(pool), control.refresh().generations.get(pool, {})
-        fulfilling = [number for number, one in made.items() if one.wanted >= wish]
+        fulfilling = [number for number, generation in made.items() if generation.wanted >= wish]
         if head is not None and head.generation in fulfilling:
             return head
         building = head.building if head is not None else None
@@ -262,10 +262,10 @@ def await_generation(
             raise InputError(
                 "pool", pool, f"must be foldable with these settings, but folding failed ({building.failed}); the previous settings stay"
             )
-        stands = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
-        tell(max(0.0, stands[1]))
-        if stands != seen:
-            seen, moved = stands, clock()
+        progress = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
+        tell(max(0.0, progress[1]))
+        if progress != seen:
+            seen, moved = progress, clock()
         if clock() - moved > _STUCK_SECONDS:
             msg = f"no progress of pool {pool} for {_STUCK_SECONDS:g} s: check that the engine runs; the request stays in the log"
             raise TimeoutError(msg)
@@ -297,8 +297,8 @@ def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
         return f"new settings wait for position {wished.start}; the pool is at {head.position}"
     if wished is not None:
         return "new settings wait for the engine"
-    found = (
+    counts = (
         ("ids were repeated with other content, which does not count", head.conflicts),
         ("retracted ids have no outcome", head.unmatched),
     )
-    return "; ".join(["live", *(f"{what}: {count}" for what, count in found if count)])
+    return "; ".join(["live", *(f"{what}: {count}" for what, count in counts if count)])

@@ -81,19 +81,19 @@ def replay(
     sending = Sending(pool, options, None if at is None else seconds(at, "--time"), bad_rows, again=again, by_time=sort)
     console = Console(soft_wrap=True)
     with closing(open_log(settings)) as log:
-        done = [_shown(settings, log, path, sending, console) for path in files]
+        done = [_send_and_report(settings, log, path, sending, console) for path in files]
         identity = log.outcomes.identity
-    sent = [one for one in done if one is not None]
+    sent = [replayed for replayed in done if replayed is not None]
     if wait and sent:
-        _wait(settings, identity, pool, max(sent, key=lambda one: one.position), console)
-    if len(sent) < len(done) or any(one.counts.bad and bad_rows == "refuse" for one in sent):
+        _wait(settings, identity, pool, max(sent, key=lambda replayed: replayed.position), console)
+    if len(sent) < len(done) or any(replayed.counts.bad and bad_rows == "refuse" for replayed in sent):
         raise typer.Exit(1)
 
 
 # what people see
 
 
-def _shown(settings: Settings, log: Log, path: Path, sending: Sending, console: Console) -> Replayed | None:
+def _send_and_report(settings: Settings, log: Log, path: Path, sending: Sending, console: Console) -> Replayed | None:
     """Send a file and print what became of its rows. Returns None, and prints why, if the file is refused."""
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task(f"{path.name}: checking", total=None)
@@ -119,7 +119,7 @@ def report(done: Replayed) -> list[str]:
     lines += [f"  {count} rows left out: {why}" for why, count in sorted(counts.left_out.items())]
     lines += [f"  column {column}: {use}" for column, use in counts.remarks.items()]
     lines += [f"  {counts.bad} bad rows"] if counts.bad else []
-    lines += [f"    {described(one)}" for one in counts.first[:_SHOWN]]
+    lines += [f"    {described(error)}" for error in counts.first[:_SHOWN]]
     return lines
 
 

@@ -43,20 +43,20 @@ def _attack(settings: Settings) -> Iterator[Sequence[Table | Text]]:
     shown = set[str]()
     while True:
         noted = attack.read(settings)
-        told = {} if noted is None else _told(noted.reports)
-        yield [one for name, one in told.items() if name not in shown]
-        shown |= told.keys()
+        outputs = {} if noted is None else _complete_outputs(noted.reports)
+        yield [output for name, output in outputs.items() if name not in shown]
+        shown |= outputs.keys()
 
 
-def _told(reports: Sequence[Report]) -> dict[str, Table | Text]:
+def _complete_outputs(reports: Sequence[Report]) -> dict[str, Table | Text]:
     """Wave, or kind of near copies (`task`, `agent`) -> its output, for those whose reports are complete."""
     exact = [report for report in reports if report.noise is None]
-    told = {report.wave: _report(report, first=report is exact[0]) for report in exact}
+    outputs = {report.wave: _report(report, first=report is exact[0]) for report in exact}
     for what in clones.NEAR:
         curve = [report for report in reports if report.copied == what]
         if len(curve) == len(clones.NOISES):
-            told[what] = _curve(what, curve)
-    return told
+            outputs[what] = _curve(what, curve)
+    return outputs
 
 
 def _report(report: Report, *, first: bool) -> Table | Text:
@@ -92,8 +92,8 @@ def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Tabl
 def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Table | None:
     best = {page.method: page.rows for page in store.live.pages(head, head.online, 0, _BEST)}
     for method in store.solved.methods(head.pool):
-        if (found := store.solved.page(head.pool, method, 0, _BEST)) is not None:
-            best[method] = found[0].result.agents
+        if (page := store.solved.page(head.pool, method, 0, _BEST)) is not None:
+            best[method] = page[0].result.agents
     if not best.keys() >= set(methods):
         return None
     label = f" ({head.label})" if head.label else ""

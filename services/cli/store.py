@@ -24,8 +24,8 @@ def logs(data: Data = None) -> None:
     """List the logs in the store: when the log's engine was last there (it registers every minute), and how many pools and keys it has."""
     with _opened(settings_of(data)) as connection:
         held = store_logs.held_logs(connection)
-    for one in held:
-        typer.echo(f"{one.log}: engine was there {_ago(one.seen_ago)}; pools: {one.pools:,}, keys: {one.keys:,}")
+    for held_log in held:
+        typer.echo(f"{held_log.log}: engine was there {_ago(held_log.seen_ago)}; pools: {held_log.pools:,}, keys: {held_log.keys:,}")
     if not held:
         typer.echo("the store holds no boards")
 

@@ -16,7 +16,8 @@ from ratings_core.records.times import seconds
 from services.backends import open_store
 from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
-from services.boards.reading import Board, board, changes, methods_of
+from services.boards.reading import Board, changes, methods_of
+from services.boards.reading import board as read_board
 from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -50,31 +51,31 @@ def top(
     _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
-        found: Board | Difference | None = None
+        answer: Board | Difference | None = None
         if position is not None or at is not None:
-            found = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count)
-        if found is None:
-            found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
+            answer = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count)
+        if answer is None:
+            answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
     if format == "json":
-        typer.echo(msgspec.json.encode(found).decode())
+        typer.echo(msgspec.json.encode(answer).decode())
         return
     console = Console()
-    if isinstance(found, Difference):
-        console.print(Text(_why(found)), highlight=False, soft_wrap=True)
-        console.print(_moves(found))
+    if isinstance(answer, Difference):
+        console.print(Text(_why(answer)), highlight=False, soft_wrap=True)
+        console.print(_moves(answer))
     else:
         if trouble is not None:
             console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
-        console.print(_title(found, head), highlight=False, soft_wrap=True)
-        console.print(ranked_table(found.rows, found.extra, contributions=True))
-        if any(row.provisional for row in found.rows):
-            console.print(_provisional(found, settings.provisional), highlight=False)
-        for said in (roster_line(found.extra), unrated_line(found.extra)):
+        console.print(_title(answer, head), highlight=False, soft_wrap=True)
+        console.print(ranked_table(answer.rows, answer.extra, contributions=True))
+        if any(row.provisional for row in answer.rows):
+            console.print(_provisional(answer, settings.provisional), highlight=False)
+        for said in (roster_line(answer.extra), unrated_line(answer.extra)):
             if said is not None:
                 console.print(Text(said), highlight=False, soft_wrap=True)
-        if isinstance(found.intervals, Intervals):
-            console.print(Text(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
+        if isinstance(answer.intervals, Intervals):
+            console.print(Text(_intervals(answer.intervals, answer.position)), highlight=False, soft_wrap=True)
 
 
 def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
@@ -100,9 +101,9 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
 
 def changed(store: RedisStore, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
     """The difference from an earlier solve to the newest one. Raises `InputError` if no earlier solve is kept."""
-    found = changes(store.solved, pool, method, against, count)
-    if found is not None:
-        return found
+    difference = changes(store.solved, pool, method, against, count)
+    if difference is not None:
+        return difference
     if find(store, pool, method, 1, settings).source == "live":
         raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
     raise InputError("--method", method, "must have been solved at least twice: try again after its next solve")
@@ -110,36 +111,37 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
 
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
     """The first rows of a board. If there is no such board, raises `InputError` with the existing boards or pools."""
-    found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
-    if found is not None:
-        return found
+    first_rows = read_board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+    if first_rows is not None:
+        return first_rows
     methods = methods_of(store.solved, head_of(settings, store.live, pool))
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
 
 
-def _provisional(found: Board, limits: Provisional) -> str:
+def _provisional(board: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
-    why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
-    if any(row.deviation is not None for row in found.rows):
+    why = f"fewer than {limits.outcomes} outcomes" if board.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
+    if any(row.deviation is not None for row in board.rows):
         why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
     return f"? provisional: {why}"
 
 
-def _intervals(told: Intervals, position: int) -> str:
+def _intervals(intervals: Intervals, position: int) -> str:
     """A line about a board's intervals. It states their position if the board is newer. position: Of the board."""
-    older = told.position not in (None, position)
-    return interval_line(told) + (f"; computed at position {told.position}" if older else "")
+    older = intervals.position not in (None, position)
+    return interval_line(intervals) + (f"; computed at position {intervals.position}" if older else "")
 
 
-def _why(found: Difference) -> str:
+def _why(difference: Difference) -> str:
     """A line about a difference: its two positions, numbers of changed agents, causes and changed parameters."""
-    before, after = found.before, found.after
-    parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
-    parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
-    parts.append(f"because of: {', '.join(found.because) or 'no changes'}")
-    parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in found.parameters.items()]
+    before, after = difference.before, difference.after
+    positions = f"position {before.position} to {after.position}"
+    parts = [f"{difference.pool} · {difference.method}: {positions}", f"{difference.outcomes:+} outcomes"]
+    parts.append(f"{difference.moved_count} agents moved, {difference.joined_count} joined, {difference.left_count} left")
+    parts.append(f"because of: {', '.join(difference.because) or 'no changes'}")
+    parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in difference.parameters.items()]
     return " · ".join(parts)
 
 
@@ -147,14 +149,14 @@ def _value(value: float | str | bool | None) -> str:
     return "its default" if value is None else str(value)
 
 
-def _moves(found: Difference) -> Table:
+def _moves(difference: Difference) -> Table:
     table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
-    shown = shower([*(row.rating for row in found.moved), *(row.rating for row in (*found.joined, *found.left))])
-    for moved in found.moved:
+    shown = shower([*(row.rating for row in difference.moved), *(row.rating for row in (*difference.joined, *difference.left))])
+    for moved in difference.moved:
         table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
-    for row in found.joined:
+    for row in difference.joined:
         table.add_row(str(row.rank), "new", Text(row.agent), shown(row.rating), "-")
-    for row in found.left:
+    for row in difference.left:
         table.add_row("-", "left", Text(row.agent), "-", shown(row.rating))
     return table
 
@@ -171,25 +173,25 @@ def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | N
     head = store.live.head(pool)
     if head is None:
         return None
-    found = freshness([head.partition], store.heartbeats.read(), settings.fresh_seconds)
-    return None if found.fresh else found.says
+    folding = freshness([head.partition], store.heartbeats.read(), settings.fresh_seconds)
+    return None if folding.fresh else folding.says
 
 
-def _title(found: Board, head: PoolHead | None) -> Text:
-    parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
-    if found.outcomes is not None:  # only solved boards; these may be some seconds older than live boards
-        counted = "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes"
-        parts.insert(2, counted + _of_all(found, head))
-    if found.certificate is not None and found.certificate.value is not None:
-        parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
-    if found.error:
-        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest solve failed'}: {found.error}")
+def _title(board: Board, head: PoolHead | None) -> Text:
+    parts = [f"{board.pool} · {board.method} ({board.source})", f"{board.total} agents", f"position {board.position}"]
+    if board.outcomes is not None:  # only solved boards; these may be some seconds older than live boards
+        counted = "1 outcome" if board.outcomes == 1 else f"{board.outcomes} outcomes"
+        parts.insert(2, counted + _of_all(board, head))
+    if board.certificate is not None and board.certificate.value is not None:
+        parts.append(f"{board.certificate.kind} {board.certificate.value:.2g}, {board.status}")
+    if board.error:
+        parts.append(f"{'not applicable' if board.status == 'not_applicable' else 'newest solve failed'}: {board.error}")
     return Text(" · ".join(parts))
 
 
-def _of_all(found: Board, head: PoolHead | None) -> str:
+def _of_all(board: Board, head: PoolHead | None) -> str:
     """How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition."""
-    if head is None or found.outcomes is None or found.source != "solved" or found.generation != head.generation:
+    if head is None or board.outcomes is None or board.source != "solved" or board.generation != head.generation:
         return ""
-    newer = head.outcomes - found.outcomes
+    newer = head.outcomes - board.outcomes
     return " (all that the live boards count)" if newer <= 0 else f" (live boards count {newer} more)"

@@ -31,19 +31,19 @@ def verify(
     set_up_memory()
     settings = settings_of(data)
     console = Console(soft_wrap=True)
-    found: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
     with closing(open_log(settings, create=False)) as log:
         for finding in _findings(settings, log, console):
             verdict = "equal" if finding.difference is None else "differs" if finding.made else "not compared"
             why = "" if finding.difference is None else f": {escape(finding.difference)}"
             console.print(f"{escape(str(finding))}: {f'[bold red]{verdict}[/]' if why else verdict}{why}", highlight=False)
-            found[verdict] += 1
+            verdicts[verdict] += 1
         written = any(map(log.outcomes.end, range(log.outcomes.partitions)))
-    differences, unmade = found["differs"], found["not compared"]
+    differences, unmade = verdicts["differs"], verdicts["not compared"]
     if unmade:
-        console.print(f"{found.total() - unmade} comparisons, {differences} of them differ; {unmade} were not possible")
-    elif found:
-        console.print(f"{found.total()} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+        console.print(f"{verdicts.total() - unmade} comparisons, {differences} of them differ; {unmade} were not possible")
+    elif verdicts:
+        console.print(f"{verdicts.total()} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
     elif written:
         where = f"there is no board, and no checkpoint at {settings.checkpoint_url}"
         console.print(
@@ -51,7 +51,7 @@ def verify(
         )
     else:
         console.print("nothing to compare: the log is empty")
-    sys.exit(1 if differences or unmade or (written and not found) else 0)
+    sys.exit(1 if differences or unmade or (written and not verdicts) else 0)
 
 
 def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Finding]:

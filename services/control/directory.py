@@ -70,11 +70,11 @@ class LiveDirectory:
         if pool not in state.pools and not self._create_pool(pool, kind):
             return None
         created = state.pools[pool]
-        return created, state.serving(pool) or self._control.create_generation(self._first(created, offset))
+        return created, state.serving(pool) or self._control.create_generation(self._make_first_generation(created, offset))
 
-    def _first(self, created: PoolCreated, offset: int) -> Generation:
+    def _make_first_generation(self, created: PoolCreated, offset: int) -> Generation:
         if (wish := self._control.known().wish(created.pool)) is not None:
-            return generations.first(wish, offset, self._clock())
+            return generations.make_first(wish, offset, self._clock())
         return Generation(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
 
     def _create_pool(self, pool: str, kind: Kind | None) -> bool:

@@ -70,12 +70,12 @@ class ErasureRecords:
         """Fold one record."""
         if isinstance(record, ErasureDone):
             self.done.setdefault((record.pool, record.token), record)
-        elif all((one.name.salt, one.name.name_hash) != (record.name.salt, record.name.name_hash) for one in self.of(record.pool)):
+        elif all((known.name.salt, known.name.name_hash) != (record.name.salt, record.name.name_hash) for known in self.of(record.pool)):
             self.requests.append(record)
 
     def of(self, pool: str) -> list[ErasureRequest]:
         """The erasures of a pool."""
-        return [one for one in self.requests if one.pool == pool]
+        return [request for request in self.requests if request.pool == pool]
 
     def is_done(self, request: ErasureRequest) -> bool:
         """Whether the erasure is complete: the name is removed from everything except the log."""
@@ -83,12 +83,12 @@ class ErasureRecords:
 
     def names(self, pool: str) -> tuple[ErasedName, ...]:
         """The erased names of a pool."""
-        return tuple(one.name for one in self.of(pool))
+        return tuple(request.name for request in self.of(pool))
 
     def find(self, pool: str, name: str) -> ErasureRequest | None:
         """The erasure of a name or of the name behind a token; None if the pool has no such erasure. name: a name or a token."""
         token = NameMatcher(self.names(pool)).replaced(name)
-        return next((one for one in self.of(pool) if one.name.token == token), None)
+        return next((request for request in self.of(pool) if request.name.token == token), None)
 
 
 class NameMatcher:
@@ -96,8 +96,8 @@ class NameMatcher:
 
     def __init__(self, erased: Iterable[ErasedName]) -> None:
         self._by_salt: dict[bytes, dict[str, str]] = {}
-        for one in erased:
-            self._by_salt.setdefault(bytes.fromhex(one.salt), {})[one.name_hash] = one.token
+        for name in erased:
+            self._by_salt.setdefault(bytes.fromhex(name.salt), {})[name.name_hash] = name.token
 
     def __bool__(self) -> bool:
         return bool(self._by_salt)
@@ -112,17 +112,17 @@ class NameMatcher:
 
     def in_text(self, text: bytes) -> bytes:
         """Copy of a JSON text in which each string that is an erased name is replaced by its token. Invalid JSON is accepted too."""
-        return _STRING.sub(self._string, text)
+        return _STRING.sub(self._replace_string, text)
 
-    def _string(self, found: re.Match[bytes]) -> bytes:
-        name = found[1]
+    def _replace_string(self, match: re.Match[bytes]) -> bytes:
+        name = match[1]
         if b"\\" in name:
             try:
-                name = json.loads(found[0]).encode()
+                name = json.loads(match[0]).encode()
             except ValueError:  # invalid JSON, or half a surrogate pair: no outcome has such a name
-                return found[0]
+                return match[0]
         token = self.token(name)
-        return found[0] if token is None else f'"{token}"'.encode()
+        return match[0] if token is None else f'"{token}"'.encode()
 
     def replaced(self, name: str) -> str:
         """The token that replaces `name`, or `name` if it is not erased."""
@@ -133,17 +133,17 @@ def parted(requests: Iterable[ErasureRequest], partition: int, partitions: int) 
     """The erasures of a partition's pools, and those of other pools."""
     own: list[ErasureRequest] = []
     elsewhere: list[ErasureRequest] = []
-    for one in requests:
-        (own if partition_of(one.pool, partitions) == partition else elsewhere).append(one)
+    for request in requests:
+        (own if partition_of(request.pool, partitions) == partition else elsewhere).append(request)
     return own, elsewhere
 
 
 def matchers(requests: Iterable[ErasureRequest]) -> Mapping[str, NameMatcher]:
     """A `NameMatcher` for each pool with erasures."""
     names: dict[str, list[ErasedName]] = {}
-    for one in requests:
-        names.setdefault(one.pool, []).append(one.name)
-    return {pool: NameMatcher(found) for pool, found in names.items()}
+    for request in requests:
+        names.setdefault(request.pool, []).append(request.name)
+    return {pool: NameMatcher(erased) for pool, erased in names.items()}
 
 
 def erased_name(name: str, others: Sequence[ErasedName]) -> ErasedName:

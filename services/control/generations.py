@@ -141,7 +141,7 @@ def wish(
     )
 
 
-def first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
+def make_first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
     """Generation 1 of a pool with a request that was made before the pool's first outcome.
 
     Args:
@@ -203,7 +203,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
     )
 
 
-def again(control: ControlState, base: Generation, horizon: int, time: float) -> Generation:
+def make_successor(control: ControlState, base: Generation, horizon: int, time: float) -> Generation:
     """A generation with the settings of `base`, for this FOLD_VERSION, that applies the retractions below `horizon`."""
     return Generation(
         pool=base.pool,
@@ -232,7 +232,7 @@ def lacks_erasures(control: ControlState, made: Generation) -> bool:
     return not set(made.erased).issuperset(control.erasures.names(made.pool))
 
 
-def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> Generation | None:
+def target(control: ControlState, pool: str, folded: int, failed: Collection[int] = ()) -> Generation | None:
     """The generation that a shard has to build next; None if it is up to date.
 
     This is the newest generation, or the serving one if the newest failed. It must have this FOLD_VERSION.
@@ -240,11 +240,11 @@ def target(control: ControlState, pool: str, standing: int, failed: Collection[i
     Args:
         control: State of the control log.
         pool: Name of the pool.
-        standing: Number of the generation that the shard folds now. Only higher numbers are built.
+        folded: Number of the generation that the shard folds now. Only higher numbers are built.
         failed: Numbers of the generations that could not be built.
     """
     made = control.generations.get(pool, {})
     for number in (max(made, default=0), control.served(pool)):
-        if number > standing and number not in failed and number in made and made[number].fold_version == FOLD_VERSION:
+        if number > folded and number not in failed and number in made and made[number].fold_version == FOLD_VERSION:
             return made[number]
     return None

@@ -101,10 +101,10 @@ class ControlLog:
                 raise TooManyPools(wanted.pool, max_pools)
             self.append(wanted)
             state = self.refresh()
-        standing = state.pools[wanted.pool]
-        if (standing.kind, standing.fold) != (wanted.kind, wanted.fold):
-            raise PoolExists(wanted, standing)
-        return standing
+        existing = state.pools[wanted.pool]
+        if (existing.kind, existing.fold) != (wanted.kind, wanted.fold):
+            raise PoolExists(wanted, existing)
+        return existing
 
     def standing(self, pool: str) -> Generation | GenerationRequest:
         """The newest settings of `pool`: its waiting request, else its newest generation, else those of its creation. Raises `NoPool`."""
@@ -156,7 +156,7 @@ class ControlLog:
             if self._reader is None:
                 self._reader = self._topic.reader({_PARTITION: self._state.position})
             for record in self._reader.poll(1.0, 10_000).get(_PARTITION, []):
-                self._state.apply(record.offset, _decoded(record.offset, record.value))
+                self._state.apply(record.offset, _decode(record.offset, record.value))
             self._state.position = self._reader.position(_PARTITION)
             if time.monotonic() > deadline:
                 raise LogError(f"the control log could not be read to {end} in {_READ_SECONDS:g} s", retriable=True)
@@ -168,7 +168,7 @@ def control_state(topic: Topic) -> ControlState:
         return control.refresh()
 
 
-def _decoded(offset: int, value: bytes) -> ControlRecord:
+def _decode(offset: int, value: bytes) -> ControlRecord:
     try:
         return pools.decode(value)
     except msgspec.DecodeError as error:

@@ -398,8 +398,8 @@ class ControlState:
 
     def wish(self, pool: str) -> tuple[int, GenerationRequest] | None:
         """Offset and content of the waiting request of `pool`; None if a generation fulfills its newest request already."""
-        found, newest = self.wishes.get(pool), self.newest(pool)
-        return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
+        request, newest = self.wishes.get(pool), self.newest(pool)
+        return None if request is None or (newest is not None and newest.wanted >= request[0]) else request
 
     def _erase(self, pool: str) -> None:
         """Replace erased names in the pool's newest request, which readers see while it waits."""

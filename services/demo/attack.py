@@ -23,7 +23,7 @@ from services.demo import clones
 from services.demo.clones import Report, Wave
 from services.imports.replay import append_outcomes
 from services.log.protocol import Log
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 from services.runtime.settings import Settings
 from services.solve.registry.choice import plan_of
 from services.wire.pools import Kind
@@ -68,14 +68,14 @@ def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.
 
 def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
     """Wait until a wave is on all boards, and write its report. Returns False if `stop` was set before."""
-    boards = _solved(solved, wave, stop)
+    boards = _await_boards(solved, wave, stop)
     if boards is None:
         return False
     now = {method: list(clones.standing(board)) for method, board in boards.items()}
     noted.before = noted.before or now
     moved = [clones.moved(method, noted.before[method], now[method]) for method in now]
     noted.reports.append(Report(wave.name, moved, wave.noise, wave.copied))
-    write_whole(_file(settings), msgspec.json.encode(noted))
+    write_atomically(_file(settings), msgspec.json.encode(noted))
     return True
 
 
@@ -98,16 +98,16 @@ def _prepare(settings: Settings, log_: Log) -> None:
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
 
 
-def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
+def _await_boards(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """Wait until the boards of all methods count a wave, and return them by method. None if `stop` was set before."""
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
         try:
-            found = {method: solved.page(wave.pool, method, 0, _ROWS) for method in wanted}
+            pages = {method: solved.page(wave.pool, method, 0, _ROWS) for method in wanted}
         except StoreError as error:
             log.warning("the attack waits for the store: %s", error)
             continue
-        boards = {method: page[0] for method, page in found.items() if page is not None}
+        boards = {method: page[0] for method, page in pages.items() if page is not None}
         if len(boards) == len(wanted) and all(board.outcomes >= wave.outcomes for board in boards.values()):
             return boards
     return None

@@ -103,10 +103,10 @@ def waves(table: str, time: float) -> list[Wave]:
     """The waves of the table and of exact copies. table: Text of a score table (CSV). time: Time of all outcomes, seconds since 1970."""
     scores = _scores(table)
     copies = [f"{AGENT} (copy {i + 1})" for i in range(AGENT_COPIES)]
-    whole = scores[TASK] | dict.fromkeys(copies, scores[TASK][AGENT])
+    all_scores = scores[TASK] | dict.fromkeys(copies, scores[TASK][AGENT])
     first = [_event("table", task, measured, time) for task, measured in scores.items()]
     agents = [_event("agents", task, dict.fromkeys(copies, measured[AGENT]), time) for task, measured in scores.items()]
-    tasks = [_event("tasks", f"{TASK} (copy {i + 1})", whole, time) for i in range(TASK_COPIES)]
+    tasks = [_event("tasks", f"{TASK} (copy {i + 1})", all_scores, time) for i in range(TASK_COPIES)]
     return [
         Wave("the table", first, len(first)),
         Wave(f"{AGENT_COPIES} copies of the agent {AGENT}", agents, len(first) + len(agents)),
@@ -155,7 +155,7 @@ def moved(method: str, before: Standing, after: Standing) -> Moved:
     spread = max(old.values()) - min(old.values())
     share = max(abs(new[agent] - old[agent]) for agent in agents) / (spread or 1.0)
     orders = [[agent for agent, _ in board if agent in agents] for board in (before, after)]
-    return Moved(method, share, sum(one != other for one, other in zip(*orders, strict=True)))
+    return Moved(method, share, sum(agent_before != agent_after for agent_before, agent_after in zip(*orders, strict=True)))
 
 
 def _event(wave: str, task: str, scores: Mapping[str, float], time: float, pool: str = POOL) -> ScoreEvent:

@@ -67,11 +67,11 @@ def append_partition(
     log_ = open_log(settings, create=False)
     try:
         check_log(checkpoint, log_.outcomes)
-        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures, lost)
+        followed = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures, lost)
         if settings.drop_archived and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
-            before = min(found.position, checkpoint.last_offset)
-            found = found._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
-        return found
+            before = min(followed.position, checkpoint.last_offset)
+            followed = followed._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
+        return followed
     finally:
         log_.close()
 
@@ -213,39 +213,41 @@ class Archiver:
 
     def health(self, now: float) -> ArchiveHealth:
         """Progress of the archive."""
-        known = {number: one for number, one in sorted(self._partitions.items()) if one.position is not None}
+        known = {number: partition for number, partition in sorted(self._partitions.items()) if partition.position is not None}
         return ArchiveHealth(
-            positions={number: one.position or 0 for number, one in known.items()},
-            lag_records={number: one.lag for number, one in known.items()},
-            lag_seconds={number: now - one.covered_at if one.behind else 0.0 for number, one in sorted(self._partitions.items())},
+            positions={number: partition.position or 0 for number, partition in known.items()},
+            lag_records={number: partition.lag for number, partition in known.items()},
+            lag_seconds={
+                number: now - partition.covered_at if partition.behind else 0.0 for number, partition in sorted(self._partitions.items())
+            },
             rows=self._rows,
             failures=self.tasks.failures,
         )
 
     def _due(self, now: float) -> Iterator[int]:
         """Partitions that need a task and may start one now, those with the oldest `covered_at` first."""
-        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if self.tasks.is_due(number, now))
+        waiting = sorted((partition.covered_at, number) for number, partition in self._partitions.items() if self.tasks.is_due(number, now))
         return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
     def _start(self, number: int, now: float, control: ControlState) -> None:
-        one = self._partitions[number]
-        if one.commits >= COMPACT_COMMITS:
-            one.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
+        partition = self._partitions[number]
+        if partition.commits >= COMPACT_COMMITS:
+            partition.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
             self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
             return
         decisions = control.partitions.decisions.get(number, ())
         given_up = {number: [(made.begin, made.end) for made in decisions if made.why is not Why.LOST]}
         erasures = list(control.erasures.requests)
         lost = [(made.begin, made.end) for made in decisions if made.why is Why.LOST]
-        take = partial(self._take, number, now, one.checkpoint.position)
-        self.tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
+        take = partial(self._take, number, now, partition.checkpoint.position)
+        self.tasks.start(number, now, take, _APPEND, self._settings, partition.checkpoint, given_up, erasures, lost)
 
     def _take(self, number: int, started: float, end: int, answer: Any) -> None:
         """Process the result of an append. started: time of its start; end: position of its checkpoint."""
-        one = self._partitions[number]
-        one.position, one.commits, one.dropped = answer.position, one.commits + answer.commits, answer.dropped
+        partition = self._partitions[number]
+        partition.position, partition.commits, partition.dropped = answer.position, partition.commits + answer.commits, answer.dropped
         self._rows += answer.rows
         if answer.reached:
-            one.position = max(answer.position, end)  # offsets below `end` without a record
-            one.covered_at = started
+            partition.position = max(answer.position, end)  # offsets below `end` without a record
+            partition.covered_at = started
         self.tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)

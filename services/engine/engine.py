@@ -65,14 +65,14 @@ class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
 class _Shard:
     """A shard actor, its health request under way, and its last health.
 
-    again: starts a replacement; its argument is the new `patience`. waits_since: time at which the actor was created or at which Ray began
-    to restart it, monotonic seconds; None once it has answered. patience: seconds that a start may take. asked: future of the health
-    request, None without one. asked_at: time of the request, monotonic seconds. answers: whether the last request was answered.
+    start_replacement: starts a replacement; its argument is the new `patience`. waits_since: time at which the actor was created or at
+    which Ray began to restart it, monotonic seconds; None once it has answered. patience: seconds that a start may take. asked: future of
+    the health request, None without one. asked_at: time of the request, monotonic seconds. answers: whether the last request was answered.
     """
 
     name: str
     actor: Any
-    again: "Callable[[float], _Shard] | None" = None
+    start_replacement: "Callable[[float], _Shard] | None" = None
     waits_since: float | None = None
     patience: float = _START_SECONDS
     asked: Any = None
@@ -136,7 +136,7 @@ class Engine:
             eraser.tasks.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
-            guard.found(problem)
+            guard.note_problem(problem)
             raise
         finally:
             if guard.problem is None:
@@ -197,8 +197,8 @@ class Engine:
         )
         numbers = list(range(index, partitions, self._settings.shards))
         name = f"shard-{index}"
-        again = partial(self._start_shard, index, partitions, engine)
-        return _Shard(name, remote.remote(self._settings, numbers, name, engine), again, time.monotonic(), patience)
+        start_replacement = partial(self._start_shard, index, partitions, engine)
+        return _Shard(name, remote.remote(self._settings, numbers, name, engine), start_replacement, time.monotonic(), patience)
 
     def _tick(self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
@@ -270,7 +270,7 @@ class Engine:
 
         If Ray's control service restarts while it creates an actor, the actor may never start.
         """
-        if shard.waits_since is None or shard.again is None:
+        if shard.waits_since is None or shard.start_replacement is None:
             return shard
         now = time.monotonic()
         if now - shard.waits_since <= shard.patience:
@@ -281,10 +281,10 @@ class Engine:
         why = "although the nodes have room for all shards"
         log.error("%s has not started within %.0f s, %s: starting it again", shard.name, shard.patience, why)
         ray.kill(shard.actor, no_restart=True)
-        other = shard.again(2 * shard.patience)
-        other.health = shard.health
-        self._shards[self._shards.index(shard)] = other
-        return other
+        replacement = shard.start_replacement(2 * shard.patience)
+        replacement.health = shard.health
+        self._shards[self._shards.index(shard)] = replacement
+        return replacement
 
     def _answered(self, shard: _Shard) -> None:
         try:
@@ -313,9 +313,9 @@ class Engine:
             return
         ray.kill(shard.actor, no_restart=True)
         self._shards.remove(shard)
-        if newest and shard.again is not None:
+        if newest and shard.start_replacement is not None:
             log.warning("%s was superseded by a shard of an older engine: starting it again", shard.name)
-            self._shards.append(shard.again(_START_SECONDS))
+            self._shards.append(shard.start_replacement(_START_SECONDS))
             return
         log.error("%s was taken over by another engine: it ends", shard.name)
         if not self._shards:
@@ -323,16 +323,16 @@ class Engine:
 
     def _read_manifests(self, checkpoints: CheckpointStore) -> None:
         """Read the manifests of the partitions whose shard reports another checkpoint than the known one."""
-        for told in [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]:
-            held = self._manifests.get(told.partition)
-            if told.checkpoint is None or (held is not None and _as_new(held, told)):
+        for reported in [reported for shard in self._shards if shard.health is not None for reported in shard.health.partitions]:
+            held = self._manifests.get(reported.partition)
+            if reported.checkpoint is None or (held is not None and _as_new(held, reported)):
                 continue
             try:
-                newest = checkpoints.newest(told.partition)
+                newest = checkpoints.newest(reported.partition)
             except BadObject:
                 continue
             if newest is not None:
-                self._manifests[told.partition] = newest
+                self._manifests[reported.partition] = newest
 
     def _stop_shards(self, solves: SolveScheduler) -> None:
         solves.cancel()
@@ -343,13 +343,13 @@ class Engine:
             log.error("%d shards did not finish within %g s; after the next start they fold the last records again", late, _STOP_SECONDS)
 
 
-def _as_new(held: Manifest, told: PartitionHealth) -> bool:
+def _as_new(held: Manifest, reported: PartitionHealth) -> bool:
     """Whether the manifest is the checkpoint that the shard reports, or one at a higher position.
 
     At an equal position, times must be equal: a new generation changes the checkpoint but not its position, and a clock that was set back
     gives it an earlier time.
     """
-    return (held.position, held.written_at) == (told.checkpoint, told.checkpoint_at) or held.position > (told.checkpoint or 0)
+    return (held.position, held.written_at) == (reported.checkpoint, reported.checkpoint_at) or held.position > (reported.checkpoint or 0)
 
 
 def _finished(answer: Any) -> bool:

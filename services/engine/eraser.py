@@ -93,7 +93,8 @@ class Eraser:
         self.tasks.take_in(now)
         for number in sorted(self._numbers(control) - set(archiving) - self.tasks.busy):
             own, elsewhere = self._parted(number, control.erasures)
-            ready = list(takewhile(lambda one: self._is_ready(one, control), own))  # a prefix, because the archive stores only a count
+            # A prefix, because the archive stores only a count.
+            ready = list(takewhile(lambda request: self._is_ready(request, control), own))
             due = (len(ready), len(elsewhere))
             if due != self._seen.get(number, (0, 0)) and len(self.tasks.busy) < _AT_ONCE and self.tasks.is_due(number, now):
                 settled = [sum(map(control.erasures.is_done, some)) for some in (ready, elsewhere)]
@@ -103,13 +104,13 @@ class Eraser:
     def health(self) -> ErasureHealth:
         """Progress of erasures, by the control log as last read."""
         control = self._control.known()
-        pending = [one for one in control.erasures.requests if not control.erasures.is_done(one)]
-        oldest = max((self._clock() - one.time for one in pending), default=0.0)
+        pending = [request for request in control.erasures.requests if not control.erasures.is_done(request)]
+        oldest = max((self._clock() - request.time for request in pending), default=0.0)
         return ErasureHealth(len(pending), max(0.0, oldest), self.tasks.failures)
 
     def _numbers(self, control: ControlState) -> set[int]:
         """Partitions that may hold an erased name: those of the erasures' pools; with an archive, all of them if any name is erased."""
-        homes = {partition_of(one.pool, self._settings.partitions) for one in control.erasures.requests}
+        homes = {partition_of(request.pool, self._settings.partitions) for request in control.erasures.requests}
         return set(range(self._settings.partitions)) if homes and self._settings.archive is not None else homes
 
     def _parted(self, number: int, erasures: ErasureRecords) -> tuple[list[ErasureRequest], list[ErasureRequest]]:
@@ -130,10 +131,11 @@ class Eraser:
         """
         known = self._control.known().erasures
         reached = self._seen | {partition: seen}
-        for one in [one for one in known.requests if not known.is_done(one) and self._is_everywhere(one, known, reached)]:
-            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock()))
-            home = partition_of(one.pool, self._settings.partitions)
-            log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": home})
+        done = [request for request in known.requests if not known.is_done(request) and self._is_everywhere(request, known, reached)]
+        for request in done:
+            self._control.append(ErasureDone(pool=request.pool, token=request.name.token, time=self._clock()))
+            home = partition_of(request.pool, self._settings.partitions)
+            log.info("%s is erased", request.name.token, extra={"pool": request.pool, "partition": home})
         self._seen = reached
 
     def _is_everywhere(self, request: ErasureRequest, erasures: ErasureRecords, reached: Mapping[int, tuple[int, int]]) -> bool:
@@ -147,10 +149,10 @@ class Eraser:
 
 def _first(requests: Sequence[ErasureRequest], control: ControlState) -> dict[str, int]:
     """Pool -> number of its first generation that erases all requested names; only pools with such a generation."""
-    found: dict[str, int] = {}
-    for pool in dict.fromkeys(one.pool for one in requests):
-        names = {one.name for one in requests if one.pool == pool}
+    firsts: dict[str, int] = {}
+    for pool in dict.fromkeys(request.pool for request in requests):
+        names = {request.name for request in requests if request.pool == pool}
         erasing = [number for number, made in control.generations.get(pool, {}).items() if names.issubset(made.erased)]
         if erasing:
-            found[pool] = min(erasing)
-    return found
+            firsts[pool] = min(erasing)
+    return firsts

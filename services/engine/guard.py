@@ -93,7 +93,7 @@ class Guard:
         self._node, self._silence = ray.get_runtime_context().get_node_id(), Silence(limit)
         self._stopping = threading.Event()
         self._troubles = LogThrottle()
-        self._found_at: float | None = None
+        self._problem_at: float | None = None
         self.problem: Exception | None = None
 
     def start(self) -> None:
@@ -110,11 +110,11 @@ class Guard:
         if self.problem is not None:
             raise self.problem
 
-    def found(self, problem: Exception) -> None:
+    def note_problem(self, problem: Exception) -> None:
         """Note that the engine must end because of `problem`. Only the first problem counts."""
         if self.problem is None:
             log.error("this engine ends: %s", problem)
-            self._found_at = time.monotonic()
+            self._problem_at = time.monotonic()
             self.problem = problem
 
     def is_newest(self) -> bool:
@@ -132,7 +132,7 @@ class Guard:
             self._silence.heard()
             if not any(node["Alive"] and node["NodeID"] == self._node for node in nodes):
                 alive = sum(node["Alive"] for node in nodes)
-                self.found(RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)"))
+                self.note_problem(RayLost(f"the Ray node of this engine is dead ({alive} of {len(nodes)} nodes live)"))
 
     def _ask_log(self) -> None:
         while not self._stopping.wait(_ASK_SECONDS):
@@ -143,11 +143,11 @@ class Guard:
                 continue
             epochs = [state.partitions.epochs.get(number, -1) for number in range(self._log.outcomes.partitions)]
             if state.engine > self._engine and min(epochs) > state.engine:
-                self.found(TakenOver())
+                self.note_problem(TakenOver())
 
     def _judge(self) -> None:
         while not self._stopping.wait(_JUDGE_SECONDS):
             if self._silence.too_long():
-                self.found(RayLost(f"Ray's control service has not answered for {self._silence.limit:g} s"))
-            if self.problem is not None and self._found_at is not None and time.monotonic() - self._found_at > LEAVE_SECONDS:
+                self.note_problem(RayLost(f"Ray's control service has not answered for {self._silence.limit:g} s"))
+            if self.problem is not None and self._problem_at is not None and time.monotonic() - self._problem_at > LEAVE_SECONDS:
                 self._leave(self.problem)

@@ -36,37 +36,37 @@ _COUNTERS: Final = {
 """Counter of `WorkerHealth` -> metric."""
 
 _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
-    "equirank_pools": lambda told: told.pools,
-    "equirank_pools_stopped": lambda told: told.pools_stopped,
-    "equirank_pools_frozen": lambda told: told.pools_frozen,
-    "equirank_agents": lambda told: told.agents,
-    "equirank_partition_position": lambda told: told.position,
-    "equirank_partition_lag_records": lambda told: told.lag,
-    "equirank_partition_lag_seconds": lambda told: told.lag_seconds,
-    "equirank_partition_folded_timestamp_seconds": lambda told: told.folded_at,
-    "equirank_partition_epoch": lambda told: told.epoch,
-    "equirank_partition_isolated": lambda told: told.isolated is not None,
-    "equirank_partition_stopped": lambda told: told.stopped is not None,
-    "equirank_checkpoint_position": lambda told: told.checkpoint,
-    "equirank_checkpoint_timestamp_seconds": lambda told: told.checkpoint_at,
-    "equirank_outcomes_total": lambda told: told.counts["outcomes"],
-    "equirank_duplicates_total": lambda told: told.counts["duplicates"],
-    "equirank_conflicts_total": lambda told: told.counts["conflicts"],
-    "equirank_retractions_total": lambda told: told.counts["retractions"],
-    "equirank_retractions_pending": lambda told: told.pending,
-    "equirank_generations_building": lambda told: told.building,
-    "equirank_generation_progress_ratio": lambda told: told.progress,
+    "equirank_pools": lambda partition: partition.pools,
+    "equirank_pools_stopped": lambda partition: partition.pools_stopped,
+    "equirank_pools_frozen": lambda partition: partition.pools_frozen,
+    "equirank_agents": lambda partition: partition.agents,
+    "equirank_partition_position": lambda partition: partition.position,
+    "equirank_partition_lag_records": lambda partition: partition.lag,
+    "equirank_partition_lag_seconds": lambda partition: partition.lag_seconds,
+    "equirank_partition_folded_timestamp_seconds": lambda partition: partition.folded_at,
+    "equirank_partition_epoch": lambda partition: partition.epoch,
+    "equirank_partition_isolated": lambda partition: partition.isolated is not None,
+    "equirank_partition_stopped": lambda partition: partition.stopped is not None,
+    "equirank_checkpoint_position": lambda partition: partition.checkpoint,
+    "equirank_checkpoint_timestamp_seconds": lambda partition: partition.checkpoint_at,
+    "equirank_outcomes_total": lambda partition: partition.counts["outcomes"],
+    "equirank_duplicates_total": lambda partition: partition.counts["duplicates"],
+    "equirank_conflicts_total": lambda partition: partition.counts["conflicts"],
+    "equirank_retractions_total": lambda partition: partition.counts["retractions"],
+    "equirank_retractions_pending": lambda partition: partition.pending,
+    "equirank_generations_building": lambda partition: partition.building,
+    "equirank_generation_progress_ratio": lambda partition: partition.progress,
 }
 """Metric -> its value for one partition."""
 
 _SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
-    "equirank_solve_seconds_total": lambda told: told.seconds,
-    "equirank_solves_waiting": lambda told: told.waiting,
-    "equirank_solve_wait_seconds": lambda told: told.longest_wait,
-    "equirank_solved_age_seconds": lambda told: told.outdated,
-    "equirank_solved_unpublished": lambda told: told.unpublished,
-    "equirank_solve_certificate": lambda told: told.certificates,
-    "equirank_bootstrap_replicates_total": lambda told: told.replicates,
+    "equirank_solve_seconds_total": lambda solves: solves.seconds,
+    "equirank_solves_waiting": lambda solves: solves.waiting,
+    "equirank_solve_wait_seconds": lambda solves: solves.longest_wait,
+    "equirank_solved_age_seconds": lambda solves: solves.outdated,
+    "equirank_solved_unpublished": lambda solves: solves.unpublished,
+    "equirank_solve_certificate": lambda solves: solves.certificates,
+    "equirank_bootstrap_replicates_total": lambda solves: solves.replicates,
 }
 """Metric -> its values by method."""
 
@@ -110,7 +110,7 @@ class EngineMetrics(Collector):
     def collect(self) -> Iterator[Family]:
         """Yield the present values of all metrics."""
         healths = self.healths
-        told = [one for health in healths for one in health.partitions]
+        partitions = [partition for health in healths for partition in health.partitions]
         for name, single in _SINGLE.items():
             yield _family(name, [((), single(self))])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
@@ -119,11 +119,14 @@ class EngineMetrics(Collector):
         published = [((_shard(health),), health.published_at) for health in healths if health.published_at is not None]
         yield _family("equirank_published_timestamp_seconds", published)
         for name, value in _PARTITION.items():
-            yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
-        yield _family("equirank_partition_status", [((str(one.partition), one.status.value), 1.0) for one in told])
-        owners = [((str(one.partition), *health.owner.split("/")[:2]), 1.0) for health in healths for one in health.partitions]
+            numbers = [((str(partition.partition),), number) for partition in partitions if (number := value(partition)) is not None]
+            yield _family(name, numbers)
+        yield _family("equirank_partition_status", [((str(partition.partition), partition.status.value), 1.0) for partition in partitions])
+        owners = [((str(partition.partition), *health.owner.split("/")[:2]), 1.0) for health in healths for partition in health.partitions]
         yield _family("equirank_partition_owner", owners)
-        held = [((str(one.partition), part), float(size)) for one in told for part, size in sorted(one.memory.items())]
+        held = [
+            ((str(partition.partition), part), float(size)) for partition in partitions for part, size in sorted(partition.memory.items())
+        ]
         yield _family("equirank_state_bytes", held)
         for counter, name in _COUNTERS.items():
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
@@ -140,20 +143,20 @@ class EngineMetrics(Collector):
 
 
 _SINGLE: Final[dict[str, Callable[[EngineMetrics], float]]] = {
-    "equirank_shards": lambda told: told.answering,
-    "equirank_log_weaknesses": lambda told: told.weaknesses,
-    "equirank_log_unread_partitions": lambda told: max((health.unread_partitions for health in told.healths), default=0),
-    "equirank_log_retention_seconds": lambda told: told.retention_seconds,
-    "equirank_fold_seconds_total": lambda told: sum(health.folds.seconds for health in told.healths),
-    "equirank_checkpoint_seconds_total": lambda told: sum(health.checkpoints.seconds for health in told.healths),
-    "equirank_solves_running": lambda told: told.solves.running,
-    "equirank_pools_unconnected": lambda told: told.solves.unconnected,
-    "equirank_pools_thinly_led": lambda told: told.solves.thinly_led,
-    "equirank_archive_rows_total": lambda told: told.archive.rows,
-    "equirank_archive_failures_total": lambda told: told.archive.failures,
-    "equirank_erasures_pending": lambda told: told.erasures.pending,
-    "equirank_erasure_pending_seconds": lambda told: told.erasures.oldest_seconds,
-    "equirank_erasure_failures_total": lambda told: told.erasures.failures,
+    "equirank_shards": lambda engine: engine.answering,
+    "equirank_log_weaknesses": lambda engine: engine.weaknesses,
+    "equirank_log_unread_partitions": lambda engine: max((health.unread_partitions for health in engine.healths), default=0),
+    "equirank_log_retention_seconds": lambda engine: engine.retention_seconds,
+    "equirank_fold_seconds_total": lambda engine: sum(health.folds.seconds for health in engine.healths),
+    "equirank_checkpoint_seconds_total": lambda engine: sum(health.checkpoints.seconds for health in engine.healths),
+    "equirank_solves_running": lambda engine: engine.solves.running,
+    "equirank_pools_unconnected": lambda engine: engine.solves.unconnected,
+    "equirank_pools_thinly_led": lambda engine: engine.solves.thinly_led,
+    "equirank_archive_rows_total": lambda engine: engine.archive.rows,
+    "equirank_archive_failures_total": lambda engine: engine.archive.failures,
+    "equirank_erasures_pending": lambda engine: engine.erasures.pending,
+    "equirank_erasure_pending_seconds": lambda engine: engine.erasures.oldest_seconds,
+    "equirank_erasure_failures_total": lambda engine: engine.erasures.failures,
 }
 """Metric without labels -> its value."""
 
@@ -163,15 +166,15 @@ def _shard(health: WorkerHealth) -> str:
     return health.owner.partition("/")[0]
 
 
-def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
-    reasons = sorted({reason for counts in told for reason in counts})
-    return [((reason,), float(sum(counts.get(reason, 0) for counts in told))) for reason in reasons]
+def _by_reason(counts_of_shards: Sequence[Mapping[str, int]]) -> list[_Row]:
+    reasons = sorted({reason for counts in counts_of_shards for reason in counts})
+    return [((reason,), float(sum(counts.get(reason, 0) for counts in counts_of_shards))) for reason in reasons]
 
 
-def _pauses(told: Sequence[Mapping[str, Durations]]) -> Iterator[tuple[tuple[str, ...], Durations]]:
+def _pauses(pauses_of_shards: Sequence[Mapping[str, Durations]]) -> Iterator[tuple[tuple[str, ...], Durations]]:
     """Yield the pauses of all shards, by reason."""
-    for reason in sorted({reason for pauses in told for reason in pauses}):
-        yield (reason,), Durations.together(pauses[reason] for pauses in told if reason in pauses)
+    for reason in sorted({reason for pauses in pauses_of_shards for reason in pauses}):
+        yield (reason,), Durations.together(pauses[reason] for pauses in pauses_of_shards if reason in pauses)
 
 
 def _histogram(name: str, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> Family:

@@ -73,7 +73,9 @@ def _cell_readers() -> Mapping[str, Callable[[str, int, str], Any]]:
 
     kinds: Mapping[Any, Any] = {TEXT: list[str], WHOLE: list[int], NUMBER: list[float]}
     lists = {content: partial(_list, msgspec.json.Decoder(kind)) for content, kind in kinds.items()}
-    return {name: lists[one.content] if one.is_list else number if one.content == NUMBER else _text for name, one in COLUMNS.items()}
+    return {
+        name: lists[column.content] if column.is_list else number if column.content == NUMBER else _text for name, column in COLUMNS.items()
+    }
 
 
 def _text(cell: str, _line: int, _column: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -45,4 +45,4 @@ class Journal:
     def write(self, progress: Progress) -> None:
         """Write the progress atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(self.path, msgspec.json.encode(progress))
+        write_atomically(self.path, msgspec.json.encode(progress))

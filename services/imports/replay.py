@@ -119,7 +119,7 @@ def replay_file(settings: Settings, log: Log, path: Path, sending: Sending, *, t
         if total:
             _ensure_pool(settings, log, pool, file.pool_kind)
         for chunk, end in _chunks(spool, before):
-            position = _append(log, pool, [one.record for one in chunk])
+            position = _append(log, pool, [entry.record for entry in chunk])
             sent = end
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
@@ -174,7 +174,7 @@ def _key(kind: FileKind, sending: Sending, content: str) -> list[str]:
     Only fields that are set take part, so that a new field leaves the journals of earlier releases valid. With `bad_rows="refuse"`, a file
     with bad rows is not sent, so this field makes no difference.
     """
-    given = [(one.name, getattr(sending.options, one.name), getattr(PLAIN, one.name)) for one in fields(PLAIN)]
+    given = [(option.name, getattr(sending.options, option.name), getattr(PLAIN, option.name)) for option in fields(PLAIN)]
     options = [f"{name}={_text(value)}" for name, value, default in given if value != default]
     return [kind, *options, f"at={sending.at}", f"by_time={sending.by_time}", content]
 

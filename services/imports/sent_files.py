@@ -147,11 +147,11 @@ def _hidden_texts(names: Coded, owner: NDArray[np.int64]) -> dict[int, tuple[str
     if used.texts.bytes.tobytes().isascii():
         return {}
     texts = used.texts.names()
-    found = {code: (text, character) for code, text in enumerate(texts) if (character := hidden_character(text)) is not None}
-    if not found:
+    hidden = {code: (text, character) for code, text in enumerate(texts) if (character := hidden_character(text)) is not None}
+    if not hidden:
         return {}
-    bad = np.flatnonzero(np.isin(used.code, list(found)))
-    return {int(owner[k]): found[int(used.code[k])] for k in reversed(bad.tolist())}
+    bad = np.flatnonzero(np.isin(used.code, list(hidden)))
+    return {int(owner[k]): hidden[int(used.code[k])] for k in reversed(bad.tolist())}
 
 
 def _meta(part: FilePart, names: list[str | None]) -> Arena | None:

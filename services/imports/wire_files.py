@@ -42,10 +42,10 @@ def outcome_lines(source: FileSource, pool: str, now: float, counts: RowCounts, 
     """
     ids = RowIds("outcomes")
     for number, content in _texts(source):
-        found = events.decode_request(content.encode(), now=now, new_id=_ids_of(content, ids), future_seconds=_FOREVER)
-        counts.rows += len(found.events) + len(found.refusals)
-        counts.refuse(FormatError(number, one.path, None, one.rule) for one in found.refusals)
-        for event in found.events:
+        decoded = events.decode_request(content.encode(), now=now, new_id=_ids_of(content, ids), future_seconds=_FOREVER)
+        counts.rows += len(decoded.events) + len(decoded.refusals)
+        counts.refuse(FormatError(number, refusal.path, None, refusal.rule) for refusal in decoded.refusals)
+        for event in decoded.events:
             if event.pool == pool:
                 yield Line(number, event)
             elif not one_pool:
@@ -56,12 +56,12 @@ def outcome_lines(source: FileSource, pool: str, now: float, counts: RowCounts, 
 
 def accepted(lines: list[Line], counts: RowCounts) -> list[Event]:
     """The outcomes that readers of the log accept, as their decoder decides, and only with visible names. Counts the others."""
-    found = events.decode([events.encode([line.event]) for line in lines])
-    hidden = {found.record[number]: broken for number, broken in hidden_names(found.events).items()}
-    refused = [FormatError(lines[one.record].number, one.path, None, one.rule) for one in found.refusals]
+    decoded = events.decode([events.encode([line.event]) for line in lines])
+    hidden = {decoded.record[number]: broken for number, broken in hidden_names(decoded.events).items()}
+    refused = [FormatError(lines[refusal.record].number, refusal.path, None, refusal.rule) for refusal in decoded.refusals]
     refused += [FormatError(lines[record].number, broken.path, None, broken.rule) for record, broken in hidden.items()]
     counts.refuse(sorted(refused, key=lambda error: error.row))
-    return [event for record, event in zip(found.record, found.events, strict=True) if record not in hidden]
+    return [event for record, event in zip(decoded.record, decoded.events, strict=True) if record not in hidden]
 
 
 def decoded_lines(source: FileSource) -> Iterator[Event]:

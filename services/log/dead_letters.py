@@ -86,5 +86,5 @@ def write(topic: Topic, letters: Sequence[DeadLetter]) -> None:
 
 
 def _to_last_quote(text: str) -> str:
-    ends = [found.end() for found in _QUOTE.finditer(text) if found[0] == '"']
+    ends = [match.end() for match in _QUOTE.finditer(text) if match[0] == '"']
     return text[: ends[-1]] if ends else text

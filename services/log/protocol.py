@@ -228,10 +228,10 @@ class Forgets(Protocol):
 
 @runtime_checkable
 class Grows(Protocol):
-    """What a topic may also do: get further partitions."""
+    """Optional ability of a topic: it can get further partitions."""
 
     unread: int
-    """How many were added since it was opened, as far as is known: nothing reads them."""
+    """Number of partitions added since the topic was opened, as far as is known. No shard reads them."""
 
 
 @runtime_checkable

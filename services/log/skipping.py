@@ -33,7 +33,7 @@ def open_reader(topic: Topic, positions: Mapping[int, int], skipped: Mapping[int
     concerned = {
         partition: ranges
         for partition, position in positions.items()
-        if (ranges := [one for one in skipped.get(partition, ()) if one[1] > position])
+        if (ranges := [span for span in skipped.get(partition, ()) if span[1] > position])
     }
     return SkippingReader(topic, positions, concerned) if concerned else topic.reader(positions)
 
@@ -53,7 +53,7 @@ class SkippingReader:
         except BatchDamaged as error:
             self._pass_over(error)
             return {}
-        left = {partition: self._left(partition, records) for partition, records in batches.items()}
+        left = {partition: self._drop_skipped(partition, records) for partition, records in batches.items()}
         return {partition: records for partition, records in left.items() if len(records)}
 
     def position(self, partition: int) -> int:
@@ -64,9 +64,9 @@ class SkippingReader:
         """See `Reader.close`."""
         self._reader.close()
 
-    def _left(self, partition: int, records: Records) -> Records:
+    def _drop_skipped(self, partition: int, records: Records) -> Records:
         first, last = records.offset[0], records.offset[-1]
-        ranges = [one for one in self._skipped.get(partition, ()) if one[0] <= last and one[1] > first]
+        ranges = [span for span in self._skipped.get(partition, ()) if span[0] <= last and span[1] > first]
         return records.without(ranges) if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:

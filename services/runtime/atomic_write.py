@@ -1,6 +1,6 @@
 """Atomic writes of small files, and waiting until files are on disk.
 
-`write_whole` does not wait, because what it writes can be made again after a power failure.
+`write_atomically` does not wait, because what it writes can be made again after a power failure.
 """
 
 import errno
@@ -10,19 +10,19 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` to `path` atomically: readers see the old content or all of the new one. Of concurrent writers, the last one wins.
 
     Raises:
         OSError: The write failed. The error names `path`, and the temporary file is removed.
     """
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # backups exclude *.tmp
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # backups exclude *.tmp
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        temporary.write_bytes(content)
+        temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

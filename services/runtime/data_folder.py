@@ -8,7 +8,7 @@ from typing import IO
 
 import msgspec
 
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 
 
 class InUse(Exception):  # noqa: N818 - names the fact
@@ -63,4 +63,4 @@ class DataFolder:
 
     def write_addresses(self, api: str, metrics: str, redis: str) -> None:
         """Write this process's number and the addresses of the installation to `up.json`, for other programs."""
-        write_whole(self.path / "up.json", msgspec.json.encode({"pid": os.getpid(), "api": api, "metrics": metrics, "redis": redis}))
+        write_atomically(self.path / "up.json", msgspec.json.encode({"pid": os.getpid(), "api": api, "metrics": metrics, "redis": redis}))

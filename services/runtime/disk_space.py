@@ -66,5 +66,5 @@ def _take(held: ExitStack, folder: Path, needed: int) -> None:
 
 def _left(folder: Path) -> int:
     """Free bytes as reported by the file system. A quota may allow less."""
-    told = os.statvfs(folder)
-    return told.f_bavail * told.f_frsize
+    statistics = os.statvfs(folder)
+    return statistics.f_bavail * statistics.f_frsize

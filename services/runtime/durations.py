@@ -32,8 +32,8 @@ class Durations(msgspec.Struct):
     @classmethod
     def together(cls, parts: Iterable["Durations"], bounds: tuple[float, ...] = FOLD_BUCKETS) -> "Durations":
         """Sum of several histograms, as a new one. bounds: their bounds, equal for all."""
-        whole = cls(bounds)
+        combined = cls(bounds)
         for part in parts:
-            whole.counts = [count + more for count, more in zip(whole.counts, part.counts, strict=True)]
-            whole.seconds += part.seconds
-        return whole
+            combined.counts = [count + more for count, more in zip(combined.counts, part.counts, strict=True)]
+            combined.seconds += part.seconds
+        return combined

@@ -211,9 +211,10 @@ class Metrics:
     def __init__(self, table: Sequence[Metric]) -> None:
         self.registry = CollectorRegistry()
         self._made: dict[tuple[str, str], Any] = {}
-        for one in table:
-            bounds = {"buckets": one.buckets} if one.kind == "histogram" else {}
-            self._made[one.kind, one.name] = _KINDS[one.kind](one.name, one.help, one.labels, registry=self.registry, **bounds)
+        for metric in table:
+            bounds = {"buckets": metric.buckets} if metric.kind == "histogram" else {}
+            made = _KINDS[metric.kind](metric.name, metric.help, metric.labels, registry=self.registry, **bounds)
+            self._made[metric.kind, metric.name] = made
 
     def counter(self, name: str) -> Counter:
         """The counter with this full name."""

@@ -307,7 +307,7 @@ class Settings(BaseSettings):
     @field_validator("write_keys", "admin_keys")
     @classmethod
     def _keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        if any(not (key := one.get_secret_value()) or key != key.strip() for one in value):
+        if any(not (key := secret.get_secret_value()) or key != key.strip() for secret in value):
             msg = "a key must not be empty, and must not begin or end with a space"
             raise ValueError(msg)
         return value
@@ -320,7 +320,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _whole_tls(self) -> "Settings":
+    def _tls_complete(self) -> "Settings":
         if (self.tls_certificate is None) != (self.tls_key is None):
             msg = "tls_certificate and tls_key must be set together"
             raise ValueError(msg)

@@ -27,15 +27,15 @@ def on_signals(numbers: Iterable[int], first: Callable[[], object], later: Calla
 
 
 def _watch(reads: int, meant: frozenset[int], first: Callable[[], object], later: Callable[[int], object]) -> None:
-    told = False
+    signalled = False
     while True:
         for number in os.read(reads, 64):
             if number not in meant:
                 continue
-            if told:
+            if signalled:
                 later(number)
             else:
-                told = True
+                signalled = True
                 first()
 
 

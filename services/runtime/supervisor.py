@@ -50,7 +50,7 @@ class Supervisor:
         logs.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._running: dict[str, tuple[Program, subprocess.Popen[bytes]]] = {}
         self._failures: dict[str, int] = {}
-        self._again: dict[str, float] = {}
+        self._restart_at: dict[str, float] = {}
         self._seen_at: dict[str, float] = {}
         """Time at which `watch` first saw the program run after its last start."""
         read, self._pipe = os.pipe()
@@ -87,7 +87,7 @@ class Supervisor:
             if child.poll() is None:
                 self._seen_at.setdefault(name, now)
                 continue
-            if name not in self._again:
+            if name not in self._restart_at:
                 if now - self._seen_at.pop(name, now) >= STEADY_SECONDS:
                     self._failures[name] = 0
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
@@ -95,19 +95,19 @@ class Supervisor:
                 log.error(
                     "%s ended with status %s and is started again in %.1f s; its log is in %s", name, child.returncode, pause, self._logs
                 )
-                self._again[name] = now + pause
-            elif now >= self._again[name]:
-                self._start_again(program, now)
+                self._restart_at[name] = now + pause
+            elif now >= self._restart_at[name]:
+                self._restart(program, now)
 
-    def _start_again(self, program: Program, now: float) -> None:
+    def _restart(self, program: Program, now: float) -> None:
         """Start a program again. If this fails, for example on a full disk, the next attempt is after the longest pause."""
         try:
             self.start(program)
         except OSError as error:
-            self._again[program.name] = now + BACKOFF[-1]
+            self._restart_at[program.name] = now + BACKOFF[-1]
             log.error("%s cannot be started and is retried in %.0f s: %s", program.name, BACKOFF[-1], error)  # noqa: TRY400
             return
-        del self._again[program.name]
+        del self._restart_at[program.name]
 
     def wait_until(self, name: str, ready: Callable[[], bool], seconds: float) -> None:
         """Wait until `ready()` is true.

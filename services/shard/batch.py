@@ -19,15 +19,15 @@ class Batch:
     def __init__(self, partition: int, records: Records) -> None:
         self.partition, self.records = partition, records
         self.letters: list[DeadLetter] = []
-        self._read_last: tuple[int, bytes, Sequence[bytes]] = -1, b"", ()
+        self._last_texts: tuple[int, bytes, Sequence[bytes]] = -1, b"", ()
         """Cache for excerpts: index, value and texts of the items of the record that was last split into items."""
-        parts, self._unread = records.outcomes()
+        parts, self._refusals = records.outcomes()
         self.shares = shares_of(records, parts)
         self.outcomes = sum([len(part.record) for part in parts])
 
-    def refuse_unread(self) -> None:
+    def refuse_undecodable(self) -> None:
         """Add a dead letter for each record or item that breaks a rule of the wire schema."""
-        for refusal in self._unread:
+        for refusal in self._refusals:
             self._refuse(refusal.record, refusal.item, refusal.reason, refusal.path, refusal.rule)
 
     def refuse_all(self, share: Share, reason: Reason, rule: str) -> None:
@@ -68,8 +68,8 @@ class Batch:
 
         Dead letters hold items instead of records: together they are about as long as the record, whatever its number of items.
         """
-        if self._read_last[0] != record:
+        if self._last_texts[0] != record:
             value = self.records[record].value
-            self._read_last = record, value, events.item_texts(value) if item >= 0 else ()
-        _, value, texts = self._read_last
+            self._last_texts = record, value, events.item_texts(value) if item >= 0 else ()
+        _, value, texts = self._last_texts
         return texts[item] if 0 <= item < len(texts) else value

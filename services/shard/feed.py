@@ -42,7 +42,7 @@ class LogFeed:
             archived = self._readers.turn_to_archive(error)
             self.close()
             if not archived:
-                self._failed(error)
+                self._handle_failure(error)
             return None
         self._figures.polled_at = self._clock()
         return poll
@@ -51,7 +51,7 @@ class LogFeed:
         """Close all readers."""
         self._readers.close()
 
-    def _failed(self, error: LogError) -> None:
+    def _handle_failure(self, error: LogError) -> None:
         """Handle a failed read.
 
         If an offset is lost, or a batch or the archive cannot be read, the partition of the error stops. If the topic was replaced, all

@@ -1,4 +1,4 @@
-"""Measures how far the topic reaches in each partition, and commits how far each is folded. Nothing of it delays the fold."""
+"""Measures how far the topic reaches in each partition, and commits how far each is folded. Neither delays the fold."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -33,11 +33,11 @@ class TopicMeasurement:
     def begin(self) -> None:
         """Start to read the end of each partition, and to commit the folded positions, unless the topic was replaced.
 
-        What is still under way is not started again.
+        A question or commit that is still under way is not started again.
         """
         if self._owned.replaced:
             return
-        self._look_for_more()
+        self._count_added_partitions()
         for number, runtime in self._owned.runtimes.items():
             if runtime.status is PartitionStatus.OFFLINE:
                 runtime.measured_at = self._timer()  # its status says that it does not answer
@@ -75,13 +75,13 @@ class TopicMeasurement:
         """Read the end of a partition; return the time before the read, by the timer, and the end."""
         return self._timer(), self._topic.end(number)
 
-    def _look_for_more(self) -> None:
+    def _count_added_partitions(self) -> None:
         """Count the partitions that were added to the topic, and log an error when their number rises."""
-        found = self._topic.unread if isinstance(self._topic, Grows) else 0
-        if found > self._figures.unread_partitions:
+        added = self._topic.unread if isinstance(self._topic, Grows) else 0
+        if added > self._figures.unread_partitions:
             what = "no shard reads them, producers now write pools to other partitions, and the next start is refused"
-            log.error("%d partitions were added to topic %s: %s; replay the outcomes into a new topic", found, self._topic.name, what)
-        self._figures.unread_partitions = found
+            log.error("%d partitions were added to topic %s: %s; replay the outcomes into a new topic", added, self._topic.name, what)
+        self._figures.unread_partitions = added
 
 
 def _commit(topic: CommitsPositions, folded: Mapping[int, int]) -> None:

@@ -100,7 +100,7 @@ class Partition:
         if not len(records):
             return []
         batch = Batch(self.number, records)
-        batch.refuse_unread()
+        batch.refuse_undecodable()
         known = {pool: self._state(pool, shares, directory) for pool, shares in batch.shares.items()}
         # All states are looked up first: if the directory fails, nothing is folded yet, and the call can be repeated.
         for pool, shares in batch.shares.items():
@@ -129,7 +129,7 @@ class Partition:
         """
         for pool, state in self.readers.unread.items():
             if pool not in self.pools:
-                self.pools[pool] = _stopped_if_unfit(state)
+                self.pools[pool] = _stop_if_unfit(state)
         self.edition += 1
 
     def catch_up(self, records: Records, start: int) -> list[DeadLetter]:
@@ -165,8 +165,8 @@ class Partition:
         return batch.letters
 
     def begin(self, build: Build) -> None:
-        """Start a build beside the serving generation. Another unfinished build of the same pool is dropped."""
-        for key in [key for key, other in self.builds.items() if key[0] == build.generation.pool and other.failed is None]:
+        """Start a build alongside the serving generation. Another unfinished build of the same pool is dropped."""
+        for key in [key for key, existing in self.builds.items() if key[0] == build.generation.pool and existing.failed is None]:
             del self.builds[key]
         self.builds[build.key] = build
         self.edition += 1
@@ -198,7 +198,7 @@ class Partition:
     def frozen(self) -> set[str]:
         """Hidden pools whose builds have all failed. Their published boards are not updated."""
         building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
-        return {pool for pool in self.readers.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
+        return {pool for pool in self.readers.hidden if pool not in building and any(pool == built for built, _ in self.builds)}
 
     def _state(self, pool: str, shares: Sequence[Share], directory: Directory) -> "PoolState | _Refusal":
         if (home := partition_of(pool, self.partitions)) != self.number:
@@ -218,11 +218,11 @@ class Partition:
         self._fold(state, share.since(state.generation.start), batch)
 
     def _begin(self, pool: str, shares: Sequence[Share], directory: Directory) -> PoolState | None:
-        asked = (directory.generation(pool, share.kind, share.first) for share in shares)
-        found = next(filter(None, asked), None)
-        if found is None:
+        answers = (directory.generation(pool, share.kind, share.first) for share in shares)
+        created_and_generation = next(filter(None, answers), None)
+        if created_and_generation is None:
             return None
-        state = self.pools[pool] = _stopped_if_unfit(PoolState(*found))
+        state = self.pools[pool] = _stop_if_unfit(PoolState(*created_and_generation))
         return state
 
     def _fold(self, state: PoolState, share: Share, batch: Batch) -> None:
@@ -245,7 +245,7 @@ class Partition:
             batch.refuse(share, i, reason, path, rule, state.generation.number)
 
 
-def _stopped_if_unfit(state: PoolState) -> PoolState:
+def _stop_if_unfit(state: PoolState) -> PoolState:
     """Return a pool's empty state. It is stopped if folding it from here would give wrong results without a warning."""
     generation = state.generation
     if generation.fold_version != FOLD_VERSION:

@@ -108,15 +108,15 @@ class LogReaders:
         if self._forgotten is None:
             self._forgotten = self._open(positions)
         forgotten = self._forgotten
-        records = {one.partition: taken for one in forgotten if len(taken := one.take())}
-        passed = {one.partition: one.position for one in forgotten}
+        records = {source.partition: taken for source in forgotten if len(taken := source.take())}
+        passed = {source.partition: source.position for source in forgotten}
         seconds = min(seconds, 0.0 if records else _AHEAD_SECONDS) if forgotten else seconds
         if self._reader is None:
             self._stopping.wait(seconds)
         else:
             records |= self._reader.poll(seconds, self._most_records)
             passed |= {number: self._reader.position(number) for number in positions if number not in passed}
-        if any(one.ended for one in forgotten):
+        if any(source.ended for source in forgotten):
             self.close()  # the topic holds the next records
         return Poll(records, passed, self._is_full(records))
 
@@ -132,7 +132,7 @@ class LogReaders:
 
         Readers that are opened afterwards read the partition from the archive.
         """
-        archived = {one.partition for one in self._forgotten or ()}
+        archived = {source.partition for source in self._forgotten or ()}
         if self._history is None or not isinstance(error, OffsetLost) or not error.forgotten or error.partition in archived:
             return False
         self._begins[error.partition] = error.begin
@@ -157,13 +157,13 @@ class LogReaders:
         followed = {number: position for number, position in positions.items() if number not in forgotten}
         if followed:
             self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
-        return [self._from_archive(number, positions[number]) for number in forgotten]
+        return [self._make_archive_source(number, positions[number]) for number in forgotten]
 
     def _is_full(self, records: Mapping[int, Records]) -> bool:
         count = sum(map(len, records.values()))
         return count >= self._most_records or sum([part.nbytes for part in records.values()]) >= _FULL_BYTES
 
-    def _from_archive(self, number: int, position: int) -> ForgottenRecords:
+    def _make_archive_source(self, number: int, position: int) -> ForgottenRecords:
         topic, skipped = self._history or self._topic, self._control.known().partitions.skipped
-        opened = partial(open_reader, topic, {number: position}, skipped)
-        return ForgottenRecords(number, position, self._begins[number], opened, self._most_records)
+        open_ = partial(open_reader, topic, {number: position}, skipped)
+        return ForgottenRecords(number, position, self._begins[number], open_, self._most_records)

@@ -50,13 +50,13 @@ def recover(
     """
     topic = log_.outcomes
     check_bound(number, topic, control)
-    found = checkpoints.recover(number, skipped)
-    for one in skipped:
-        log.warning("checkpoint %s was skipped: %s", one.name, one.reason, extra={"partition": number})
-    if found is None:
+    newest = checkpoints.recover(number, skipped)
+    for checkpoint in skipped:
+        log.warning("checkpoint %s was skipped: %s", checkpoint.name, checkpoint.reason, extra={"partition": number})
+    if newest is None:
         partition, manifest = Partition(number, topic.partitions, beginning(number, log_.history, control)), None
     else:
-        manifest, arrays = found
+        manifest, arrays = newest
         check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
     begin_edited(partition, log_, control)
@@ -76,11 +76,11 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
     if manifest.last_offset is not None and manifest.last_sha256 is not None:
         partition.last = manifest.last_offset, manifest.last_sha256
     for entry in manifest.pools:
-        state = partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.object], partitions, control)
+        state = partition.pools[entry.pool] = _restore_pool(manifest, entry, arrays[entry.object], partitions, control)
         if state.generation.number < control.served(entry.pool):
             partition.readers.hidden.add(entry.pool)
     for entry in manifest.builds:
-        build = Build.restored(_restored(manifest, entry, arrays[entry.object], partitions, control), entry.position)
+        build = Build.restored(_restore_pool(manifest, entry, arrays[entry.object], partitions, control), entry.position)
         if build.failed is None:  # a failed build is started again by the builder
             partition.builds[build.key] = build
     return partition
@@ -90,8 +90,8 @@ def begin_edited(partition: Partition, log_: Log, control: ControlState) -> None
     """Add the pools that are in no checkpoint and whose generation applies retractions. The retractions are read from the log first."""
     for made in served(partition.number, log_.outcomes, control):
         if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION:
-            found = retracted(made, log_, partition.number, control)
-            partition.pools[made.pool] = PoolState(control.pools[made.pool], made, found)
+            retractions = retracted(made, log_, partition.number, control)
+            partition.pools[made.pool] = PoolState(control.pools[made.pool], made, retractions)
 
 
 def retracted(made: Generation, log_: Log, partition: int, control: ControlState) -> Retracted:
@@ -99,7 +99,7 @@ def retracted(made: Generation, log_: Log, partition: int, control: ControlState
 
     Raises `LogError`, and `WrongLog` if the log ends before the horizon.
     """
-    topic, found = log_.history, list[NDArray[np.uint64]]()
+    topic, ids = log_.history, list[NDArray[np.uint64]]()
     position, horizon = control.partitions.beyond(partition, made.start), made.retraction_horizon
     if position < horizon:
         if (end := topic.end(partition)) < horizon:
@@ -108,14 +108,14 @@ def retracted(made: Generation, log_: Log, partition: int, control: ControlState
         skipped = control.partitions.skipped
         if log_.archived is not None:
             for part in log_.archived.parts_of(made.pool, partition, position, retractions=True, skipped=skipped.get(partition, ())):
-                found += retracted_below(horizon, made.pool, part.records)
+                ids += retracted_below(horizon, made.pool, part.records)
                 position = part.end
         for records in read_parts(topic, partition, position, horizon, skipped):
-            found += retracted_below(horizon, made.pool, records)
-    return Retracted.of(found)
+            ids += retracted_below(horizon, made.pool, records)
+    return Retracted.of(ids)
 
 
-def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: int, control: ControlState) -> PoolState:
+def _restore_pool(manifest: Manifest, entry: PoolEntry, arrays: Arrays, partitions: int, control: ControlState) -> PoolState:
     """Restore one pool. It is stopped if it was stopped before, or if this release cannot continue its generation."""
     if (home := partition_of(entry.pool, partitions)) != manifest.partition:
         what = f"the checkpoint holds pool {entry.pool}, which lives in partition {home} of {partitions}: {_OTHER_COUNT}"
@@ -192,7 +192,7 @@ def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
     if topic.end(partition) <= offset:
         return None
     try:
-        found = [record for record in read_range(topic, partition, offset, offset + 1) if record.offset == offset]
+        records = [record for record in read_range(topic, partition, offset, offset + 1) if record.offset == offset]
     except OffsetLost:
         return None
-    return hashlib.sha256(found[0].value).hexdigest() if found else None
+    return hashlib.sha256(records[0].value).hexdigest() if records else None

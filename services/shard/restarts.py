@@ -38,16 +38,16 @@ class Isolated(Exception):  # noqa: N818 - names the fact
 
     def __init__(self, partition: int, offset: int) -> None:
         what = f"{MOST_RESTARTS - _CALLS} shards died while they folded the record at offset {offset}"
-        again = f"give shards more memory and run `equirank partitions retry {partition}`"
-        super().__init__(f"{what}; {again}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
+        remedy = f"give shards more memory and run `equirank partitions retry {partition}`"
+        super().__init__(f"{what}; {remedy}, or skip it with `equirank partitions skip {partition} --offset {offset}`")
 
 
 def isolated_at(partition: int, control: ControlState) -> int | None:
     """Return the offset at which the control log isolates a partition; None if the partition is not isolated."""
-    found = control.partitions.restarts.get(partition)
-    if found is None or found.count <= MOST_RESTARTS or control.partitions.skips(partition, found.position):
+    counter = control.partitions.restarts.get(partition)
+    if counter is None or counter.count <= MOST_RESTARTS or control.partitions.skips(partition, counter.position):
         return None
-    return found.position
+    return counter.position
 
 
 class RestartCounter:
@@ -76,21 +76,23 @@ class RestartCounter:
         self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
         self._counting, self.isolated = False, None
         known = self._control.known().partitions
-        found = known.restarts.get(self._partition)
-        if found is None or not found.count or known.skips(self._partition, found.position):
+        counter = known.restarts.get(self._partition)
+        if counter is None or not counter.count or known.skips(self._partition, counter.position):
             return
-        if found.count == _ONCE or found.position < position:  # any record from here on can be the one, or all records there were folded
+        if counter.count == _ONCE and counter.epoch == self._epoch:
+            return  # written by this shard, which has not died
+        if counter.count == _ONCE or counter.position < position:  # the cause can be any record from here on, or all there were folded
             self._count = _CALLS
             return
-        self._begin, self._until, self._count = found.position, max(end, found.position + 1), found.count + 1
-        self._alone = BATCH_RECORDS if found.count == _CALLS else 1
-        if found.count < MOST_RESTARTS:
-            what = f"{found.count} shards died before they folded the records from offset {found.position} on"
+        self._begin, self._until, self._count = counter.position, max(end, counter.position + 1), counter.count + 1
+        self._alone = BATCH_RECORDS if counter.count == _CALLS else 1
+        if counter.count < MOST_RESTARTS:
+            what = f"{counter.count} shards died before they folded the records from offset {counter.position} on"
             log.warning("%s: these are now folded one at a time", what, extra={"partition": self._partition})
             return
-        self.isolated = found.position
-        if found.count == MOST_RESTARTS:
-            self._write(found.position, self._count)
+        self.isolated = counter.position
+        if counter.count == MOST_RESTARTS:
+            self._write(counter.position, self._count)
 
     def calls(self, records: Records) -> Iterator[Records]:
         """Split `records` into calls to fold one after the other. Raises `Isolated` at the isolated record."""
@@ -105,7 +107,7 @@ class RestartCounter:
                 self._move_to(int(part.offset[start]))
                 end = start + 1 if self._alone else len(part)
                 yield part[start:end]
-                self._passed()
+                self._count_down()
                 start = end
 
     def settle(self, position: int) -> None:
@@ -115,8 +117,7 @@ class RestartCounter:
         position: offset up to which the partition was folded.
         """
         if self._counting and (position >= self._until or self._count > _ONCE):
-            self._counting = False
-            self._write(position, 0)
+            self._counting = not self._write(position, 0)  # else tried again after the next poll
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""
@@ -126,16 +127,22 @@ class RestartCounter:
             self._counting = True
             self._write(offset, self._count)
 
-    def _passed(self) -> None:
-        """Count down the records to fold one at a time. After the last one, calls are folded whole."""
+    def _count_down(self) -> None:
+        """Count down the records to fold one at a time. After the last one, the records of a call are folded together."""
         if self._alone:
             self._alone -= 1
             self._count = self._count if self._alone else _CALLS
 
-    def _write(self, position: int, count: int) -> None:
-        """Write the counter to the control log. If this fails, folding continues without it, because progress matters more."""
+    def _write(self, position: int, count: int) -> bool:
+        """Write the counter to the control log. Returns whether it was written.
+
+        If it was not, folding continues without counting, because progress matters more. An isolated record is never folded.
+        """
         try:
             self._control.append(Restarts(partition=self._partition, epoch=self._epoch, position=position, count=count, time=self._clock()))
         except LogError as error:
             log.warning("the restart counter cannot be written to the control log: %s", error, extra={"partition": self._partition})
-            self._until = 0
+            if self.isolated is None:
+                self._until = 0
+            return False
+        return True

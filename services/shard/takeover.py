@@ -58,7 +58,7 @@ class Takeovers:
         other partitions. Raises `LogError` if the control log cannot be read.
         """
         skipped = list[SkippedCheckpoint]()
-        partition, manifest, end, failure = self._restored(number, skipped)
+        partition, manifest, end, failure = self._restore(number, skipped)
         partition.counters.future_seconds = FUTURE_SECONDS
         log.info("the shard took the partition over with epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
@@ -74,9 +74,7 @@ class Takeovers:
             runtime.stop(failure)
         return runtime
 
-    def _restored(
-        self, number: int, skipped: list[SkippedCheckpoint]
-    ) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
+    def _restore(self, number: int, skipped: list[SkippedCheckpoint]) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
         """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None.
 
         skipped: receives the checkpoints that were not valid.
@@ -92,8 +90,8 @@ class Takeovers:
         finally:
             self._figures.counts["checkpoints_skipped"] += len(skipped)
         if not isinstance(failure, WrongLog | TopicReplaced):  # else the pools of the control log may be those of another log
-            unread = [made for made in served(number, topic, control) if made.pool not in partition.pools]
-            partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in unread}
+            missing = [made for made in served(number, topic, control) if made.pool not in partition.pools]
+            partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in missing}
         if failure is None and control.partitions.has_left_out(number):
             partition.begin_unread()
         return partition, manifest, end, failure

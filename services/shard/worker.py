@@ -113,7 +113,7 @@ class ShardWorker:
 
     def _round(self) -> None:
         """Poll the log once, and fold the records; without records, do maintenance."""
-        poll = self._feed.poll(0.0 if self._works() else _POLL_SECONDS)
+        poll = self._feed.poll(0.0 if self._has_work() else _POLL_SECONDS)
         if poll is None:
             return
         skipped = self._control.known().partitions.skipped
@@ -133,6 +133,6 @@ class ShardWorker:
         except Isolated as error:
             self._owned.stop(runtime.partition.number, error)
 
-    def _works(self) -> bool:
+    def _has_work(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())

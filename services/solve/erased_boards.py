@@ -27,7 +27,7 @@ def _replaced(value: Any, names: NameMatcher) -> Any:
         case str():
             return names.replaced(value)
         case dict():
-            return {names.replaced(key): _replaced(one, names) for key, one in value.items()}
+            return {names.replaced(key): _replaced(item, names) for key, item in value.items()}
         case list() | tuple():
-            return [_replaced(one, names) for one in value]
+            return [_replaced(item, names) for item in value]
     return value

@@ -181,7 +181,7 @@ def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str 
     """
     for value, loaded in loaded_slices.items():
         try:
-            result, checked = _solved(asked, loaded.problem)
+            result, checked = _solve(asked, loaded.problem)
         except (InputError, SolverError) as error:
             if slice_by is None:
                 raise
@@ -190,7 +190,7 @@ def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str 
         yield answer_of(value, result, loaded.kind, loaded.left_out, slice_by, checked)
 
 
-def _solved(asked: Asked, problem: Problem) -> "tuple[SolveResult, Check | None]":
+def _solve(asked: Asked, problem: Problem) -> "tuple[SolveResult, Check | None]":
     parameters = _with_players(asked, problem)
     choice = chosen_half_life(problem, parameters) if asked.choose_half_life else None
     if choice is not None:

@@ -119,12 +119,12 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
     common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
     try:
         if isinstance(given, GamesInput):
-            found = _pairs(given.by_name(), what, whom, games, floor, count)
+            recommendation = _pairs(given.by_name(), what, whom, games, floor, count)
         else:
-            found = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
+            recommendation = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
     except registry.NotApplicable as error:
         return Next(**common, not_applicable=error.rule)
-    return Next(**common, **found, seconds=time.perf_counter() - begun)
+    return Next(**common, **recommendation, seconds=time.perf_counter() - begun)
 
 
 def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict[str, NDArray[Any]]]:
@@ -132,7 +132,7 @@ def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict
     try:
         manifest = files.newest(head.partition)
         entries = [] if manifest is None else manifest.entries
-        entry = next((one for one in entries if (one.pool, one.generation) == (head.pool, head.generation)), None)
+        entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (head.pool, head.generation)), None)
         if entry is None:
             why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
             raise NoCheckpoint(why, retriable=True)
@@ -150,16 +150,16 @@ def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, co
     if what == "agent":
         kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
     taken = given.take(np.sort(kept))
-    found = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
-    pairs = [[taken.names[a], taken.names[b]] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
-    listed = np.argsort(-found.rate, kind="stable")[:count]
+    recommended = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
+    pairs = [[taken.names[a], taken.names[b]] for a, b in zip(recommended.first.tolist(), recommended.second.tolist(), strict=True)]
+    listed = np.argsort(-recommended.rate, kind="stable")[:count]
     return {
-        **_listed([NextMatch(agents=pairs[i], rate=float(found.rate[i])) for i in listed.tolist()], len(pairs)),
+        **_listed([NextMatch(agents=pairs[i], rate=float(recommended.rate[i])) for i in listed.tolist()], len(pairs)),
         "unit": "expected pairs on the wrong side of the edge" if what == "top" else "variance, squared logits",
-        "before": found.before,
-        "after": found.after,
-        "uniform": found.uniform,
-        "gap": found.certificate.value,
+        "before": recommended.before,
+        "after": recommended.after,
+        "uniform": recommended.uniform,
+        "gap": recommended.certificate.value,
         "agents": len(taken.names),
         "left_out": len(given.names) - len(taken.names),
         "assumes": "the Bradley-Terry model, with half a tied game of each agent as prior",
@@ -180,15 +180,15 @@ def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: i
     if what != "deviation":
         raise registry.NotApplicable("target", what, "needs a pool of games, which has pairs to match; for scores: deviation:NAME")
     known, spread, assumes = _measured(given, table)
-    found = next_cells(_sensitivity(given, _id(given.names, whom)), spread, known, measurements=games, floor=floor)
-    listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-found.rate, axis=None, kind="stable")[:count].tolist()]
-    rows = [NextMatch(agents=[given.names[a]], task=given.tasks[t], rate=float(found.rate[a, t])) for a, t in listed]
+    recommended = next_cells(_sensitivity(given, _id(given.names, whom)), spread, known, measurements=games, floor=floor)
+    listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-recommended.rate, axis=None, kind="stable")[:count].tolist()]
+    rows = [NextMatch(agents=[given.names[a]], task=given.tasks[t], rate=float(recommended.rate[a, t])) for a, t in listed]
     return {
-        **_listed(rows, found.rate.size),
+        **_listed(rows, recommended.rate.size),
         "unit": "variance, squared scores",
-        "before": found.before,
-        "after": found.after,
-        "uniform": found.uniform,
+        "before": recommended.before,
+        "after": recommended.after,
+        "uniform": recommended.uniform,
         "gap": 0.0,
         "agents": len(given.names),
         "assumes": f"the equilibrium stays as it is; {assumes}",
@@ -206,12 +206,12 @@ def _sensitivity(given: ScoresInput, agent: int) -> Floats:
         raise registry.NotApplicable("target", "deviation", f"needs every agent measured on every task; {lacking} cells are not measured")
     taken = registry.taken("deviation", given, {"players": 2, "merge": False})
     try:
-        found = taken._replace(values={**taken.values, "max_seconds": _SOLVE_SECONDS}).rated()
+        rated = taken._replace(values={**taken.values, "max_seconds": _SOLVE_SECONDS}).rated()
     except SolverError as error:
         raise registry.NotApplicable("target", "deviation", f"needs certain ratings within {_SOLVE_SECONDS:g} s: {error}") from error
     agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
     moved = np.zeros(given.scores.shape)
-    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `ratings_core.methods.games` makes it
+    for row in rated.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `ratings_core.methods.games` makes it
         (a, t), share = row["joint"], row["probability"]
         moved[agents[a], tasks[t]] -= share
         moved[agent, tasks[t]] += share

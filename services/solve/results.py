@@ -8,28 +8,29 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from operator import itemgetter
 from typing import Final
 
 import msgspec
 
 from services.boards.history import KeptSolve, kept
-from services.boards.result import Intervals, SolvedBoard
+from services.boards.result import SolvedBoard
 from services.boards.store.solved import SolvedBoards
 from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 log = logging.getLogger("equirank.solve")
 
-_FILE: Final = re.compile(
-    r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})(?P<form>|-intervals)\.json$"
-)
+_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6,})\.json$")
+_END: Final = ".json"
+_INTERVALS_END: Final = "-intervals.json"
 
 
 class ResultFiles:
-    """One file per result. Its name holds pool, method, generation, position, sequence, and whether it has intervals.
+    """One file per result. Its name holds pool, method, generation, position and sequence.
 
     The newest `most` results of each method on each pool are kept. The order of results is that of generation, position and sequence.
+    If a result got intervals later, a second file beside it has the result with its intervals. It is read in place of the first one, and
+    goes with it.
     """
 
     def __init__(self, files: BlobFiles, most: int) -> None:
@@ -41,11 +42,15 @@ class ResultFiles:
         self.prune(Job(board.pool, board.result.method))
         return written
 
-    def prune(self, job: Job) -> None:
-        """Remove the oldest results beyond the limit. If one cannot be removed, a warning is logged, and the next call tries again."""
+    def prune(self, job: Job, newest: str | None = None) -> None:
+        """Remove the oldest results beyond the limit, but not the file `newest`.
+
+        If one cannot be removed, a warning is logged, and the next call tries again.
+        """
         try:
             for name in self.names(job)[: -self.most]:
-                self._files.remove(name)
+                if name != newest:
+                    self.discard(name)
         except OSError as error:
             log.warning("an old result could not be removed: %s", error, extra={"pool": job.pool, "method": job.method})
 
@@ -69,10 +74,13 @@ class ResultFiles:
     def add(self, board: SolvedBoard) -> str:
         """Write one result. Returns the name of the new file."""
         folder = _folder(Job(board.pool, board.result.method))
-        form = "-intervals" if isinstance(board.result.intervals, Intervals) else ""
-        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{form}.json"
+        written = f"{folder}/{board.generation:010d}-{board.position:020d}-{board.sequence:06d}{_END}"
         self._files.write(written, [msgspec.json.encode(board)])
         return written
+
+    def add_intervals(self, name: str, board: SolvedBoard) -> None:
+        """Write the result of the file `name` once more, with intervals."""
+        self._files.write(_with_intervals(name), [msgspec.json.encode(board)])
 
     def remove(self, job: Job) -> None:
         """Remove the results of one method on one pool."""
@@ -80,12 +88,23 @@ class ResultFiles:
             self._files.remove(name)
 
     def discard(self, name: str) -> None:
-        """Remove one result, if it is there."""
-        with suppress(FileNotFoundError):
-            self._files.remove(name)
+        """Remove one result, if it is there. The second file goes first, so none is left without the first one."""
+        for file in (_with_intervals(name), name):
+            with suppress(FileNotFoundError):
+                self._files.remove(file)
 
     def read(self, name: str) -> SolvedBoard | None:
-        """The result in a file; None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version."""
+        """The result in a file, with the intervals that it got later.
+
+        None if the file is missing, incomplete after a crash, damaged, or written by an incompatible version. The sequence is that of the
+        file's name: earlier releases numbered the files and not the boards.
+        """
+        board = self._decoded(_with_intervals(name))
+        board = self._decoded(name) if board is None else board
+        match = _FILE.match(name)
+        return msgspec.structs.replace(board, sequence=int(match["sequence"])) if board is not None and match else board
+
+    def _decoded(self, name: str) -> SolvedBoard | None:
         try:
             return msgspec.json.decode(self._files.read(name), type=SolvedBoard)
         except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
@@ -121,11 +140,9 @@ class ResultFiles:
         return [board for board in boards if board is not None and board.log == log]
 
     def _named(self, folder: str) -> list[str]:
-        found = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
-        results = {
-            (one["pool"], one["method"], one["order"], int(one["sequence"])): one[0] for one in sorted(found, key=itemgetter("form"))
-        }
-        return [results[key] for key in sorted(results)]  # of two forms of a result, the later name is the one with intervals
+        """Names of the first files, in the order of pool, method, generation, position and sequence."""
+        matches = [match for name in self._files.tree(folder) if (match := _FILE.match(name))]
+        return [match[0] for match in sorted(matches, key=lambda match: (*match.group("pool", "method", "order"), int(match["sequence"])))]
 
 
 def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None = None) -> int | None:
@@ -154,9 +171,13 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
     if before is not None and boards.extend_history(job.pool, job.method, kept(before), kept(board), count):
         return count
     history = files.history(job, board.log)
-    boards.publish_history(job.pool, job.method, history)
+    boards.publish_history(job.pool, job.method, history, board.sequence)
     return len(history)
 
 
 def _folder(job: Job) -> str:
     return f"results/{job.pool}/{job.method}"
+
+
+def _with_intervals(name: str) -> str:
+    return name.removesuffix(_END) + _INTERVALS_END

@@ -73,8 +73,8 @@ class DedupeWindow:
 
     def holds(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of `ids` (n, 2) are in the window: bool (n,)."""
-        found: NDArray[np.bool_] = holds(np.ascontiguousarray(ids), self._ids, self._table, self._layout)
-        return found
+        held: NDArray[np.bool_] = holds(np.ascontiguousarray(ids), self._ids, self._table, self._layout)
+        return held
 
     @property
     def full(self) -> bool:
@@ -84,7 +84,7 @@ class DedupeWindow:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy, oldest id first: ids uint64 (n, 2), and bodies uint32 (n,), 32 bits of the hash of each body."""
         order = self._oldest, self._size
-        return {"ids": _unrolled(self._ids, *order), "bodies": _unrolled(self._bodies, *order)}
+        return {"ids": _unroll(self._ids, *order), "bodies": _unroll(self._bodies, *order)}
 
     def frozen(self) -> "FrozenWindow":
         """Freeze the result of `arrays` (copy on write, see `ratings_core.arrays.frozen`).
@@ -143,8 +143,8 @@ class DedupeWindow:
         one is made, to save memory.
         """
         self._table = table_for(0)
-        self._ids = _begun(np.empty((length, 2), np.uint64), self._ids[: self._size])
-        self._bodies = _begun(np.empty(length, np.uint32), self._bodies[: self._size])
+        self._ids = _copy_to_start(np.empty((length, 2), np.uint64), self._ids[: self._size])
+        self._bodies = _copy_to_start(np.empty(length, np.uint32), self._bodies[: self._size])
         self._table = table_for(length)
         distinct, _ = index(self._ids, self._size, self._table, self._layout)
         return bool(distinct)
@@ -177,7 +177,7 @@ class FrozenWindow:
 
     def arrays(self) -> Arrays:
         """The result of `DedupeWindow.arrays` at the time of the freeze. Callable once, from any thread; it ends the freeze."""
-        copies = {name: _unrolled(ring, *self._order) for name, ring in self._rings.items()}
+        copies = {name: _unroll(ring, *self._order) for name, ring in self._rings.items()}
         with self._lock:
             self.open = False
         begin = 0
@@ -195,10 +195,10 @@ class FrozenWindow:
         self._rings, self._kept = {}, []
 
 
-def _begun(ring: NDArray[Any], held: NDArray[Any]) -> NDArray[Any]:
+def _copy_to_start(ring: NDArray[Any], held: NDArray[Any]) -> NDArray[Any]:
     ring[: len(held)] = held
     return ring
 
 
-def _unrolled(ring: NDArray[Any], oldest: int, size: int) -> NDArray[Any]:
+def _unroll(ring: NDArray[Any], oldest: int, size: int) -> NDArray[Any]:
     return np.concatenate([ring[oldest:size], ring[:oldest]])

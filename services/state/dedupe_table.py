@@ -143,10 +143,10 @@ def _read_ahead(ids: NDArray[np.uint64], begin: int, end: int, slots: NDArray[np
 @kernel
 def holds(ids: NDArray[np.uint64], ring: NDArray[np.uint64], slots: NDArray[np.uint32], layout: Layout) -> NDArray[np.bool_]:
     """Which of `ids` (n, 2) are in the ring: bool (n,). The time is linear in n and independent of the size of the ring."""
-    found = np.zeros(len(ids), np.bool_)
+    held = np.zeros(len(ids), np.bool_)
     for i in range(len(ids)):
-        found[i] = _find(ids, i, _hash(ids, i), ring, slots, layout)[0] >= 0
-    return found
+        held[i] = _find(ids, i, _hash(ids, i), ring, slots, layout)[0] >= 0
+    return held
 
 
 @kernel

@@ -48,14 +48,14 @@ class Retracted:
 
     def among(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Which of `ids` (n, 2) are retracted: bool (n,)."""
-        found = np.zeros(len(ids), np.bool_)
+        retracted = np.zeros(len(ids), np.bool_)
         if len(self.ids):
             at = np.minimum(np.searchsorted(self.ids[:, 0], ids[:, 0]), len(self.ids) - 1)
             same = np.flatnonzero(self.ids[at, 0] == ids[:, 0])  # equal in the first 64 bits, so almost always equal
             ends = np.searchsorted(self.ids[:, 0], ids[same, 0], "right")
             for i, end in zip(same.tolist(), ends.tolist(), strict=True):
-                found[i] = ids[i, 1] in self.ids[at[i] : end, 1]
-        return found
+                retracted[i] = ids[i, 1] in self.ids[at[i] : end, 1]
+        return retracted
 
 
 NONE: Final = Retracted(np.zeros((0, 2), np.uint64))
@@ -73,7 +73,7 @@ class Edits:
         self.left_out = np.zeros(len(LEFT_OUT), np.int64)
         self._erased = NameMatcher(generation.erased)
         self._tokens, self._aliases, self._bans = Roster(), Roster(), Roster()
-        self._tokens.intern(sorted({one.token for one in generation.erased}))
+        self._tokens.intern(sorted({name.token for name in generation.erased}))
         self._aliases.intern(list(generation.aliases))
         self._bans.intern(generation.bans)
         self._targets = pack(list(generation.aliases.values()))
@@ -143,9 +143,9 @@ def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _any(flags: NDArray[np.bool_], outcome: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
     """Which of n outcomes have a flagged agent: bool (n,). outcome: index of the outcome of each agent."""
-    found = np.zeros(n, np.bool_)
-    found[outcome[flags]] = True
-    return found
+    flagged = np.zeros(n, np.bool_)
+    flagged[outcome[flags]] = True
+    return flagged
 
 
 def _merged(games: Games, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -178,12 +178,12 @@ def _without_erased(columns: Games | TaskScores, erased: NameMatcher, known: Ros
     scratch = Roster()
     ids = scratch.intern_coded(columns.names.take(new))
     tokens = list(map(erased.token, scratch.names()))
-    found = np.array([token is not None for token in tokens], np.bool_)
-    if not found.any():
+    is_erased = np.array([token is not None for token in tokens], np.bool_)
+    if not is_erased.any():
         return columns
-    places = new[found[ids]]
+    places = new[is_erased[ids]]
     targets = pack([token for token in tokens if token is not None])
-    at = (np.cumsum(found) - 1)[ids[found[ids]]]
+    at = (np.cumsum(is_erased) - 1)[ids[is_erased[ids]]]
     return columns.renamed(substituted(columns.names, places, targets, at))
 
 

@@ -52,8 +52,8 @@ def _object(text: bytes) -> dict[str, Any]:
 
 
 def _row(text: bytes, names: Sequence[str]) -> list[float]:
-    found = _object(text)
-    return [1.0 if name == FIRST_SIDE else _number(found.get(name)) for name in names]
+    members = _object(text)
+    return [1.0 if name == FIRST_SIDE else _number(members.get(name)) for name in names]
 
 
 def _number(value: Any) -> float:

@@ -31,7 +31,7 @@ class OnlineRatings:
     """
 
     def __init__(self, kind: Kind, generation: Generation) -> None:
-        self.raters, self.failure = _raters(kind, generation)
+        self.raters, self.failure = _make_raters_or_failure(kind, generation)
         self.online: dict[str, OnlineState] = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.activity = np.zeros(0, np.int64)
@@ -95,7 +95,7 @@ def _count(counts: NDArray[np.int64], ids: NDArray[np.int32]) -> None:
         counts[k] += 1
 
 
-def _raters(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:
+def _make_raters_or_failure(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:
     try:
         check(kind, generation.fold, generation.initial, generation.aliases, generation.bans)
         return make_raters(kind, generation.fold), None

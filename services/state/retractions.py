@@ -1,7 +1,7 @@
 """Retractions of one pool: the ones that its generation applies, and the pending ones.
 
 A pending retraction waits for the next generation. The ids of pending retractions are not part of the content, so digests do not cover
-them; the content has their number, in the counter `retractions`. A checkpoint stores the ids beside the content.
+them; the content has their number, in the counter `retractions`. A checkpoint stores the ids next to the content.
 """
 
 import numpy as np
@@ -84,9 +84,9 @@ class PoolRetractions:
     @classmethod
     def from_arrays(cls, content: PoolContent, arrays: Arrays) -> "PoolRetractions":
         """Rebuild the retractions from a checkpoint's arrays. Raises `InputError` if their shapes do not match."""
-        made = cls(content)
-        offset, id_ = arrays.get("pending.offset", made._offset), arrays.get("pending.id", made._id)
+        retractions = cls(content)
+        offset, id_ = arrays.get("pending.offset", retractions._offset), arrays.get("pending.id", retractions._id)
         if id_.shape != (len(offset), 2):
             raise InputError("arrays", sorted(arrays), "must hold an id for each pending retraction")
-        made._offset, made._id = np.array(offset), np.array(id_)
-        return made
+        retractions._offset, retractions._id = np.array(offset), np.array(id_)
+        return retractions

@@ -48,9 +48,9 @@ def page() -> Asset:
     """The main page. The addresses of its files contain their digests."""
     text = (_STATIC / "index.html").read_text()
     for name in _NAMES:
-        found = asset(name)
-        if found is not None:
-            text = text.replace(f"/static/{name}", f"/static/{found.digest}/{name}")
+        file = asset(name)
+        if file is not None:
+            text = text.replace(f"/static/{name}", f"/static/{file.digest}/{name}")
     return Asset(text.encode(), _TYPES[".html"])
 
 

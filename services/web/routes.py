@@ -28,35 +28,39 @@ _FOOT: Final = "</main>\n</body>\n</html>\n"
 
 def routes_page(api: Described, style: str) -> str:
     """The page as HTML. api: OpenAPI object. style: Address of the style sheet."""
-    routes = [_route(path, verb, told) for path, verbs in api["paths"].items() for verb, told in verbs.items()]
+    routes = [_route(path, verb, operation) for path, verbs in api["paths"].items() for verb, operation in verbs.items()]
     objects = [_object(name, schema) for name, schema in sorted(api["components"]["schemas"].items())]
     head = _HEAD.format(style=escape(style), about=escape(api["info"]["description"]))
     return "".join([head, *routes, "<h1>Objects</h1>\n", *objects, _FOOT])
 
 
-def _route(path: str, verb: str, told: Described) -> str:
-    parts = [f'<section class="card route"><h2><code>{verb.upper()} {escape(path)}</code></h2>\n', _paragraphs(told.get("description", ""))]
-    rows = [(one["name"], one["schema"], False, one.get("description", "")) for one in told.get("parameters", ()) if one["in"] == "query"]
-    good: Described = next((answer for status, answer in told["responses"].items() if status.startswith("2")), {})
-    parts += [_table("parameter", rows), *(f"<p>Body: {_told(one)}</p>\n" for one in _content(told.get("requestBody", {})))]
-    parts += [f"<p>Answer: {_told(one)}</p>\n" for one in _content(good)]
+def _route(path: str, verb: str, operation: Described) -> str:
+    title = f'<section class="card route"><h2><code>{verb.upper()} {escape(path)}</code></h2>\n'
+    parts = [title, _paragraphs(operation.get("description", ""))]
+    query = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
+    rows = [(parameter["name"], parameter["schema"], False, parameter.get("description", "")) for parameter in query]
+    good: Described = next((answer for status, answer in operation["responses"].items() if status.startswith("2")), {})
+    bodies = _content(operation.get("requestBody", {}))
+    parts += [_table("parameter", rows), *(f"<p>Body: {_description_or_type(schema)}</p>\n" for schema in bodies)]
+    parts += [f"<p>Answer: {_description_or_type(schema)}</p>\n" for schema in _content(good)]
     return "".join([*parts, "</section>\n"])
 
 
-def _content(told: Described) -> Iterator[Described]:
+def _content(body: Described) -> Iterator[Described]:
     """The schemas of a JSON body or answer."""
-    schema = told.get("content", {}).get("application/json", {}).get("schema")
+    schema = body.get("content", {}).get("application/json", {}).get("schema")
     if schema:
         yield from schema.get("oneOf", [schema])
 
 
-def _told(schema: Described) -> str:
+def _description_or_type(schema: Described) -> str:
     return escape(schema["description"]) if "description" in schema else _type(schema)
 
 
 def _object(name: str, schema: Described) -> str:
     required = schema.get("required", ())
-    rows = [(field, one, field in required, one.get("description", "")) for field, one in schema.get("properties", {}).items()]
+    properties = schema.get("properties", {}).items()
+    rows = [(field, kind, field in required, kind.get("description", "")) for field, kind in properties]
     head = f'<section class="card route" id="{escape(name)}"><h2>{escape(name)}</h2>\n'
     return f"{head}{_paragraphs(schema.get('description', ''))}{_table('field', rows)}</section>\n"
 
@@ -89,7 +93,7 @@ def _type(schema: Described) -> str:
         name = escape(str(schema["$ref"]).rpartition("/")[2])
         return f'<a href="#{name}">{name}</a>'
     if "oneOf" in schema:
-        return " or ".join(_type(one) for one in schema["oneOf"])
+        return " or ".join(_type(choice) for choice in schema["oneOf"])
     if "allOf" in schema:
         return _type(schema["allOf"][0])  # a reference beside a description
     if "enum" in schema:

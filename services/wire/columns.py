@@ -53,7 +53,7 @@ def by_kind(events: Sequence[Event]) -> Iterator[tuple[NDArray[np.int64], Outcom
     """
     kinds = list(map(type, events))
     for kind in dict.fromkeys(kinds):
-        at = [i for i, one in enumerate(kinds) if one is kind]
+        at = [i for i, event_kind in enumerate(kinds) if event_kind is kind]
         yield np.array(at, np.int64), columns_of(events if len(at) == len(events) else [events[i] for i in at])
 
 

@@ -144,10 +144,10 @@ def decode(values: Sequence[bytes], limit: int = MAX_RECORD_BYTES) -> Decoded:
         values: The records.
         limit: Maximal length of a record in bytes.
     """
-    found = Decoded()
+    decoded = Decoded()
     for start, run in _runs(values):
-        _decode_run(found, start, run, limit)
-    return found
+        _decode_run(decoded, start, run, limit)
+    return decoded
 
 
 def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future_seconds: float) -> Decoded:
@@ -162,16 +162,16 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
         future_seconds: Outcomes with a time later than `now` plus this many seconds are refused.
     """
     latest = now + future_seconds
-    found, size = _whole(body), len(body)
-    if found is None:
+    decoded, size = _decode_fast(body), len(body)
+    if decoded is None:
         try:
-            filled = _filled(body, now, new_id)
+            filled = _fill_in(body, now, new_id)
         except UnreadableError as error:
             return Decoded(refusals=[_refusal(0, error)])
-        found, size = decode([filled], len(filled)), len(filled)
-    if _fits(size, found.events, latest):
-        return found
-    return _sendable(found, latest, single=not is_array(body))
+        decoded, size = decode([filled], len(filled)), len(filled)
+    if _fits(size, decoded.events, latest):
+        return decoded
+    return _refuse_unsendable(decoded, latest, single=not is_array(body))
 
 
 def is_array(value: bytes) -> bool:
@@ -260,30 +260,30 @@ def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
         yield start, values[start:]
 
 
-def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
-    """Decode the records `values` and add the results to `found`. first: index of the first of these records in the poll."""
+def _decode_run(decoded: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
+    """Decode the records `values` and add the results to `decoded`. first: index of the first of these records in the poll."""
     if isinstance(values[0], ArchivedText) or is_stream(values[0]):
         try:
             text = _text(values[0], limit)
         except UnreadableError as error:
-            found.refusals.append(_refusal(first, error))
+            decoded.refusals.append(_refusal(first, error))
         else:
-            _decode_run(found, first, [text], len(text))
+            _decode_run(decoded, first, [text], len(text))
         return
-    read = _typed(values, limit)
-    flat = _flat(read, first)
+    read = _decode_typed(values, limit)
+    flat = _flatten(read, first)
     if flat is not None and _sound(flat.events):
-        found.extend(flat)
+        decoded.extend(flat)
         return
-    for record, one in enumerate(read):
-        group = one if isinstance(one, list) else [one] if one is not None else None
+    for record, content in enumerate(read):
+        group = content if isinstance(content, list) else [content] if content is not None else None
         if group is not None and _of_one_pool(group) and _sound(group):
-            found.take(first + record, group, range(len(group)))
+            decoded.take(first + record, group, range(len(group)))
         else:
-            _explained(found, first + record, values[record], limit)
+            _decode_with_reasons(decoded, first + record, values[record], limit)
 
 
-def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
+def _decode_typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
     """Decode each record with the typed decoders; None for a record that they refuse or that is too long, which needs the slow reading."""
     if max(map(len, values), default=0) <= limit:
         for decoder in _DECODERS:  # almost all polls hold outcomes of one kind
@@ -291,10 +291,10 @@ def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | No
                 return list(map(decoder.decode, values))
             except _NOT_TAKEN:
                 continue
-    return list(_each_typed(values, limit))
+    return list(_decode_each_typed(values, limit))
 
 
-def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Event] | None]:
+def _decode_each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Event] | None]:
     likely = _DECODERS[0]
     for value in values:
         events: Event | list[Event] | None = None
@@ -308,20 +308,20 @@ def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Ev
         yield events
 
 
-def _flat(read: list[Event | list[Event] | None], first: int) -> Decoded | None:
+def _flatten(read: list[Event | list[Event] | None], first: int) -> Decoded | None:
     """All outcomes as `Decoded`; None if a record is None or has outcomes of several pools. first: index of the first record."""
     kinds = set(map(type, read))
     if type(None) in kinds:
         return None
     if list not in kinds:
         return Decoded(cast("list[Event]", read), list(range(first, first + len(read))), [0] * len(read))
-    found = Decoded()
-    for record, one in enumerate(read, first):
-        group = one if isinstance(one, list) else [cast("Event", one)]
+    decoded = Decoded()
+    for record, content in enumerate(read, first):
+        group = content if isinstance(content, list) else [cast("Event", content)]
         if not _of_one_pool(group):
             return None
-        found.take(record, group, range(len(group)))
-    return found
+        decoded.take(record, group, range(len(group)))
+    return decoded
 
 
 def _of_one_pool(events: Sequence[Event]) -> bool:
@@ -369,30 +369,30 @@ def _sound_others(events: Sequence[Event]) -> bool:
     return are_names(retracted) and are_names(list({event.task for event in scores})) and are_names(agents)
 
 
-def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
+def _decode_with_reasons(decoded: Decoded, record: int, value: bytes, limit: int) -> None:
     """Decode one record with the slow reading: add its valid outcomes, and a refusal with its reason for each other one."""
     try:
         items = _items(value, limit)
     except UnreadableError as error:
-        found.refusals.append(_refusal(record, error))
+        decoded.refusals.append(_refusal(record, error))
         return
     pool: str | None = None
     for item, (path, parsed, raw) in enumerate(items):
-        event = _one(parsed, raw)
+        event = _decode_item(parsed, raw)
         if event is None:
             broken = rules.broken_rule(parsed, raw, path) or rules.Broken(path, "must be an outcome of the wire schema")
-            found.refusals.append(Refusal(record, item, Reason.BAD_FIELD, *broken))
+            decoded.refusals.append(Refusal(record, item, Reason.BAD_FIELD, *broken))
         elif event.pool != (pool := pool or event.pool):
             rule = f"must be the pool of the array's first outcome ({pool})"
-            found.refusals.append(Refusal(record, item, Reason.MIXED_POOLS, f"{path}.pool", rule))
+            decoded.refusals.append(Refusal(record, item, Reason.MIXED_POOLS, f"{path}.pool", rule))
         else:
-            found.take(record, [event], [item])
+            decoded.take(record, [event], [item])
 
 
-def _whole(body: bytes) -> Decoded | None:
+def _decode_fast(body: bytes) -> Decoded | None:
     """Fast path: the outcomes of a request that is already a valid record, as most are. None if the request needs the slow path."""
-    found = _flat(_typed([body], MAX_RECORD_BYTES), 0)
-    return found if found is not None and _sound(found.events) else None
+    decoded = _flatten(_decode_typed([body], MAX_RECORD_BYTES), 0)
+    return decoded if decoded is not None and _sound(decoded.events) else None
 
 
 def _fits(size: int, events: Sequence[Event], latest: float) -> bool:
@@ -430,7 +430,7 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]]:
         raise UnreadableError(Reason.UNPARSABLE, str(error)) from error
     if (rule := rules.items_rule(parsed)) is not None:
         raise UnreadableError(Reason.BAD_FIELD, rule)
-    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text), strict=True))]
+    return [(f"$[{i}]", *parsed_and_raw) for i, parsed_and_raw in enumerate(zip(parsed, _texts(text), strict=True))]
 
 
 def _texts(value: bytes) -> list[Raw]:
@@ -441,12 +441,12 @@ def _texts(value: bytes) -> list[Raw]:
         return [Raw(text.encode()) for text in rules.item_texts(value.decode())]
 
 
-def _one(parsed: Any, raw: Raw) -> Event | None:
-    event = _typed([bytes(raw)], len(raw))[0] if isinstance(parsed, dict) else None
+def _decode_item(parsed: Any, raw: Raw) -> Event | None:
+    event = _decode_typed([bytes(raw)], len(raw))[0] if isinstance(parsed, dict) else None
     return event if isinstance(event, Event) and _sound([event]) else None
 
 
-def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes:
+def _fill_in(body: bytes, now: float, new_id: Callable[[], str]) -> bytes:
     """The request as a record in which every outcome has an id and a time. Raises `UnreadableError`."""
     try:
         text = _text(body, MAX_RECORD_BYTES)
@@ -473,10 +473,10 @@ def _with_id_and_time(item: Raw, now: float, new_id: Callable[[], str]) -> Raw |
     return fields
 
 
-def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:
-    """Copy of `found` in which outcomes later than `latest`, and outcomes too long for a record, are refused."""
-    kept = Decoded(refusals=list(found.refusals))
-    for event, item in zip(found.events, found.item, strict=True):
+def _refuse_unsendable(decoded: Decoded, latest: float, *, single: bool) -> Decoded:
+    """Copy of `decoded` in which outcomes later than `latest`, and outcomes too long for a record, are refused."""
+    kept = Decoded(refusals=list(decoded.refusals))
+    for event, item in zip(decoded.events, decoded.item, strict=True):
         path = "$" if single else f"$[{item}]"
         if event.time > latest:
             kept.refusals.append(Refusal(0, item, Reason.FUTURE_TIME, f"{path}.time", f"must be at most {latest:.3f}, shortly after now"))

@@ -14,7 +14,7 @@ from services.wire.scanning.scan import Scanned, rest, scan
 
 def plain_games(values: Sequence[bytes]) -> Scanned:
     """Decode the plain games among the records of a poll. The indices of all other records are in `rest`."""
-    return _joined(list(_runs(values)), len(values)) if any(map(is_stream, values)) else scan(values)
+    return _join(list(_runs(values)), len(values)) if any(map(is_stream, values)) else scan(values)
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
@@ -25,8 +25,8 @@ def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
     for packed, run in groupby(values, is_stream):
         group = list(run)
         if not packed:
-            found = scan(group)
-            yield replace(found, record=found.record + first)
+            scanned = scan(group)
+            yield replace(scanned, record=scanned.record + first)
         else:
             for number, value in enumerate(group, first):
                 if (games := plain(value)) is not None:
@@ -36,7 +36,7 @@ def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
         first += len(group)
 
 
-def _joined(parts: Sequence[Scanned], records: int) -> Scanned:
+def _join(parts: Sequence[Scanned], records: int) -> Scanned:
     """Concatenate the games of `parts`, whose record numbers ascend. records: number of records in the poll."""
     parts = parts or [scan([])]
     pools = list(dict.fromkeys(pool for part in parts for pool in part.pools))

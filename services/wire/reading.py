@@ -57,23 +57,23 @@ def read(values: Sequence[bytes]) -> Reading:
     """Decode the records of a poll. No content of a record raises an exception: each outcome is accepted or refused."""
     scanned = plain_games(values)
     if _SCANNED_PART * len(scanned.rest) > len(values) or len(scanned.pools) > _MOST_POOLS:
-        found = events.decode(values)
-        return Reading(list(_of_events(found)), found.refusals)
+        decoded = events.decode(values)
+        return Reading(list(_of_events(decoded)), decoded.refusals)
     rest: Sequence[int] = scanned.rest
-    found = decoded(values, rest)
-    mixed = {event.pool for event in found.events} & set(scanned.pools)
+    decoded = decode_chosen(values, rest)
+    mixed = {event.pool for event in decoded.events} & set(scanned.pools)
     if mixed:  # all records of a pool are decoded as events if one of them is not plain, which keeps the pool's outcomes in order
         of_mixed = np.isin(scanned.pool, [i for i, pool in enumerate(scanned.pools) if pool in mixed])
         rest = sorted({*rest, *scanned.record[of_mixed].tolist()})
-        found = decoded(values, rest)
-    return Reading([*_of_columns(scanned, mixed), *_of_events(found)], found.refusals)
+        decoded = decode_chosen(values, rest)
+    return Reading([*_of_columns(scanned, mixed), *_of_events(decoded)], decoded.refusals)
 
 
-def decoded(values: Sequence[bytes] | Mapping[int, bytes], chosen: Sequence[int]) -> Decoded:
+def decode_chosen(values: Sequence[bytes] | Mapping[int, bytes], chosen: Sequence[int]) -> Decoded:
     """Decode the records with the indices `chosen` into events. The result refers to records by their indices in `values`."""
-    found = events.decode([values[record] for record in chosen])
-    refusals = [msgspec.structs.replace(refusal, record=chosen[refusal.record]) for refusal in found.refusals]
-    return Decoded(found.events, [chosen[record] for record in found.record], found.item, refusals)
+    decoded = events.decode([values[record] for record in chosen])
+    refusals = [msgspec.structs.replace(refusal, record=chosen[refusal.record]) for refusal in decoded.refusals]
+    return Decoded(decoded.events, [chosen[record] for record in decoded.record], decoded.item, refusals)
 
 
 def _of_columns(scanned: Scanned, left_out: set[str]) -> Iterator[PoolOutcomes]:
@@ -87,12 +87,12 @@ def _of_columns(scanned: Scanned, left_out: set[str]) -> Iterator[PoolOutcomes]:
             yield PoolOutcomes(pool, scanned.columns.take(mask), scanned.record[mask], item[mask])
 
 
-def _of_events(found: Decoded) -> Iterator[PoolOutcomes]:
-    record, item = np.array(found.record, np.int64), np.array(found.item, np.int64)
+def _of_events(decoded: Decoded) -> Iterator[PoolOutcomes]:
+    record, item = np.array(decoded.record, np.int64), np.array(decoded.item, np.int64)
     groups: defaultdict[str, list[int]] = defaultdict(list)
-    for i, event in enumerate(found.events):
+    for i, event in enumerate(decoded.events):
         groups[event.pool].append(i)
     for pool, entries in groups.items():
         own = np.array(entries, np.int64)
-        for at, outcomes in by_kind([found.events[i] for i in entries]):
+        for at, outcomes in by_kind([decoded.events[i] for i in entries]):
             yield PoolOutcomes(pool, outcomes, record[own[at]], item[own[at]])

@@ -76,7 +76,7 @@ class _BrokenError(Exception):
 def parse(value: bytes) -> Any:
     """Parse the JSON text `value`. Numbers beyond the range of a double become infinite. Raises `UnparsableError` for invalid JSON."""
     try:
-        return json.loads(value.decode(), parse_int=_whole, parse_constant=_no_constant)
+        return json.loads(value.decode(), parse_int=_parse_integer, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise UnparsableError(f"must be UTF-8 (byte {error.start} is not)") from error
     except json.JSONDecodeError as error:
@@ -96,8 +96,8 @@ def item_texts(array: str) -> list[str]:
 
 
 def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
 
 
 def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
@@ -212,9 +212,9 @@ def _check_text(value: Any, path: str, check: Callable[[str], object] = check_na
         raise _BrokenError(path, error.rule) from error
 
 
-def _check_number(value: Any, path: str, low: float, high: float, *, whole: bool = False) -> None:
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        _break(path, "must be a whole number, written without fraction or exponent" if whole else "must be a number")
+def _check_number(value: Any, path: str, low: float, high: float, *, integer: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, int if integer else int | float):
+        _break(path, "must be a whole number, written without fraction or exponent" if integer else "must be a number")
     if not low <= value <= high:
         _break(path, f"must be from {low:.15g} to {high:.15g}")
 
@@ -231,7 +231,7 @@ def _check_side(side: Any, path: str, met: set[str]) -> None:
     if not isinstance(side, dict):
         _break(path, "must be an object with agents and place")
     _check_fields(side, path, "a side", _SIDE, _SIDE, {})
-    _check_number(side["place"], f"{path}.place", MIN_PLACE, MAX_PLACE, whole=True)
+    _check_number(side["place"], f"{path}.place", MIN_PLACE, MAX_PLACE, integer=True)
     _check_agents(side["agents"], f"{path}.agents", met)
 
 
@@ -283,12 +283,12 @@ def _break(path: str, rule: str) -> NoReturn:
     raise _BrokenError(path, rule)
 
 
-def _whole(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     return int(digits) if len(digits) < _LONG_NUMBER else math.copysign(math.inf, float(digits[0] + "1"))
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise UnparsableError(f"must be JSON ({name} is no JSON number)")
 
 
-_scanner: Final = json.JSONDecoder(parse_int=_whole, parse_constant=_no_constant)
+_scanner: Final = json.JSONDecoder(parse_int=_parse_integer, parse_constant=_refuse_constant)

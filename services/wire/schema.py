@@ -18,7 +18,7 @@ _FILLED_IN: Final = ("id", "time")
 _SPACE: Final = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _CONTROL: Final = r"\u0000-\u001f\u007f-\u009f"
 _BIDI: Final = r"\u202a-\u202e\u2066-\u2069"
-_HIDDEN: Final = "".join(one if one == "-" or one > "\uffff" else f"\\u{ord(one):04x}" for one in INVISIBLE)
+_HIDDEN: Final = "".join(char if char == "-" or char > "\uffff" else f"\\u{ord(char):04x}" for char in INVISIBLE)
 
 
 def _pattern(refused: str) -> str:
@@ -73,11 +73,11 @@ def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
     Returns:
         The schema of the body, and the referenced schemas by name. OpenAPI lists the referenced ones under `components`.
     """
-    found = json.loads(json.dumps(schema()).replace("#/$defs/", f"#/components/schemas/{prefix}"))
-    for part in found["$defs"].values():
+    document = json.loads(json.dumps(schema()).replace("#/$defs/", f"#/components/schemas/{prefix}"))
+    for part in document["$defs"].values():
         if "required" in part and "pool" in part["properties"]:
             part["required"] = [name for name in part["required"] if name not in _FILLED_IN]
-    return {"oneOf": found["oneOf"]}, {f"{prefix}{name}": part for name, part in found["$defs"].items()}
+    return {"oneOf": document["oneOf"]}, {f"{prefix}{name}": part for name, part in document["$defs"].items()}
 
 
 def new_name() -> Schema:

@@ -249,7 +249,12 @@ class OnKafka:
         for pid in stopped:
             _signal(pid, signal.SIGSTOP)
         first = self._cluster.replace_engine()
-        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over")
+
+        def took_over() -> bool:
+            self.keep()  # an engine whose Ray did not start in time ends; an orchestrator starts it again
+            return set(self._cluster.owners().values()).isdisjoint(before.values())
+
+        until(took_over, lambda: f"the second engine took over\n{self._cluster.output('engine')[-6000:]}")
         time.sleep(draw.uniform(0.0, 5.0))
         for pid in stopped:
             _signal(pid, signal.SIGCONT)

@@ -30,7 +30,7 @@ def request(body: bytes) -> None:
 
 def poll(value: bytes) -> None:
     """What a shard does with a record before it folds: columns, events, refusals, and the text of each in a dead letter."""
-    Batch(0, TopicRecords([Record(0, value, 0.0)])).refuse_unread()
+    Batch(0, TopicRecords([Record(0, value, 0.0)])).refuse_undecodable()
 
 
 def control(value: bytes) -> None:

@@ -48,7 +48,7 @@ class WinPoints(PlainRater):
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         (games, n), into = games_of(batch), scoring(score)
-        self._grow(state, n)
+        self.grow(state, n)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, self.points, into)
 
     @property

@@ -70,8 +70,8 @@ class Cells:
         if pa.types.is_boolean(kind):
             values = values.cast(pa.int8())
         if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            found = numbers(values.cast(pa.float64(), safe=False))
-            return np.where(np.isfinite(found), found, np.nan)
+            floats = numbers(values.cast(pa.float64(), safe=False))
+            return np.where(np.isfinite(floats), floats, np.nan)
         coded = self.coded(column)
         return self._numbers.read(column, coded.texts)[coded.code] if len(self) else np.zeros(0)
 

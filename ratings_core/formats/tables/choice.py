@@ -30,12 +30,12 @@ class Choice:
         ways = {way: text for text in texts if (way := self._shows(text)) is not None}
         if not ways:
             return self.made
-        found = {self.made, *ways} - {None, UNCLEAR}
-        for more in self._rest() if not found else ():
-            found = {self._shows(text) for text in more} - {None, UNCLEAR}
-            if found:
+        decisive = {self.made, *ways} - {None, UNCLEAR}
+        for more in self._rest() if not decisive else ():
+            decisive = {self._shows(text) for text in more} - {None, UNCLEAR}
+            if decisive:
                 break
-        if len(found) != 1:
+        if len(decisive) != 1:
             raise InputError("column", f"{self._column} {next(iter(ways.values()))!r}", self._rule)
-        self.made = found.pop()
+        self.made = decisive.pop()
         return self.made

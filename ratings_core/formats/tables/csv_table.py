@@ -99,8 +99,8 @@ class CsvTable:
     def _bad(self, end: int) -> list[FormatError]:
         """Errors of the rows that Arrow left out, of numbers below `end`, once."""
         rule = f"must have {len(self.header)} cells, like the header"
-        found = [FormatError(self._before + row.number, None, row.actual_columns, rule) for row in self._invalid]
-        past = [error for error in found if error.row < end]
+        errors = [FormatError(self._before + row.number, None, row.actual_columns, rule) for row in self._invalid]
+        past = [error for error in errors if error.row < end]
         del self._invalid[: len(past)]  # in place: Arrow's thread that reads ahead appends to this list
         return past
 

@@ -244,8 +244,8 @@ def _at(value: Any, path: str) -> Any:
         return None
     if path in value:
         return value[path]
-    found = (_at(value[name], rest) for name, rest in split_path(path) if name in value)
-    return next((one for one in found if one is not None), None)
+    candidates = (_at(value[name], rest) for name, rest in split_path(path) if name in value)
+    return next((one for one in candidates if one is not None), None)
 
 
 def _array(cells: list[Any]) -> Any:

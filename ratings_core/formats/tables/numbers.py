@@ -53,8 +53,8 @@ class Numbers:
             mark = choice.made if choice.made == POINT and not commas else choice.of(texts.names())
         if not commas and not (points and mark == COMMA):
             try:
-                found = numbers(arrow_texts(texts).cast(pa.float64()))
-                return np.where(np.isfinite(found), found, np.nan)
+                floats = numbers(arrow_texts(texts).cast(pa.float64()))
+                return np.where(np.isfinite(floats), floats, np.nan)
             except pa.ArrowInvalid:  # a text that Arrow does not read: white space, or no number
                 pass
         return np.array([number_of(text) if mark is None else _number(text.strip(), mark) for text in texts.names()], np.float64)

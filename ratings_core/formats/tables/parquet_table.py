@@ -42,8 +42,8 @@ class ParquetTable:
         for rows in self._batches(columns, hashed=hashed):
             with refused():
                 hashes = row_hashes(rows) if hashed else None
-                found = select(rows, columns)
-            yield Block(found, np.arange(begin, begin + len(rows)), hashes)
+                selected = select(rows, columns)
+            yield Block(selected, np.arange(begin, begin + len(rows)), hashes)
             begin += len(rows)
 
     def _batches(self, columns: Sequence[str], *, hashed: bool) -> Iterator[Any]:

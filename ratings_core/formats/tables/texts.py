@@ -9,7 +9,7 @@ MISSING: Final = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "None", "-"})
 
 
 def is_missing(text: str) -> bool:
-    """Whether a text stands for no value."""
+    """Whether a text marks a missing value."""
     return text.strip() in MISSING
 
 

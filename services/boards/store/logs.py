@@ -54,7 +54,7 @@ def written_logs(connection: Connection) -> list[str]:
 
 def held_logs(connection: Connection) -> list[HeldLog]:
     """All logs in the store, by identity. It scans all keys of the store once."""
-    keys = Counter(found[1] for names in _scan(connection, "equirank:*") for name in names if (found := _LOG_OF_A_KEY.match(name)))
+    keys = Counter(match[1] for names in _scan(connection, "equirank:*") for name in names if (match := _LOG_OF_A_KEY.match(name)))
     now, seen = _now(connection), connection.run(lambda client: client.hgetall(LOGS))
     logs = sorted(keys.keys() | seen.keys())
     pools: list[int] = connection.pipeline(methodcaller("scard", Keys(log).pools) for log in logs) if logs else []
@@ -80,7 +80,7 @@ def forget(connection: Connection, log: str, own: str | None, *, engine_is_gone:
     if log == own:
         raise InputError("LOG", log, "must not be the log of this installation, whose engine writes its boards again")
     seen = connection.run(lambda client: client.hget(LOGS, log)) or ""
-    held = {one.log: one for one in held_logs(connection)}
+    held = {held_log.log: held_log for held_log in held_logs(connection)}
     if log not in held:
         raise InputError("LOG", log, f"must be a log in the store (there are: {', '.join(held) or 'none'})")
     if (ago := held[log].seen_ago) is not None and ago < ALIVE_SECONDS:

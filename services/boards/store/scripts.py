@@ -206,14 +206,32 @@ Returns 0 if a board with a higher generation, position or sequence is published
 -1 if the number of new rows is wrong (the store lost rows, or took some twice); and -2 if the pointer no longer has the old version (try
 again)."""
 
-REPLACE: Final = _script(
+RETIRE: Final = _script(
     """
-redis.call('DEL', KEYS[1])
-for _, text in ipairs(ARGV) do redis.call('RPUSH', KEYS[1], text) end
+if (redis.call('HGET', KEYS[1], 'version') or '') ~= ARGV[1] then return -2 end
+redis.call('SREM', KEYS[2], ARGV[2])
+redis.call('DEL', KEYS[1], KEYS[3])
+redis.call('HSET', KEYS[1], 'sequence', ARGV[3])
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('EXPIRE', KEYS[4], ARGV[5])
+redis.call('EXPIRE', KEYS[5], ARGV[5])
 return 1
 """
 )
-"""Replaces a list. KEYS: list. ARGV: its new texts."""
+"""Removes a solved board. KEYS: pointer, methods, history, rows, index. ARGV: version ('' for none), method, sequence below which boards
+are refused, seconds for which they are, seconds for which the rows are kept. Returns -2 if the pointer has another version (try again)."""
+
+REPLACE: Final = _script(
+    """
+local newest = redis.call('HGET', KEYS[2], 'sequence')
+if ARGV[1] ~= '' and newest and tonumber(newest) > tonumber(ARGV[1]) then return 0 end
+redis.call('DEL', KEYS[1])
+for i = 2, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[i]) end
+return 1
+"""
+)
+"""Replaces a list, unless a solved board has a higher sequence. KEYS: list, pointer. ARGV: sequence ('' for none), the new texts. Returns 0
+if nothing was written."""
 
 APPEND: Final = _script(
     """
@@ -271,6 +289,6 @@ heartbeat."""
 ALL: Final[Mapping[str, str]] = MappingProxyType(
     {
         script.sha: script.text
-        for script in (CLAIM, WRITE, COMMIT, TRIM, REMOVE, PAGE, AROUND, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
+        for script in (CLAIM, WRITE, COMMIT, TRIM, REMOVE, PAGE, AROUND, FLIP, RETIRE, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
     }
 )

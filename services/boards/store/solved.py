@@ -57,11 +57,14 @@ class SolvedBoards:
                 self._drop(fresh)
         return flipped
 
-    def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve]) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those in the store."""
-        name = self._keys.history(check_pool_name(pool), check_method(method))
-        texts = [_encode(part).decode() for one in history for part in (one.past, one)]
-        self._redis.call(scripts.REPLACE, [name], texts)
+    def publish_history(self, pool: str, method: str, history: Iterable[KeptSolve], sequence: int | None = None) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those in the store.
+
+        sequence: That of the newest solve; nothing is written if a board with a higher one is published. None: always written.
+        """
+        names = [self._keys.history(check_pool_name(pool), check_method(method)), self._keys.solved(pool, method)]
+        texts = [_encode(part).decode() for solve in history for part in (solve.past, solve)]
+        self._redis.call(scripts.REPLACE, names, ["" if sequence is None else sequence, *texts])
 
     def extend_history(self, pool: str, method: str, before: KeptSolve, newest: KeptSolve, count: int) -> bool:
         """Add the newest solve to the history in the store. Returns False, without a change, if the store lacks earlier solves.
@@ -89,23 +92,23 @@ class SolvedBoards:
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
+    def sequence(self, pool: str, method: str) -> int:
+        """Sequence of a solved board, or of its removal; 0 without one."""
+        name = self._keys.solved(check_pool_name(pool), check_method(method))
+        return int(self._redis.run(lambda client: client.hget(name, "sequence")) or 0)
+
     def remove(self, pool: str, method: str, sequence: int = 0) -> None:
         """Remove a solved board. Its rows are kept for `STALE_SECONDS`, for readers that have begun to read them.
 
-        sequence: Solves with a lower sequence are refused from now on.
+        sequence: Solves with a lower sequence are refused from now on. Raises `StoreError`.
         """
-        name = self._keys.solved(check_pool_name(pool), check_method(method))
-        version = self._redis.run(lambda client: client.hget(name, "version"))
-        old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
-        self._redis.pipeline(
-            [
-                methodcaller("srem", self._keys.methods(pool), method),
-                methodcaller("delete", name, self._keys.history(pool, method)),
-                methodcaller("hset", name, "sequence", sequence),
-                methodcaller("expire", name, _BARRED_SECONDS),
-                *(methodcaller("expire", one, STALE_SECONDS) for one in old),
-            ]
-        )
+        keys, name = self._keys, self._keys.solved(check_pool_name(pool), check_method(method))
+        for _ in range(_TRIES):
+            old = self._redis.run(lambda client: client.hget(name, "version")) or ""
+            names = [name, keys.methods(pool), keys.history(pool, method), keys.rows(pool, method, old), keys.index(pool, method, old)]
+            if self._redis.call(scripts.RETIRE, names, [old, method, sequence, _BARRED_SECONDS, STALE_SECONDS]) != scripts.MOVED:
+                return
+        raise _keeps_switching(pool, method)
 
     def methods(self, pool: str) -> list[str]:
         """Names of the methods that have a solved board, sorted, without insight."""
@@ -120,23 +123,23 @@ class SolvedBoards:
         members = self._redis.pipeline([methodcaller("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
-        stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
-        sizes = self._redis.pipeline([command for job, at in stands.items() for command in self._sizes(*job, at[0])])
-        found: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
-        each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
+        published = {job: pointer for job, pointer in zip(jobs, pointers, strict=True) if pointer is not None}
+        sizes = self._redis.pipeline([command for job, pointer in published.items() for command in self._sizes(*job, pointer[0])])
+        boards: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
+        each = zip(published.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
         for ((pool, method), (_, total, board)), rows, index, history in each:
             if rows == index == total:
-                found[pool][method] = StoredBoard(board, history // 2)
-        return found
+                boards[pool][method] = StoredBoard(board, history // 2)
+        return boards
 
     def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board with rows `start` to `start + count` only, and the number of all rows; None if there is no such board."""
         check_window(start, count)
         for _ in range(_TRIES):
-            found = self._pointer(pool, method)
-            if found is None:
+            pointer = self._pointer(pool, method)
+            if pointer is None:
                 return None
-            version, total, board = found
+            version, total, board = pointer
             rows = self._redis.pipeline([methodcaller("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
@@ -146,15 +149,15 @@ class SolvedBoards:
         """A solved board with `count` rows around the agent only, and the number of all rows; None if the agent is not on it."""
         check_window(0, count)
         for _ in range(_TRIES):
-            found = self._pointer(pool, method)
-            if found is None:
+            pointer = self._pointer(pool, method)
+            if pointer is None:
                 return None
-            version, total, board = found
+            version, total, board = pointer
             names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
             rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
             if rows is not None:
                 return self._with_rows(board, rows), total
-            if self._pointer(pool, method) == found:
+            if self._pointer(pool, method) == pointer:
                 return None
         raise _switching(pool, method)
 
@@ -180,17 +183,17 @@ class SolvedBoards:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
                 return bool(verdict == scripts.ACCEPTED)
-        raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
+        raise _keeps_switching(pool, method)
 
     def _drop(self, names: Sequence[str]) -> None:
         with suppress(StoreError):  # the keys expire anyway
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        found = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
-        if found is not None:
+        pointer = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
+        if pointer is not None:
             self._seen.note(pool, [method])
-        return found
+        return pointer
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)
@@ -224,3 +227,7 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
 def _switching(pool: str, method: str) -> StoreError:
     message = f"the solved board {method} of pool {pool} is incomplete: it is being switched, or the store lost part of it"
     return StoreError(message, retriable=True)
+
+
+def _keeps_switching(pool: str, method: str) -> StoreError:
+    return StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)

@@ -25,7 +25,7 @@ class Versions:
         """Pool -> its version. Raises `StoreError`, `InputError`."""
         if len(self._methods) > _KNOWN_POOLS:
             self._methods.clear()  # before the loop, which needs the methods that it remembers
-        found: dict[str, PoolVersion] = {}
+        versions: dict[str, PoolVersion] = {}
         left = [check_pool_name(pool) for pool in pools]
         while left:
             expected = {pool: self._methods.get(pool, ()) for pool in left}
@@ -39,11 +39,11 @@ class Versions:
                 if methods != expected[pool]:
                     changed.append(pool)
                     continue
-                found[pool] = PoolVersion(head, boards, bool(listed))
+                versions[pool] = PoolVersion(head, boards, bool(listed))
                 if head is not None:
                     self._seen.note(pool, methods)
             left = changed
-        return found
+        return versions
 
     def _asked(self, pool: str, methods: Collection[str]) -> list[Command]:
         keys = self._keys

@@ -18,6 +18,7 @@ from kafka.consumer.fetcher import Fetcher
 from kafka.errors import CorruptRecordError
 from kafka.record import default_records, legacy_records, memory_records
 from kafka.record.default_records import DefaultRecord, DefaultRecordBatch
+from kafka.record.legacy_records import LegacyRecordBatch
 from kafka.record.util import decode_varint
 from kafka.structs import TopicPartition
 
@@ -28,6 +29,9 @@ MAX_BATCH_BYTES: Final = 1 << 26
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEAD: Final = 16
+_LEAST_OLD_BYTES: Final = 14
+"""Bytes of a message of the formats 0 and 1 without key and value, after its offset and length."""
+_MOST_OLD_MESSAGES: Final = 1 << 18
 _ZSTD_WINDOW: Final = MAX_BATCH_BYTES
 """Maximal bytes of memory that a Zstandard frame may ask for."""
 
@@ -99,10 +103,24 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
             raise CorruptRecordError(f"{size - at} bytes follow its records")
 
 
+class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
+    """A batch of the formats before Kafka 0.11 (0 and 1). kafka-python lists all messages of a compressed one, and trusts their lengths."""
+
+    def _read_all_headers(self) -> list[Any]:
+        at, headers = 0, list[Any]()
+        while at < len(self._buffer):
+            header = self._read_header(at)
+            if header[1] < _LEAST_OLD_BYTES or len(headers) == _MOST_OLD_MESSAGES:
+                raise CorruptRecordError(f"a message of {header[1]} bytes, or more than {_MOST_OLD_MESSAGES} messages, in one batch")
+            headers.append((header, at))
+            at += self.LOG_OVERHEAD + header[1]
+        return headers
+
+
 class _Batches:
     """The batches of one partition in a fetch.
 
-    last: the batch that is read; None before the first one.
+    last: the batch that is read; None before the first one, and while the next one is taken.
     """
 
     def __init__(self, records: Any) -> None:
@@ -110,28 +128,36 @@ class _Batches:
 
     def next_batch(self) -> Any:
         """The next batch; None after the last one."""
+        self.last = None
         self.last = self._records.next_batch()
         return self.last
 
 
 class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
-    """The records of one partition in a fetch. Whatever fails while they are read becomes a `BatchDamaged`."""
+    """The records of one partition in a fetch. Whatever fails while they are read becomes a `BatchDamaged`.
+
+    Too little memory is no fault of the batch: the shard ends, and its restart counter says where.
+    """
 
     def _unpack_records(self, tp: TopicPartition, records: Any, *deserializers: Any) -> Iterator[Any]:
         batches = _Batches(records)
         try:
             yield from super()._unpack_records(tp, batches, *deserializers)
+        except MemoryError:
+            raise
         except Exception as error:
             at = max(self.fetch_offset, self.next_fetch_offset)
             base = getattr(batches.last, "base_offset", at)
-            end = getattr(batches.last, "next_offset", base + 1)  # batches of the formats 0 and 1 have no such attribute
-            begin = max(base, at)
+            # A batch of the formats 0 and 1 states only its last offset, and begins anywhere before.
+            begin, end = (
+                (at, base + 1) if isinstance(batches.last, OldBatch) else (max(base, at), getattr(batches.last, "next_offset", at + 1))
+            )
             why = str(error) if isinstance(error, TooLarge) else f"it cannot be read ({type(error).__name__}: {error})"
-            raise BatchDamaged(tp.topic, tp.partition, begin, max(begin + 1, end), why, base) from error
+            raise BatchDamaged(tp.topic, tp.partition, begin, max(begin + 1, end), why, min(base, begin)) from error
 
 
 for _module in (codec, default_records, legacy_records):
     _module.gzip_decode, _module.snappy_decode, _module.lz4_decode = gunzip, unsnap, unlz4
 default_records.zstd_decode = unzstd
-memory_records.DefaultRecordBatch = Batch
+memory_records.DefaultRecordBatch, memory_records.LegacyRecordBatch = Batch, OldBatch
 Fetcher.PartitionRecords = _PartitionRecords

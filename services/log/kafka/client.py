@@ -20,7 +20,7 @@ from kafka.errors import (
 
 import services.log.kafka.batches  # noqa: F401 - replaces how kafka-python reads batches
 from services.log.kafka.receiving import receive_in_larger_pieces
-from services.log.kafka.refusals import REFUSALS, heard
+from services.log.kafka.refusals import REFUSALS, collect_failures
 from services.log.protocol import LogError
 from services.log.records import MAX_RECORD_BYTES
 
@@ -172,7 +172,7 @@ class Connection:
     def _make(self, client: Callable[..., Client], settings: Mapping[str, object]) -> Client:
         # A third of the call's time for a request leaves time for retries. A fetch waits up to half a second at the broker.
         request_ms = max(600, self.timeout_ms // 3)
-        with kafka_errors(f"no connection to Kafka at {self._bootstrap}"), heard() as broker:
+        with kafka_errors(f"no connection to Kafka at {self._bootstrap}"), collect_failures() as collector:
             try:
                 return client(
                     bootstrap_servers=self._bootstrap,
@@ -184,7 +184,7 @@ class Connection:
             except (OSError, ValueError, TypeError, AssertionError) as error:
                 raise LogError(f"the Kafka options were refused: {error}", retriable=False) from error
             except KafkaTimeoutError as error:
-                why = f"; the last try: {broker.failure}" if broker.failure is not None else ""
+                why = f"; the last try: {collector.failure}" if collector.failure is not None else ""
                 raise LogError(f"no connection to Kafka at {self._bootstrap} within {self.timeout:g} s{why}", retriable=True) from error
             except REFUSALS as error:
                 who = f"user {self._options.get('sasl_plain_username')} by {self._options.get('sasl_mechanism')}"

@@ -54,21 +54,21 @@ def open_kafka_log(
     """
     check_partitions(partitions)
     topics = plans(topic_prefix, partitions)
-    found = _found(connection, list(topics.values()), create=create, replication=replication)
+    existing = _find_or_create_topics(connection, list(topics.values()), create=create, replication=replication)
     clients = Clients(connection, group)
     made: dict[str, Topic] = {
-        name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
+        name: KafkaTopic(clients, plan, existing[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
     return Log(
         outcomes=made["outcomes"],
         control=made["control"],
         dead_letters=made["dead-letters"],
         close=clients.close,
-        weaknesses=[weakness for topic in found.values() for weakness in topic.weaknesses],
+        weaknesses=[weakness for topic in existing.values() for weakness in topic.weaknesses],
     )
 
 
-def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
+def _find_or_create_topics(connection: Connection, topics: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
     until = monotonic() + connection.timeout
     with closing(connection.admin()) as admin:
         while True:
@@ -87,14 +87,14 @@ class KafkaTopic:
     Args:
         clients: Clients of the log, for appends, questions and commits.
         plan: Name and shape of the topic.
-        found: Identity and retention of the topic.
+        existing: Identity and retention of the topic.
         bound: Whether an append raises an error if the topic was replaced by another one. False for dead letters.
     """
 
-    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
+    def __init__(self, clients: Clients, plan: TopicPlan, existing: TopicFound, *, bound: bool = True) -> None:
         self._clients, self._keyed, self._bound = clients, plan.compact, bound
-        self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
-        self.retention: Retention | None = found.retention
+        self.name, self.partitions, self.identity = plan.name, plan.partitions, existing.identity
+        self.retention: Retention | None = existing.retention
         """See `Forgets`."""
         self.unread = 0
         """See `Grows`."""
@@ -122,28 +122,28 @@ class KafkaTopic:
 
     def begin(self, partition: int) -> int:
         """See `Topic.begin`."""
-        where = self._where(partition)
-        with self._asking(f"begin of {self.name}[{partition}]") as consumer:
+        where = self._topic_partition(partition)
+        with self._consumer_for(f"begin of {self.name}[{partition}]") as consumer:
             return int(consumer.beginning_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def end(self, partition: int) -> int:
         """See `Topic.end`. It is the last stable offset, so records of open transactions and all later records are excluded."""
-        where = self._where(partition)
-        with self._asking(f"end of {self.name}[{partition}]") as consumer:
+        where = self._topic_partition(partition)
+        with self._consumer_for(f"end of {self.name}[{partition}]") as consumer:
             return int(consumer.end_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
 
     def commit(self, positions: Mapping[int, int]) -> None:
         """Commit the positions as offsets of the consumer group. See `CommitsPositions`."""
-        offsets = {self._where(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
-        with self._asking(f"commit of positions in {self.name}") as consumer:
+        offsets = {self._topic_partition(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
+        with self._consumer_for(f"commit of positions in {self.name}") as consumer:
             consumer.commit(offsets, timeout_ms=min(_COMMIT_MS, self._clients.connection.timeout_ms))
 
-    def lost(self, partition: int, offset: int) -> LogError:
+    def make_offset_error(self, partition: int, offset: int) -> LogError:
         """Error for an offset that is not in the log: `TopicReplaced` if the topic was replaced, else `OffsetLost`."""
         with closing(self._clients.connection.admin()) as admin:
-            found = identity(admin, self.name)
-        if found is not None and found != self.identity:
-            return TopicReplaced(self.name, self.identity, found)
+            present = identity(admin, self.name)
+        if present is not None and present != self.identity:
+            return TopicReplaced(self.name, self.identity, present)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
     def check_identity(self, cluster: ClusterMetadata) -> None:
@@ -156,11 +156,11 @@ class KafkaTopic:
         topic_id = cluster.topic_id(self.name)
         if topic_id is not None and not self.identity.endswith(f":{topic_id}"):
             raise TopicReplaced(self.name, self.identity, f"{self.identity.rpartition(':')[0]}:{topic_id}")
-        if (found := cluster.partitions_for_topic(self.name)) is not None:
-            self.unread = max(0, len(found) - self.partitions)
+        if (partitions := cluster.partitions_for_topic(self.name)) is not None:
+            self.unread = max(0, len(partitions) - self.partitions)
 
     @contextmanager
-    def _asking(self, doing: str) -> Iterator[KafkaConsumer]:
+    def _consumer_for(self, doing: str) -> Iterator[KafkaConsumer]:
         """The consumer for a question. Raises `LogError`. doing: the operation, for the message."""
         with kafka_errors(doing):
             try:
@@ -168,7 +168,7 @@ class KafkaTopic:
             except RuntimeError as error:  # kafka-python's error for a client that is closed meanwhile
                 raise LogError(f"{doing}: {error}", retriable=False) from error
 
-    def _where(self, partition: int) -> TopicPartition:
+    def _topic_partition(self, partition: int) -> TopicPartition:
         check_partition(self.name, partition, self.partitions)
         return TopicPartition(self.name, partition)
 
@@ -201,8 +201,8 @@ class KafkaReader:
     def position(self, partition: int) -> int:
         """See `Reader.position`."""
         with self._reading():
-            found = self._consumer.position(TopicPartition(self._topic.name, partition), timeout_ms=0)
-        return self._positions[partition] if found is None else max(self._positions[partition], int(found))
+            next_offset = self._consumer.position(TopicPartition(self._topic.name, partition), timeout_ms=0)
+        return self._positions[partition] if next_offset is None else max(self._positions[partition], int(next_offset))
 
     def close(self) -> None:
         """Close the consumer."""
@@ -216,17 +216,17 @@ class KafkaReader:
                 yield
             except OffsetOutOfRangeError as error:
                 where, offset = next(iter(error.args[0].items()))  # of several lost offsets, one is reported
-                raise self._topic.lost(where.partition, offset) from error
+                raise self._topic.make_offset_error(where.partition, offset) from error
             except LogTruncationError as error:
                 where = next(iter(error.divergent_offsets))
-                raise self._topic.lost(where.partition, self._positions[where.partition]) from error
+                raise self._topic.make_offset_error(where.partition, self._positions[where.partition]) from error
 
     def _seek(self) -> None:
         places = {TopicPartition(self._topic.name, partition): position for partition, position in self._positions.items()}
         self._consumer.assign(list(places))
         for where, position in places.items():
             if position < 0:
-                raise self._topic.lost(where.partition, position)
+                raise self._topic.make_offset_error(where.partition, position)
             self._consumer.seek(where, position)
 
 

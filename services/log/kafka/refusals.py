@@ -39,10 +39,10 @@ def _end_a_search_by_a_refusal() -> None:
         refused: dict[Any, Exception] = vars(self).setdefault("refused_by_address", {})
         if node_id in refused:
             raise refused.pop(node_id)
-        found = connect(self, node_id, **how)
+        opened = connect(self, node_id, **how)
         if self.cluster.is_bootstrap(node_id):
-            found.init_future.add_errback(lambda error: refused.update({node_id: error} if isinstance(error, REFUSALS) else {}))
-        return found
+            opened.init_future.add_errback(lambda error: refused.update({node_id: error} if isinstance(error, REFUSALS) else {}))
+        return opened
 
     KafkaConnectionManager.get_connection = connection
 
@@ -61,7 +61,7 @@ def _close_after_a_failed_handshake() -> None:
     KafkaSSLTransport.handshake = closing
 
 
-class _Heard(logging.Handler):
+class _FailureCollector(logging.Handler):
     """Log handler that keeps the last logged exception."""
 
     def __init__(self) -> None:
@@ -70,15 +70,15 @@ class _Heard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """See `logging.Handler`."""
-        for one in record.args if isinstance(record.args, tuple) else ():
-            if isinstance(one, Exception) and not isinstance(one, KafkaTimeoutError):  # the timeout is not the reason
-                self.failure = one
+        for argument in record.args if isinstance(record.args, tuple) else ():
+            if isinstance(argument, Exception) and not isinstance(argument, KafkaTimeoutError):  # the timeout is not the reason
+                self.failure = argument
 
 
 @contextmanager
-def heard() -> Iterator[_Heard]:
+def collect_failures() -> Iterator[_FailureCollector]:
     """Collect the exceptions that kafka-python logs inside of the `with` block."""
-    handler, logger = _Heard(), logging.getLogger(KafkaConnectionManager.__module__)
+    handler, logger = _FailureCollector(), logging.getLogger(KafkaConnectionManager.__module__)
     logger.addHandler(handler)
     try:
         yield handler

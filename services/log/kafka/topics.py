@@ -73,19 +73,19 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
     """
     with kafka_errors("the topics cannot be looked up or made"):
         cluster = admin.describe_cluster()["cluster_id"]
-        found = _describe(admin, wanted)
-        missing = [plan for plan in wanted if found[plan.name]["error_code"] == _NO_TOPIC]
+        described = _describe(admin, wanted)
+        missing = [plan for plan in wanted if described[plan.name]["error_code"] == _NO_TOPIC]
         if missing:
             _make(admin, missing, create=create, replication=replication)
-            found = _describe(admin, wanted)
+            described = _describe(admin, wanted)
     for plan in wanted:
-        _check_partitions(plan, found[plan.name])
+        _check_partitions(plan, described[plan.name])
     configs = _configs(admin, wanted)
     return {
         plan.name: TopicFound(
-            _identity(cluster, plan.name, found[plan.name]),
+            _identity(cluster, plan.name, described[plan.name]),
             _check_config(plan, configs[plan.name]) if configs else Retention(),
-            _weaknesses(plan.name, found[plan.name], configs[plan.name]) if configs else (),
+            _weaknesses(plan.name, described[plan.name], configs[plan.name]) if configs else (),
         )
         for plan in wanted
     }
@@ -145,12 +145,12 @@ def _weaknesses(name: str, topic: Mapping[str, Any], config: Mapping[str, str]) 
     replicas = min(len(partition["replica_nodes"]) for partition in topic["partitions"])
     if replicas < _REPLICAS:
         return [f"topic {name} has {replicas} of {_REPLICAS} replicas; reassign its partitions to {_REPLICAS} brokers"]
-    found = []
+    weaknesses = []
     if (in_sync := int(config.get("min.insync.replicas", 1))) < _IN_SYNC:
-        found.append(f"topic {name} has min.insync.replicas={in_sync}; set it to {_IN_SYNC}")
+        weaknesses.append(f"topic {name} has min.insync.replicas={in_sync}; set it to {_IN_SYNC}")
     if config.get("unclean.leader.election.enable") == "true":
-        found.append(f"topic {name} has unclean.leader.election.enable=true; set it to false")
-    return found
+        weaknesses.append(f"topic {name} has unclean.leader.election.enable=true; set it to false")
+    return weaknesses
 
 
 def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | None:
@@ -172,8 +172,8 @@ def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | Non
 
 def _retention(config: Mapping[str, str]) -> Retention | None:
     age, size = int(config.get("retention.ms", -1)), int(config.get("retention.bytes", -1))
-    found = Retention(None if age < 0 else age / 1000, None if size < 0 else size)
-    return None if found.unknown else found
+    retention = Retention(None if age < 0 else age / 1000, None if size < 0 else size)
+    return None if retention.unknown else retention
 
 
 def _identity(cluster: str, name: str, topic: Mapping[str, Any]) -> str:

@@ -104,12 +104,12 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def _is_full(path: Path) -> bool:
-    """Whether the disk of a log has less free space than SQLite needs for the small files beside it."""
+    """Whether the disk of a log has less free space than SQLite needs for the small files next to it."""
     try:
-        told = os.statvfs(path.parent)
+        stats = os.statvfs(path.parent)
     except OSError:
         return False
-    return told.f_bavail * told.f_frsize < _LEAST_BYTES
+    return stats.f_bavail * stats.f_frsize < _LEAST_BYTES
 
 
 class Handle:

@@ -90,16 +90,16 @@ class GroupCommit(Generic[Request, Result]):
                 total += self._weight(group[-1].request)
         return group
 
-    def _settle(self, group: list[_Waiting[Request, Result]], found: Sequence[Result] | LogError) -> None:
-        """Give a group its results. found: results in order, or the error of the commit."""
+    def _settle(self, group: list[_Waiting[Request, Result]], outcome: Sequence[Result] | LogError) -> None:
+        """Give a group its results. outcome: results in order, or the error of the commit."""
         # The next leader is woken first, so that it can begin to write while the other threads wake up.
         with self._lock:
             self._promote()
         for index, waiting in enumerate(group):
-            if isinstance(found, LogError):
-                waiting.error = found
+            if isinstance(outcome, LogError):
+                waiting.error = outcome
             else:
-                waiting.result = found[index]
+                waiting.result = outcome[index]
             waiting.finished = True
             waiting.turn.set()
 

@@ -131,9 +131,9 @@ class SqliteReader:
                 # `data_version` changes when another connection commits. It is read before the query, so that a commit after the query
                 # ends the wait.
                 version = pragma(connection, "data_version")
-                found = self._take(connection, max_records)
-                if found or not self._wait(connection, version, deadline):
-                    return found
+                batches = self._take(connection, max_records)
+                if batches or not self._wait(connection, version, deadline):
+                    return batches
 
     def position(self, partition: int) -> int:
         """See `Reader.position`."""
@@ -145,21 +145,21 @@ class SqliteReader:
         self._handle.close()
 
     def _take(self, connection: sqlite3.Connection, max_records: int) -> dict[int, TopicRecords]:
-        found: dict[int, TopicRecords] = {}
+        batches: dict[int, TopicRecords] = {}
         rows, size = max_records, POLL_BYTES
         for partition in tuple(self._order):
             records = self._read(connection, partition, rows, size)
             if records:
-                found[partition] = records
+                batches[partition] = records
                 rows -= len(records)
                 size -= records.nbytes
             if rows <= 0 or size <= 0:
                 break
-        for partition, records in found.items():
+        for partition, records in batches.items():
             self._positions[partition] = records[-1].offset + 1
         # Partitions that returned records are read last by the next poll, so that a busy partition does not starve the others.
-        self._order.sort(key=found.__contains__)
-        return found
+        self._order.sort(key=batches.__contains__)
+        return batches
 
     def _read(self, connection: sqlite3.Connection, partition: int, rows: int, size: int) -> TopicRecords:
         position = self._positions[partition]
@@ -201,9 +201,9 @@ class _Shared:
 
     def process(self) -> "_Process":
         pid = os.getpid()
-        found = self._processes.get(pid)
+        existing = self._processes.get(pid)
         # `setdefault` is atomic, so two threads get the same object. After a fork, the parent's object stays in the dictionary, unclosed.
-        return found or self._processes.setdefault(pid, _Process(self.file))
+        return existing or self._processes.setdefault(pid, _Process(self.file))
 
 
 class _Process:

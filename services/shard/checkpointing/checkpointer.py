@@ -65,7 +65,7 @@ class Checkpointer:
                 return False
             self._settle(self._job)
             self._due_at = now + max(interval, _LOAD * self.writer.seconds)
-        if self._begun is None and not (self._is_due(now, partition, most) and self._moved(partition)):
+        if self._begun is None and not (self._is_due(now, partition, most) and self._has_changed(partition)):
             return False
         began = time.perf_counter()
         if self._begun is None:
@@ -84,7 +84,7 @@ class Checkpointer:
             self._begun = None
         if self._job is not None:
             self._settle(self._job)
-        if self._moved(partition):
+        if self._has_changed(partition):
             checkpoint, freezing = self._begin(partition)
             freezing.step(float("inf"))
             self._settle(self._submit(checkpoint, freezing))
@@ -114,7 +114,7 @@ class Checkpointer:
         ready = [build for build in partition.builds.values() if build.state is not None and not build.behind(partition.position)]
         return not all(map(self.holds, ready))
 
-    def _moved(self, partition: Partition) -> bool:
+    def _has_changed(self, partition: Partition) -> bool:
         """Whether the partition changed since the newest checkpoint.
 
         Also true until older checkpoints with erased names are removed, and while a build waits for a checkpoint of this epoch: an earlier

@@ -27,11 +27,11 @@ class Freezing:
         self._freeze, self._pauses = freeze, pauses
         self._kept: list[PoolToWrite | None] = [None] * len(states)
         for state in states:
-            state.on_change = self._before_it_changes
+            state.on_change = self._freeze_before_change
 
     def step(self, end: float) -> bool:
         """Freeze at least one more state, until about `end` of `time.perf_counter`. Returns whether all states are frozen."""
-        _spare_the_young()
+        _shorten_gc_scans()
         while self._left:
             state = next(reversed(self._left))
             self._keep(state)
@@ -52,7 +52,7 @@ class Freezing:
             kept.close()
         self._left = {}
 
-    def _before_it_changes(self, state: PoolState) -> None:
+    def _freeze_before_change(self, state: PoolState) -> None:
         began = time.perf_counter()
         self._keep(state)
         self._pauses.add(time.perf_counter() - began)
@@ -64,7 +64,7 @@ class Freezing:
         del self._left[state]
 
 
-def _spare_the_young() -> None:
+def _shorten_gc_scans() -> None:
     """Move all objects into the oldest generation of Python's garbage collector, which takes no time.
 
     Otherwise the collector would scan all objects frozen so far for cycles: 50 ms and more with many pools, without result.

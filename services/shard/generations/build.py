@@ -1,4 +1,4 @@
-"""A generation under construction: a second state of a pool, folded from the log beside the serving state. Pure, like `Partition`.
+"""A generation under construction: a second state of a pool, folded from the log alongside the serving state. Pure, like `Partition`.
 
 A build reads the log from the generation's start to fold its outcomes. If the serving state does not know all retractions below the
 horizon, the build first reads the same records for these retractions. Records of other pools are recognized by their bytes and not decoded.
@@ -40,7 +40,7 @@ class Build:
         self.state: PoolState | None = None
         self.failed: str | None = None
         self.archived: ArchivedPool | None = None
-        self._found: list[NDArray[np.uint64]] = []
+        self._collected: list[NDArray[np.uint64]] = []
         self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
         if not self._scan:
             self._begin(NONE if retracted is None else retracted)
@@ -81,18 +81,18 @@ class Build:
         """
         made = self.generation
         for share in batch.shares.get(made.pool, ()):
-            unread = share.since(self.position)
+            fresh = share.since(self.position)
             if self.state is None:
-                self._found += _retracted([unread], made.retraction_horizon)
-            elif len(unread):
+                self._collected += _retracted([fresh], made.retraction_horizon)
+            elif len(fresh):
                 try:
-                    refused = self.state.fold(unread.outcomes)
-                    self.state.note(unread.outcomes, unread.offset)
+                    refused = self.state.fold(fresh.outcomes)
+                    self.state.note(fresh.outcomes, fresh.offset)
                 except Exception as error:  # noqa: BLE001 - after any error, the pool continues with its serving state
                     self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
                     return
                 for i, reason, path, rule in refused:
-                    batch.refuse(unread, i, reason, path, rule, made.number)
+                    batch.refuse(fresh, i, reason, path, rule, made.number)
 
     def reached(self, position: int) -> None:
         """Note that all records below `position` were read.
@@ -101,12 +101,12 @@ class Build:
         """
         self.position = max(self.position, position)
         if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
-            self._begin(Retracted.of(self._found))
+            self._begin(Retracted.of(self._collected))
 
     def fail(self, why: str) -> None:
         """Stop the build for the reason `why`, and release its memory."""
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
-        self.failed, self.state, self.archived, self._found = why, None, None, []
+        self.failed, self.state, self.archived, self._collected = why, None, None, []
 
     def switch(self, position: int) -> PoolState:
         """Return the state, which serves from now on. Raises `ValueError` if it is behind `position`, the partition's position."""
@@ -119,7 +119,7 @@ class Build:
 
     def _begin(self, retracted: Retracted) -> None:
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.BEGIN)
-        self.position, self.archived, self._found = self.generation.start, None, []
+        self.position, self.archived, self._collected = self.generation.start, None, []
         self.state = PoolState(self.created, self.generation, retracted)
         if self.state.stopped is not None:
             self.fail(self.state.stopped)

@@ -83,12 +83,12 @@ class Builder:
         if (furthest_behind := self._next()) is None:
             self.close()
             return []
-        standing = [build for build in self._partition.builds.values() if build.failed is None]
+        running = [build for build in self._partition.builds.values() if build.failed is None]
         fold = self._read(furthest_behind, timeout)
         began = time.monotonic()
         letters = [] if fold is None else fold()
         self._pace.spend((ended := time.monotonic()) - began, ended)
-        for build in standing:
+        for build in running:
             if build.failed is not None:
                 self._report_failed(build)
         return letters

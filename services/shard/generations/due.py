@@ -36,9 +36,9 @@ class DueGenerations:
         if (wish := control.wish(pool)) is not None and generations.is_reached(wish[1], position):
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
-            return generations.again(control, newest, position, self._clock())
+            return generations.make_successor(control, newest, position, self._clock())
         if generations.lacks_erasures(control, newest):
-            return generations.again(control, newest, self._horizon(state), self._clock())
+            return generations.make_successor(control, newest, self._horizon(state), self._clock())
         if state.stopped is not None or state.retractions.count <= 0 or newest.number != state.generation.number:
             return None
         if now - self._since.setdefault(state, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
@@ -46,7 +46,7 @@ class DueGenerations:
         if not self._changes_something(state):
             self._since[state] = now
             return None
-        return generations.again(control, newest, position, self._clock())
+        return generations.make_successor(control, newest, position, self._clock())
 
     def _changes_something(self, state: PoolState) -> bool:
         """Whether a pending retraction names an outcome that was folded. The caller repeats this, because the outcome may come later."""

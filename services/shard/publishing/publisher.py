@@ -44,7 +44,7 @@ class Publisher:
     ) -> None:
         self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
         self._interval = interval
-        self._began = self._next = self._rested = float("-inf")
+        self._began = self._next = self._next_if_behind = float("-inf")
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[Update, End]]] | None = None
         self.figures = figures or ShardFigures()
@@ -62,7 +62,7 @@ class Publisher:
             if not self._job.done():
                 return
             self._settle(self._job.result(), now)
-        if now >= (self._rested if behind else self._next) and (updates := self._copied(now, partitions.values(), epochs)):
+        if now >= (self._next_if_behind if behind else self._next) and (updates := self._copy_updates(now, partitions.values(), epochs)):
             self._began = now
             self._job = self._executor.submit(self._writer.write, updates)
 
@@ -73,23 +73,23 @@ class Publisher:
         self._settle(self._writer.write(self._selection.updates(now, partitions.values(), epochs)), now)
         self._executor.shutdown()
 
-    def _copied(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
+    def _copy_updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
         """Copy the updates that are due. The time for copying is counted as a pause of the fold."""
         began = time.perf_counter()
         if updates := self._selection.updates(now, partitions, epochs):
             self.figures.copies.add(time.perf_counter() - began)
         return updates
 
-    def _rest(self, now: float, *, failed: bool) -> None:
+    def _schedule_next_round(self, now: float, *, failed: bool) -> None:
         """Compute when the next round may begin, and when it may begin if records wait. failed: whether an update of this round failed."""
         self._next = now + self._interval
-        self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
+        self._next_if_behind = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
         if failed:
-            self._next = self._rested
+            self._next = self._next_if_behind
 
     def _settle(self, ends: list[tuple[Update, End]], now: float) -> None:
         self._job, counts = None, self.figures.counts
-        self._rest(now, failed=any(end is End.FAILED for _, end in ends))
+        self._schedule_next_round(now, failed=any(end is End.FAILED for _, end in ends))
         for update, end in ends:
             if end in (End.WRITTEN, End.KEPT):
                 update.track.checked_at, update.track.told = now, update.head.stopped

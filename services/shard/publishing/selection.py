@@ -36,17 +36,17 @@ class Selection:
             for pool, state in partition.pools.items()
             if not _hidden(pool, partition, track := self._track(pool, state)) and _ready(state, partition, track)
         ]
-        idle = [one for one in ready if not one[0].changes.any and now - one[1].checked_at >= _IDLE_SECONDS]
-        due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].checked_at)
+        idle = [entry for entry in ready if not entry[0].changes.any and now - entry[1].checked_at >= _IDLE_SECONDS]
+        due = [entry for entry in ready if entry[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda entry: entry[1].checked_at)
         at = self._clock()
         taken = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
-        frozen = [one for partition in partitions for one in self._frozen(now, partition)]
-        waiting = nsmallest(_IDLE_AT_ONCE, (one for one in frozen if _only_waits(*one)), key=lambda one: one[1].checked_at)
-        told = [one for one in frozen if not _only_waits(*one)]
-        taken += [_frozen_update(state, track, epochs[partition.number], partition, at) for state, track, partition in told + waiting]
+        frozen = [entry for partition in partitions for entry in self._due_frozen_pools(now, partition)]
+        waiting = nsmallest(_IDLE_AT_ONCE, (entry for entry in frozen if _only_waits(*entry)), key=lambda entry: entry[1].checked_at)
+        reported = [entry for entry in frozen if not _only_waits(*entry)]
+        taken += [_frozen_update(state, track, epochs[partition.number], partition, at) for state, track, partition in reported + waiting]
         return [update for update in taken if update is not None]
 
-    def _frozen(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
+    def _due_frozen_pools(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
         """Yield pools whose published boards must not change, if an update of their head is due. `_why` gives the reasons."""
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
         behind = {
@@ -55,11 +55,11 @@ class Selection:
             if _hidden(pool, partition, tracks[pool]) or _precedes_published(state, partition, tracks[pool])
         }
         broken = {pool: state for pool, state in partition.pools.items() if state.broken}
-        unread = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
-        for pool, state in (behind | unread | broken).items():
+        unrecovered = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
+        for pool, state in (behind | unrecovered | broken).items():
             track = self._track(pool, state)
             if now - track.checked_at >= _IDLE_SECONDS or (state.broken and track.told is None):
-                yield state, track, partition  # a pool that broke since its last update is told at once
+                yield state, track, partition  # a pool that broke since its last update is reported at once
 
     def _track(self, pool: str, state: PoolState) -> Track:
         track = self._tracks.get(pool)
@@ -69,7 +69,7 @@ class Selection:
 
 
 def _frozen_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
-    """Update of the head of a frozen pool; None if readers need not be told anything, and the store need not be asked.
+    """Update of the head of a frozen pool; None if there is nothing to report, and the store need not be asked.
 
     The head of a broken pool describes an empty board, which belongs to the start of the generation.
     """
@@ -99,7 +99,7 @@ def _precedes_published(state: PoolState, partition: Partition, track: Track) ->
 
 
 def _only_waits(state: PoolState, track: Track, partition: Partition) -> bool:
-    """Whether readers need not be told anything about a frozen pool: it is folded until it reaches its published position."""
+    """Whether there is nothing to report about a frozen pool: it is folded until it reaches its published position."""
     return bool(track.visible) and track.told is None and state.stopped is None and partition.readers.stopped is None
 
 

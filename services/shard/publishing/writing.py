@@ -73,8 +73,8 @@ class Provenance:
     def _agreed_to(self, partition: int) -> int:
         """Return the highest published position of a partition if the log contains its last record, and so all before it; else 0."""
         if self._furthest is None:
-            told = sorted((head for head in self._heads() if head.record is not None), key=lambda head: head.position)
-            self._furthest = {head.partition: head for head in told}
+            heads = sorted((head for head in self._heads() if head.record is not None), key=lambda head: head.position)
+            self._furthest = {head.partition: head for head in heads}
         furthest = self._furthest.get(partition)
         return furthest.position if furthest is not None and self._holds(furthest) else 0
 
@@ -122,9 +122,9 @@ class BoardWriter:
             return End.LOST
 
     def _publish(self, update: Update, head: PoolHead, boards: Mapping[str, LiveBoard]) -> End:
-        return End.WRITTEN if self._boards.publish(head, update.epoch, boards) else self._refused(update)
+        return End.WRITTEN if self._boards.publish(head, update.epoch, boards) else self._handle_refusal(update)
 
-    def _refused(self, update: Update) -> End:
+    def _handle_refusal(self, update: Update) -> End:
         """Handle a write that the fence rejected.
 
         If the control log contains a later takeover, the result is `FENCED`. If the store has a higher epoch nevertheless, the control log
@@ -153,15 +153,15 @@ class BoardWriter:
 
     def _write_frozen(self, update: Update) -> End:
         """Update the reason `stopped` in the published head."""
-        standing, why = self._boards.head(update.head.pool), update.head.stopped
-        if standing is None:
+        published, why = self._boards.head(update.head.pool), update.head.stopped
+        if published is None:
             return self._write_absent(update)
-        if update.unbuilt and standing.generation <= update.head.generation:
+        if update.unbuilt and published.generation <= update.head.generation:
             update.track.unhidden = True
             return End.KEPT
-        if why is None and standing.stopped is None:
+        if why is None and published.stopped is None:
             return End.KEPT
-        head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)
+        head = msgspec.structs.replace(published, published_at=update.head.published_at, stopped=why, building=update.head.building)
         return self._publish(update, head, {})
 
     def _write_absent(self, update: Update) -> End:
@@ -186,33 +186,33 @@ class BoardWriter:
         Returns:
             The result of the update if it must not be written now; None if it may be written.
         """
-        standing, head = self._boards.published(update.head.pool), self._boards.head(update.head.pool)
+        fence, head = self._boards.published(update.head.pool), self._boards.head(update.head.pool)
         if head is not None and not self._judge.was_folded_from_the_log(head):
             return self._forget(update, "the log has lost records that they include")
-        if head is None and standing is not None:
+        if head is None and fence is not None:
             return self._forget(update, _HEAD_LOST)
-        seen = [one for one in (standing, head) if one is not None]  # the store can have lost the fence
-        if any(one.generation > update.head.generation for one in seen):
+        seen = [stored for stored in (fence, head) if stored is not None]  # the store can have lost the fence
+        if any(stored.generation > update.head.generation for stored in seen):
             update.track.visible = sys.maxsize  # keep the published boards until the later generation is built again
             return End.BEHIND
-        if any(one.position > update.head.position for one in seen):
-            update.track.visible = max(one.position for one in seen)  # asked again there: until then the previous owner can publish, too
+        if any(stored.position > update.head.position for stored in seen):
+            update.track.visible = max(stored.position for stored in seen)  # asked again there: the previous owner can publish until then
             return End.BEHIND
         update.track.known = True
-        if standing is None or not _covers(standing, update):
+        if fence is None or not _covers(fence, update):
             return End.LOST if update.track.recovered else None
         if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
             return End.WHOLE  # earlier releases did not write beliefs
-        if update.track.recovered and self._is_tainted(update, standing):
+        if update.track.recovered and self._is_tainted(update, fence):
             return End.WHOLE
         return None
 
-    def _is_tainted(self, update: Update, standing: Fence) -> bool:
+    def _is_tainted(self, update: Update, fence: Fence) -> bool:
         """Whether the boards may contain records that no fold contains: left out by an operator, or of a publication that was cut off."""
-        left_out = self._judge.has_left_out(update.head.partition, standing.position)
+        left_out = self._judge.has_left_out(update.head.partition, fence.position)
         return left_out or self._boards.is_interrupted(update.head.pool)
 
 
-def _covers(standing: Fence, update: Update) -> bool:
+def _covers(fence: Fence, update: Update) -> bool:
     """Whether the store contains every change up to the checkpoint from which this shard started."""
-    return standing.generation == update.head.generation and standing.position >= update.track.recovered
+    return fence.generation == update.head.generation and fence.position >= update.track.recovered

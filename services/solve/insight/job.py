@@ -77,7 +77,7 @@ def solve(
     if n > MOST_AGENTS:
         taken = taken.take(np.sort(np.argsort(-taken.activity, kind="stable")[:MOST_AGENTS]))
     parts, divergence = _of_outcomes(taken, outcomes, standings)
-    found = findings.Findings(
+    report = findings.Findings(
         agents=len(taken.names),
         left_out=n - len(taken.names),
         disagreement=insight_parts.disagreement(standings, n),
@@ -92,7 +92,7 @@ def solve(
         certificate=CertificateRow(kind="divergence", value=divergence),
         status="optimal",
         seconds=0.0,
-        extra=msgspec.to_builtins(found),
+        extra=msgspec.to_builtins(report),
     )
 
 
@@ -123,11 +123,11 @@ def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arra
     """
     raters = make_raters(kind, FoldSettings(online={name: dict(parameters) for name, parameters in online.items()}))
     ids = np.arange(len(names), dtype=np.int32)
-    found = []
+    boards = []
     for method, rater in raters.items():
         state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
-        found.append(RankedBoard.of_ratings(method, position, names, rater.read(state, ids).rating))
-    return found
+        boards.append(RankedBoard.of_ratings(method, position, names, rater.read(state, ids).rating))
+    return boards
 
 
 def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard]) -> tuple[dict[str, Any], float | None]:
@@ -137,15 +137,15 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
         return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
     two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
     thin = insight_parts.Thin(taken.counts, len(taken.names))
-    found = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
+    analysis = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
     return {
-        "connectivity": insight_parts.connectivity(found.connectivity, taken.names, thin, standings),
-        "cyclicity": insight_parts.cyclicity(found, two_sided=two_sided),
+        "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
+        "cyclicity": insight_parts.cyclicity(analysis, two_sided=two_sided),
         "order": insight_parts.order(taken),
-        "cycles": insight_parts.cycles(found, taken.names),
-        "clones": insight_parts.clones(found, taken, thin),
-        "top": top(taken, found.flip, outcomes),
-    }, found.divergence
+        "cycles": insight_parts.cycles(analysis, taken.names),
+        "clones": insight_parts.clones(analysis, taken, thin),
+        "top": top(taken, analysis.flip, outcomes),
+    }, analysis.divergence
 
 
 def _too_little(taken: GamesInput | ScoresInput) -> str:

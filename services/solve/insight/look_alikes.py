@@ -62,7 +62,7 @@ def _foreign(name: str) -> str:
 
 
 def _row(name: str, activity: float) -> findings.LookAlike:
-    characters = [f"U+{ord(one):04X} {unicodedata.name(one, 'without a name')}" for one in dict.fromkeys(_foreign(name))]
+    characters = [f"U+{ord(character):04X} {unicodedata.name(character, 'without a name')}" for character in dict.fromkeys(_foreign(name))]
     return findings.LookAlike(agent=name, activity=activity, characters=characters)
 
 
@@ -77,10 +77,10 @@ def _prototypes() -> Mapping[int, str]:
     with files("confusable_homoglyphs").joinpath("confusables.json").open(encoding="utf-8") as file:
         alike = {text: [row["c"] for row in rows] for text, rows in json.load(file).items()}
     centers = {
-        text: max((text, *others), key=lambda one: (len(alike.get(one, ())), len(one), one))
+        text: max((text, *others), key=lambda candidate: (len(alike.get(candidate, ())), len(candidate), candidate))
         for text, others in alike.items()
         if len(text) == 1
     }
     return str.maketrans(
-        {text: center if len(center) == 1 else "".join(centers.get(one, one) for one in center) for text, center in centers.items()}
+        {text: center if len(center) == 1 else "".join(centers.get(part, part) for part in center) for text, center in centers.items()}
     )

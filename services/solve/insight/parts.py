@@ -55,18 +55,18 @@ class Thin:
         return findings.ThinAgent(agent=names[i], games=float(self.games[i]), opponents=int(self.opponents[i]), effective_games=worth)
 
 
-def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[RankedBoard]) -> findings.Connectivity:
+def connectivity(links: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[RankedBoard]) -> findings.Connectivity:
     """The comparison graph: weakly connected agents, and the boards that such agents lead."""
-    sizes = np.bincount(found.met)
-    apart = np.flatnonzero(found.met != np.argmax(sizes))
+    sizes = np.bincount(links.met)
+    apart = np.flatnonzero(links.met != np.argmax(sizes))
     return findings.Connectivity(
         components=len(sizes),
         largest=int(sizes.max()),
         apart=_named(names, apart[:SHOWN].tolist()),
         apart_total=len(apart),
-        rateable=found.rateable,
-        pairs=found.pairs,
-        density=found.density,
+        rateable=links.rateable,
+        pairs=links.pairs,
+        density=links.density,
         thin=[thin.row(names, i) for i in thin.ids[:SHOWN].tolist()],
         thin_total=len(thin.ids),
         threshold=thin.threshold,
@@ -75,61 +75,64 @@ def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, st
 
 
 def _thin_leaders(weak: set[str], standings: Sequence[RankedBoard]) -> list[findings.ThinLeaders]:
-    boards = [(one.method, one.leaders(LEADERS)) for one in standings]
-    told = [(method, [name for name in first if name in weak], len(first)) for method, first in boards]
-    return [findings.ThinLeaders(method=method, agents=there, of=of) for method, there, of in told if there]
+    boards = [(board.method, board.leaders(LEADERS)) for board in standings]
+    leaders = [(method, [name for name in first if name in weak], len(first)) for method, first in boards]
+    return [findings.ThinLeaders(method=method, agents=there, of=of) for method, there, of in leaders if there]
 
 
-def cyclicity(found: Insight, *, two_sided: bool) -> findings.Cyclicity:
+def cyclicity(insight: Insight, *, two_sided: bool) -> findings.Cyclicity:
     """The cyclic share, or the reason why it cannot be separated from noise."""
-    if found.cyclicity is None:
-        return findings.Cyclicity(not_applicable=found.no_cyclicity)
-    return findings.Cyclicity(share=found.cyclicity, assumes="independent games" if two_sided else "independent pairs")
+    if insight.cyclicity is None:
+        return findings.Cyclicity(not_applicable=insight.no_cyclicity)
+    return findings.Cyclicity(share=insight.cyclicity, assumes="independent games" if two_sided else "independent pairs")
 
 
 def order(taken: GamesInput | ScoresInput) -> findings.Order:
     """Kappa of the pool's games, with its interval and its evidence."""
     if isinstance(taken, ScoresInput):
         return findings.Order(not_applicable="needs games: results of many pairs on the same task depend on each other")
-    found = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
-    if not found.pairs:
+    concentration = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
+    if not concentration.pairs:
         return findings.Order(not_applicable="needs pairs with several games: no two agents played each other more than once")
     return findings.Order(
-        kappa=found.kappa if math.isfinite(found.kappa) else None,
-        low=found.low,
-        high=found.high if math.isfinite(found.high) else None,
-        evidence=found.evidence,
-        p_value=found.p_value,
-        pairs=found.pairs,
+        kappa=concentration.kappa if math.isfinite(concentration.kappa) else None,
+        low=concentration.low,
+        high=concentration.high if math.isfinite(concentration.high) else None,
+        evidence=concentration.evidence,
+        p_value=concentration.p_value,
+        pairs=concentration.pairs,
     )
 
 
-def cycles(found: Insight, names: Sequence[str]) -> findings.Cycles:
+def cycles(insight: Insight, names: Sequence[str]) -> findings.Cycles:
     """The strongest cycles, by name."""
-    rows = [findings.Cycle(agents=_named(names, one.agents), margins=list(one.margins), weakest=one.weakest) for one in found.strongest]
+    strongest = insight.strongest
+    rows = [findings.Cycle(agents=_named(names, cycle.agents), margins=list(cycle.margins), weakest=cycle.weakest) for cycle in strongest]
     return findings.Cycles(cycles=rows)
 
 
-def clones(found: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findings.Clones:
+def clones(insight: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findings.Clones:
     """Exact and near clones.
 
     Exact clones whose margins are all 0 are left out: such margins are no evidence that agents are alike. Near pairs with a weakly
     connected agent are left out: an agent with few games is near to almost every other agent.
     """
     margin = np.abs(taken.counts.wins - taken.counts.losses)
-    told = {*taken.counts.first[margin > 0].tolist(), *taken.counts.second[margin > 0].tolist()}
+    decided = {*taken.counts.first[margin > 0].tolist(), *taken.counts.second[margin > 0].tolist()}
     weak = set(thin.ids.tolist())
-    exact = [group for group in found.exact if group[0] in told]
-    near = [pair for pair in found.near or () if not {pair.first, pair.second} & weak]
+    exact = [group for group in insight.exact if group[0] in decided]
+    near = [pair for pair in insight.near or () if not {pair.first, pair.second} & weak]
     tasks = _groups(clone_classes(taken.scores.T)) if isinstance(taken, ScoresInput) else []
     return findings.Clones(
         exact=[_named(taken.names, group[:SHOWN]) for group in exact[:SHOWN]],
         exact_total=len(exact),
         tasks=[_named(taken.tasks, group[:SHOWN]) for group in tasks[:SHOWN]],
         tasks_total=len(tasks),
-        near=[findings.NearPair(agents=(taken.names[one.first], taken.names[one.second]), distance=one.distance) for one in near[:SHOWN]],
+        near=[
+            findings.NearPair(agents=(taken.names[pair.first], taken.names[pair.second]), distance=pair.distance) for pair in near[:SHOWN]
+        ],
         near_total=len(near),
-        near_not_applicable=f"not searched among more than {NEAR_AGENTS:,} agents" if found.near is None else None,
+        near_not_applicable=f"not searched among more than {NEAR_AGENTS:,} agents" if insight.near is None else None,
         radius=RADIUS,
     )
 
@@ -142,34 +145,34 @@ def _groups(classes: CloneClasses) -> list[list[int]]:
 
 def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
     """Differences between the boards that rate at least half of the pool's `agents` agents."""
-    compared = [one for one in standings if len(one.rank) >= max(2, RATED_SHARE * agents)]
-    left_out = [one.method for one in standings if one not in compared]
+    compared = [board for board in standings if len(board.rank) >= max(2, RATED_SHARE * agents)]
+    left_out = [board.method for board in standings if board not in compared]
     if len(compared) < 2:
         return findings.Disagreement(not_applicable="needs at least two boards that rate half of the agents", left_out=left_out)
-    names = sorted(set.intersection(*(set(one.rank) for one in compared)))
+    names = sorted(set.intersection(*(set(board.rank) for board in compared)))
     if len(names) < 2:
         return findings.Disagreement(not_applicable="the boards have fewer than two agents in common", left_out=left_out)
-    found = places.disagreement([Ranking.from_scores([-one.rank[name] for name in names]) for one in compared])
-    methods = [one.method for one in compared]
+    differences = places.disagreement([Ranking.from_scores([-board.rank[name] for name in names]) for board in compared])
+    methods = [board.method for board in compared]
     return findings.Disagreement(
-        methods=[findings.Compared(method=one.method, position=one.position, rated=len(one.rank)) for one in compared],
+        methods=[findings.Compared(method=board.method, position=board.position, rated=len(board.rank)) for board in compared],
         left_out=left_out,
         agents=len(names),
-        disputed=_disputed(found, names, methods),
-        distances=_distances(found.distance, methods),
+        disputed=_disputed(differences, names, methods),
+        distances=_distances(differences.distance, methods),
     )
 
 
-def _disputed(found: places.Disagreement, names: Sequence[str], methods: Sequence[str]) -> list[findings.Disputed]:
-    furthest = [i for i in np.argsort(-found.places, kind="stable")[:SHOWN].tolist() if found.places[i]]
+def _disputed(differences: places.Disagreement, names: Sequence[str], methods: Sequence[str]) -> list[findings.Disputed]:
+    furthest = [i for i in np.argsort(-differences.places, kind="stable")[:SHOWN].tolist() if differences.places[i]]
     return [
         findings.Disputed(
             agent=names[i],
-            high=methods[found.high[i]],
-            high_place=int(found.last[found.high[i], i]),
-            low=methods[found.low[i]],
-            low_place=int(found.first[found.low[i], i]),
-            places=int(found.places[i]),
+            high=methods[differences.high[i]],
+            high_place=int(differences.last[differences.high[i], i]),
+            low=methods[differences.low[i]],
+            low_place=int(differences.first[differences.low[i], i]),
+            places=int(differences.places[i]),
         )
         for i in furthest
     ]
@@ -178,7 +181,7 @@ def _disputed(found: places.Disagreement, names: Sequence[str], methods: Sequenc
 def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distance]:
     pairs = [(i, j) for i in range(len(methods)) for j in range(i + 1, len(methods))]
     rows = [findings.Distance(methods=(methods[i], methods[j]), kendall=float(distance[i, j])) for i, j in pairs]
-    return sorted(rows, key=lambda one: (-one.kendall, one.methods))
+    return sorted(rows, key=lambda row: (-row.kendall, row.methods))
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
@@ -186,8 +189,8 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
     if not sums:
         return findings.Prequential(not_applicable="the pool has no online method, so there are no predictions")
     rows = [
-        findings.Forecast(method=method, pairs=one.pairs, log_loss=one.log_loss, brier=one.brier, kendall=one.kendall)
-        for method, one in sums.items()
+        findings.Forecast(method=method, pairs=summed.pairs, log_loss=summed.log_loss, brier=summed.brier, kendall=summed.kendall)
+        for method, summed in sums.items()
     ]
     return findings.Prequential(forecasts=sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method)))
 
@@ -203,23 +206,23 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int)
     """
     if (weighed := _weighed(taken, outcomes)) is not None:
         return findings.Top(not_applicable=weighed)
-    found, unit, votes = of_margins, "outcomes", list[str]()
+    flip, unit, votes = of_margins, "outcomes", list[str]()
     if isinstance(taken, ScoresInput):
         unit = "tasks"
         if taken.scores.size <= _LARGEST_TABLE:
-            found = flip_top(taken.profile)
+            flip = flip_top(taken.profile)
             measured = np.flatnonzero(~np.isnan(taken.scores).all(axis=0))
-            votes = [taken.tasks[measured[vote]] for vote in (found.votes if found else ())]
+            votes = [taken.tasks[measured[vote]] for vote in (flip.votes if flip else ())]
     leaders = _unbeaten(taken)
-    if found is None:
+    if flip is None:
         return findings.Top(not_applicable="no agent beats another one, so all agents are at the top")
     names = taken.names
     return findings.Top(
         agents=[names[i] for i in leaders[:SHOWN]],
         agents_total=len(leaders),
-        rival=names[found.agent],
-        low=found.low,
-        high=found.high,
+        rival=names[flip.agent],
+        low=flip.low,
+        high=flip.high,
         unit=unit,
         votes=votes[:SHOWN],
     )
@@ -231,9 +234,9 @@ def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
         return None
     counts = taken.counts
     games = counts.wins + counts.losses + counts.ties
-    whole = all((column == np.floor(column)).all() for column in (counts.wins, counts.losses, counts.ties))
+    integral = all((column == np.floor(column)).all() for column in (counts.wins, counts.losses, counts.ties))
     two_sided = bool((taken.places.sides == 2).all())
-    if whole and not (two_sided and games.sum() > outcomes):
+    if integral and not (two_sided and games.sum() > outcomes):
         return None
     return "outcomes do not all have weight 1, so margins are not numbers of outcomes"
 

@@ -24,10 +24,13 @@ def offered(entries: Mapping[str, PoolEntry], boards: Mapping[Job, SolvedBoard],
         if job.method in registry.METHODS and job.pool in entries and _lacks_intervals(board, entries[job.pool])
     }
     return {
-        job._replace(intervals=True): Given(f"{data_of(board.generation, board.data)}/{board.solved_at}", board.outcomes, board.parameters)
-        for job, board in lacking.items()
-        if budget and board.result.seconds * LEAST <= budget
+        job._replace(intervals=True): given_of(board) for job, board in lacking.items() if budget and board.result.seconds * LEAST <= budget
     }
+
+
+def given_of(board: SolvedBoard) -> Given:
+    """What the intervals job of a board works on: this result of a solve, and no other one."""
+    return Given(f"{data_of(board.generation, board.data)}/{board.solved_at}", board.outcomes, board.parameters)
 
 
 def _lacks_intervals(board: SolvedBoard, entry: PoolEntry) -> bool:

@@ -37,7 +37,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     rank_high: int
     reach: float = 0.0
 
-    def beside(self, row: AgentRow) -> AgentRow:
+    def add_to(self, row: AgentRow) -> AgentRow:
         """The agent's row with its intervals: the percentiles, extended to contain the estimate and `reach` on both sides of it.
 
         Percentile intervals alone cover the true value less often than their level, because the bias of resampling moves their center in
@@ -107,34 +107,39 @@ def add_intervals(
     """
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
-    whole = taken(method, problem, parameters)
-    source = resampling(whole.problem, whole.method, whole.values)
-    found = Replication(Facts(whole.problem.names, about(source), normal_reach(whole.method, source)), result, seconds)
+    prepared = taken(method, problem, parameters)
+    source = resampling(prepared.problem, prepared.method, prepared.values)
+    replication = Replication(Facts(prepared.problem.names, about(source), normal_reach(prepared.method, source)), result, seconds)
     base = seed_of("", 0, method) if seed is None else seed
-    while not found.done:
-        first, most = found.next
-        found.add(sample(whole, source, base, first, most, found.left))
-    told, ends = measured(found)
-    return msgspec.structs.replace(result, agents=with_ends(result.agents, ends), intervals=told)
+    while not replication.done:
+        first, most = replication.next
+        replication.add(sample(prepared, source, base, first, most, replication.left))
+    intervals, ends = measured(replication)
+    return msgspec.structs.replace(result, agents=with_ends(result.agents, ends), intervals=intervals)
 
 
 def with_ends(rows: Sequence[AgentRow], ends: Mapping[str, Ends]) -> list[AgentRow]:
     """The rows with their intervals. ends: Agent -> ends of its intervals; rows of other agents are unchanged."""
-    return [ends[row.agent].beside(row) if row.agent in ends else row for row in rows]
+    return [ends[row.agent].add_to(row) if row.agent in ends else row for row in rows]
 
 
-def measured(found: Replication) -> tuple[Intervals, dict[str, Ends]]:
+def measured(replication: Replication) -> tuple[Intervals, dict[str, Ends]]:
     """Compute intervals from replicates: their description, and the ends of each agent (none if there are too few replicates)."""
-    whole, facts = found.whole, found.facts
-    if (why := found.why_not) is not None:
+    replicates, facts = replication.whole, replication.facts
+    if (why := replication.why_not) is not None:
         return Intervals(kind="none", why_not=why), {}
-    told = msgspec.structs.replace(
-        facts.about, level=LEVEL, replicates=len(whole.ratings), failed=whole.failed, settled=found.settled, seconds=whole.seconds
+    intervals = msgspec.structs.replace(
+        facts.about,
+        level=LEVEL,
+        replicates=len(replicates.ratings),
+        failed=replicates.failed,
+        settled=replication.settled,
+        seconds=replicates.seconds,
     )
-    return told, _ends_of(facts.names, found.intervals(), facts.reach)
+    return intervals, _ends_of(facts.names, replication.intervals(), facts.reach)
 
 
-def _ends_of(names: Sequence[str], found: core.Intervals, factor: float) -> dict[str, Ends]:
+def _ends_of(names: Sequence[str], intervals: core.Intervals, factor: float) -> dict[str, Ends]:
     """Agent -> ends of its intervals. factor: `Facts.reach`."""
     return {
         name: Ends(
@@ -145,6 +150,6 @@ def _ends_of(names: Sequence[str], found: core.Intervals, factor: float) -> dict
             reach=float(reach),
         )
         for name, low, high, first, last, reach in zip(
-            names, found.low, found.high, found.rank_low, found.rank_high, reach_of(found, factor), strict=True
+            names, intervals.low, intervals.high, intervals.rank_low, intervals.rank_high, reach_of(intervals, factor), strict=True
         )
     }

@@ -15,20 +15,20 @@ from services.solve.registry import methods
 from services.solve.results import ResultFiles
 from services.solve.worker.limits import memory_limit
 from services.solve.worker.task_pool import failure_text
-from services.solve.worker.tasks import STORE_SECONDS, Destination, deliver
+from services.solve.worker.tasks import STORE_SECONDS, Destination, published
 from services.wire.pools import Kind
 
 
-def add_and_publish(url: str, entry: bytes, method: str, parameters: Parameters, memory: int, file: str, destination: bytes) -> bytes:
-    """Add intervals from replicates to a result, write it in place of its file, and publish it with the sequence of its solve.
+def add_and_publish(url: str, entry: bytes, method: str, _: Parameters, memory: int, file: str, destination: bytes) -> bytes:
+    """Add intervals from replicates to a result, write it beside its file, and publish it with the sequence of its solve.
 
-    So it loses against a newer solve. If the intervals fail, the result says why there are none.
+    So it loses against a newer solve. If the intervals fail, the result says why there are none. Replicates are solved with the parameters
+    of the result.
 
     Args:
         url: Address of the checkpoints.
         entry: `PoolEntry` of the pool, as JSON; the result is of its data.
         method: Name of the method.
-        parameters: Parameters of the solve.
         memory: Memory limit in bytes.
         file: File of the result.
         destination: `Destination` as JSON.
@@ -54,13 +54,15 @@ def add_and_publish(url: str, entry: bytes, method: str, parameters: Parameters,
             arrays = checkpoints.read_pool(pool, mapped=True)
             problem = with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays)
             seed = seed_of(pool.pool, board.position, method)
-            result = add_intervals(method, problem, parameters, board.result, to.interval_seconds, seed)
+            result = add_intervals(method, problem, board.parameters, board.result, to.interval_seconds, seed)
     except (BadObject, OSError):
         raise
     except Exception as error:  # noqa: BLE001 - readers see the reason, and the board stays
         result = msgspec.structs.replace(board.result, intervals=Intervals(kind="none", why_not=failure_text(error)))
-    told = result.intervals
-    if isinstance(told, Intervals):
-        result = msgspec.structs.replace(result, intervals=msgspec.structs.replace(told, position=board.position))
+    intervals = result.intervals
+    if isinstance(intervals, Intervals):
+        result = msgspec.structs.replace(result, intervals=msgspec.structs.replace(intervals, position=board.position))
+    board = msgspec.structs.replace(board, result=result)
+    files.add_intervals(file, board)
     with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
-        return msgspec.json.encode(deliver(files, store.solved, msgspec.structs.replace(board, result=result), None, replaces=file))
+        return msgspec.json.encode(published(files, store.solved, board, file))

@@ -50,9 +50,9 @@ def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
     return FeaturesInput(tuple(names[i] for i in ids.tolist()), comparisons, rows.values, games.names, buckets, left_out)
 
 
-def with_groups(found: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
-    """`found` with the random groups of games, if the pool counts them (`clustered`); otherwise unchanged."""
+def with_groups(given: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
+    """`given` with the random groups of games, if the pool counts them (`clustered`); otherwise unchanged."""
     clusters = part(arrays, "clusters")
-    if not clusters or not isinstance(found, GamesInput):
-        return found
-    return found.in_groups(PairTally.from_arrays(clusters))
+    if not clusters or not isinstance(given, GamesInput):
+        return given
+    return given.in_groups(PairTally.from_arrays(clusters))

@@ -81,23 +81,23 @@ def solve_from(
 
     start: From an answer of the same method with the same parameters. Its data may differ. None for no start.
     """
-    found = taken(method, problem, parameters)
-    chosen = found.method
+    prepared = taken(method, problem, parameters)
+    chosen = prepared.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} computes ranks itself, not from ratings")
-    rated = found.rated(None if start is None else unpacked(start))
+    rated = prepared.rated(None if start is None else unpacked(start))
     tolerance = tolerance_of(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     result = SolveResult(
         method=method,
         input=_kind_of(problem),
-        agents=_agent_rows(found.problem.names, rated, ranking_of(chosen, rated, tolerance), ties),
+        agents=_agent_rows(prepared.problem.names, rated, ranking_of(chosen, rated, tolerance), ties),
         certificate=CertificateRow(kind=solution.certificate.kind, value=solution.certificate.value),
         status=solution.status.value,
         seconds=solution.seconds,
-        tasks=_task_rows(found.problem, rated.task_ratings, tolerance, ties),
-        extra={"parameters": found.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **found.about, **rated.extra},
-        intervals=UNSET if rated.low is None else _own_intervals(found.values, rated.extra),
+        tasks=_task_rows(prepared.problem, rated.task_ratings, tolerance, ties),
+        extra={"parameters": prepared.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **prepared.about, **rated.extra},
+        intervals=UNSET if rated.low is None else _own_intervals(prepared.values, rated.extra),
     )
     return Solved(result, None if rated.start is None else packed(rated.start))
 

@@ -22,7 +22,8 @@ def unpacked(start: PackedStart) -> Start | None:
     """The start that was packed; None if the stored arrays are damaged. The solve then runs without a start."""
     try:
         arrays = {
-            name: np.frombuffer(zlib.decompress(one.data), np.dtype(one.dtype)).reshape(one.shape) for name, one in start.arrays.items()
+            name: np.frombuffer(zlib.decompress(array.data), np.dtype(array.dtype)).reshape(array.shape)
+            for name, array in start.arrays.items()
         }
     except (zlib.error, ValueError, TypeError):
         return None

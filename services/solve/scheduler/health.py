@@ -43,10 +43,10 @@ class SolveHealth:
 
 def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     """The largest value of each method."""
-    found: dict[str, float] = {}
+    maxima: dict[str, float] = {}
     for method, value in values:
-        found[method] = max(value, found.get(method, value))
-    return found
+        maxima[method] = max(value, maxima.get(method, value))
+    return maxima
 
 
 def ages(boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:

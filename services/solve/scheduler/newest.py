@@ -44,16 +44,20 @@ class NewestResults(Mapping[Job, JobResult]):
         files: The result files.
         log_identity: Identity of the log that all results are of.
         engine: Number of this engine. A later engine has a higher one.
+
+    Attributes:
+        forgotten: Jobs whose newest file was gone, and which have no new result yet. The store may still show the old one.
     """
 
     def __init__(self, files: ResultFiles, log_identity: str, engine: int) -> None:
         self.files, self.log_identity = files, log_identity
         self._results: dict[Job, JobResult] = {}
         self._sequence = engine << _ENGINE_BITS
+        self.forgotten: set[Job] = set()
 
     def load(self) -> None:
         """Read the results of earlier runs that were computed from this log."""
-        for job, results in groupby(self.files.kept(self.log_identity), lambda one: Job(one[1].pool, one[1].result.method)):
+        for job, results in groupby(self.files.kept(self.log_identity), lambda kept: Job(kept[1].pool, kept[1].result.method)):
             for count, (name, board) in enumerate(results, 1):  # noqa: B007 - the last one is the newest
                 self._sequence = max(self._sequence, board.sequence)  # higher than the engine's number if the control log is new
             self._hold(job, best_rows(board), name).history = 0 if job.is_insight else count
@@ -79,15 +83,21 @@ class NewestResults(Mapping[Job, JobResult]):
         self._sequence += 1
         return self._sequence
 
+    def exceed(self, sequence: int) -> None:
+        """Give sequences above this one from now on: the store has a board with it, which no file and no earlier engine explains."""
+        self._sequence = max(self._sequence, sequence)
+
     def delivered(self, job: Job, delivery: Delivery) -> None:
         """Take a new result, or the newest result with intervals. It is in its file and, unless the store failed, published."""
+        error = None
         if job.intervals:
             newest, job = self._results.get(job.of_board), job.of_board
             if newest is None or newest.board.sequence != delivery.board.sequence:
                 return  # a newer solve or an erasure replaced the result
-        result = self._hold(job, delivery.board, delivery.file)
+            error = newest.board.error
+        result = self._hold(job, msgspec.structs.replace(delivery.board, error=error), delivery.file)
         if delivery.history is not None:
-            result.awaits_store, result.published, result.history = False, result.board, delivery.history
+            result.awaits_store, result.published, result.history = error is not None, delivery.board, delivery.history
 
     def complete(self, job: Job) -> SolvedBoard | None:
         """The newest board as readers see it: all rows and `error`. None if its file is gone. Raises `OSError`."""
@@ -131,8 +141,10 @@ class NewestResults(Mapping[Job, JobResult]):
     def forget(self, job: Job) -> None:
         """Drop a job whose newest file is gone."""
         del self._results[job]
+        self.forgotten.add(job)
 
     def _hold(self, job: Job, board: SolvedBoard, file: str | None) -> JobResult:
         result = self._results.setdefault(job, JobResult(board))
         result.board, result.file, result.awaits_store = board, file, True
+        self.forgotten.discard(job)
         return result

@@ -78,6 +78,16 @@ class Reconciler:
             if job.pool in held and self._lacks(held[job.pool].get(job.method), result):
                 result.awaits_store = True
 
+    def sequence_of(self, job: Job) -> int:
+        """Sequence of the board of a job in the store, or of its removal; 0 without one, and if the store does not answer now."""
+        if not self._backoff.over:
+            return 0
+        try:
+            with self._backoff.asking():
+                return self._boards.sequence(job.pool, job.method)
+        except StoreError:
+            return 0
+
     def drop(self, job: Job) -> bool:
         """Remove a board from the store; tasks that solve it now are refused. Returns False if the store does not answer now."""
         if not self._backoff.over:

@@ -129,9 +129,10 @@ class SolveScheduler:
     def has_erased(self, pool: str) -> Collection[ErasedName]:
         """The erased names that a pool's results no longer contain, neither in files nor in the store.
 
-        Empty while a result still waits for the store, or while a task reads a checkpoint of an earlier generation.
+        Empty while a result still waits for the store or for a new solve, or while a task reads a checkpoint of an earlier generation.
         """
         waiting = any(result.awaits_store for job, result in self._results.items() if job.pool == pool)
+        waiting = waiting or any(job.pool == pool for job in self._results.forgotten)
         entry = self._plan.entries.get(pool)
         if waiting or entry is None or self._flights.read_before(pool, entry.generation):
             return ()
@@ -160,7 +161,7 @@ class SolveScheduler:
 
     def _erase(self, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
         """Replace names that the checkpointed generation of a pool erases in its results. Raises `OSError`."""
-        for pool in {one.pool for one in control.erasures.requests} & entries.keys():
+        for pool in {request.pool for request in control.erasures.requests} & entries.keys():
             entry = entries[pool]
             erased = control.generations[pool][entry.generation].erased
             if erased and self._erased.get(pool) != erased:
@@ -170,17 +171,17 @@ class SolveScheduler:
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended, and start the next jobs."""
-        for one in self._flights.ended(now):
-            pool, entry = one.flight.job.pool, entries.get(one.flight.job.pool)
-            if not one.flight.job.intervals:
+        for ended in self._flights.ended(now):
+            pool, entry = ended.flight.job.pool, entries.get(ended.flight.job.pool)
+            if not ended.flight.job.intervals:
                 self._plan.changed.add(pool)
-            self._ledger.finish(one.flight.job, one.event)
-            if entry is not None and one.flight.entry.generation < entry.generation:
+            self._ledger.finish(ended.flight.job, ended.event)
+            if entry is None or ended.flight.entry.generation < entry.generation:
                 self._erased.pop(pool, None)  # its result may have a name that was erased meanwhile
-            if one.delivery is not None:
-                self._delivered(one.flight, one.delivery)
-            elif not (one.unreadable and _replaced(one.flight, entries)):
-                self._failed(one)
+            if ended.delivery is not None:
+                self._delivered(ended.flight, ended.delivery)
+            elif not (ended.unreadable and _replaced(ended.flight, entries)):
+                self._failed(ended)
         self._start_next(now)
 
     def _start_next(self, now: float) -> None:
@@ -204,10 +205,14 @@ class SolveScheduler:
     def _must_wait(self, job: Job, now: float) -> bool:
         """Whether the job must wait for others: intervals run one at a time, and a job that reads boards waits while they change.
 
-        They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only.
+        They change if one was solved since the plan was made, or is being solved. The latter counts for one minute only. Intervals whose
+        board was replaced, or has an error now, are not computed: the next plan has others.
         """
         if job.intervals:
-            return any(other.intervals for other in self._flights.jobs)
+            newest = self._results.get(job.of_board)
+            planned = newest is not None and newest.file is not None and newest.board.error is None
+            replaced = newest is None or not planned or intervals.given_of(newest.board) != self._plan.offered[job]
+            return replaced or any(other.intervals for other in self._flights.jobs)
         if not self._plan.offered[job].reads_boards:
             return False
         solving = any(other.pool == job.pool and not other.intervals for other in self._flights.jobs)
@@ -228,12 +233,14 @@ class SolveScheduler:
         if not job.intervals:
             self._counters.seconds[job.method] += result.seconds
             self._counters.ended[job.method, _SUPERSEDED if delivery.superseded else result.status] += 1
-        elif isinstance(result.intervals, Intervals):
+        elif isinstance(result.intervals, Intervals) and not delivery.superseded:
             self._counters.replicates[job.method] += result.intervals.replicates
         if not delivery.superseded:
             self._results.delivered(job, delivery)
         elif job not in self._plan.offered:
             self._ledger.forget(job)  # the method was removed from the pool during the solve
+        else:
+            self._results.exceed(self._reconciler.sequence_of(job))
 
     def _failed(self, ended: Ended) -> None:
         flight, job, refused = ended.flight, ended.flight.job, ended.event is JobEvent.REFUSED

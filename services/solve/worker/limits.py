@@ -45,5 +45,5 @@ def peak() -> int:
 
 
 def _bytes(what: re.Pattern[bytes]) -> int:
-    found = what.search((_SELF / "status").read_bytes())
-    return int(found[1]) * 1024 if found else 0
+    match = what.search((_SELF / "status").read_bytes())
+    return int(match[1]) * 1024 if match else 0

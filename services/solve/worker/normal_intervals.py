@@ -42,8 +42,8 @@ def with_normal_intervals(method: str, problem: Problem, parameters: Parameters,
         return None
     groups = tuple(of_tally(group, len(pairs.names)) for group in pairs.groups) if isinstance(pairs, GamesInput) else ()
     counts = of_tally(pairs.counts, len(pairs.names))
-    whole = all((column == np.floor(column)).all() for column in (counts.won, counts.tied, counts.lost))
-    if not groups and not whole:  # fractional counts: games do not all weigh 1
+    integral = all((column == np.floor(column)).all() for column in (counts.won, counts.tied, counts.lost))
+    if not groups and not integral:  # fractional counts: games do not all weigh 1
         return None
     return _with_rows(result, taken, counts, groups)
 
@@ -53,19 +53,22 @@ def _with_rows(result: SolveResult, taken: Taken, counts: MetPairs, groups: Sequ
     by_name = {row.agent: row.rating for row in result.agents}
     theta = np.array([np.nan if by_name[name] is None else (by_name[name] - centre) / scale for name in names])  # type: ignore[operator]
     try:
-        found = normal_intervals(counts, theta, nu=_nu(result), prior=float(taken.values["prior"]), groups=groups)
+        intervals = normal_intervals(counts, theta, nu=_nu(result), prior=float(taken.values["prior"]), groups=groups)
     except SolverError:
         return None
     at = {name: i for i, name in enumerate(names)}
-    ends = (centre + scale * found.low, centre + scale * found.high)
+    ends = (centre + scale * intervals.low, centre + scale * intervals.high)
     rows = [
         msgspec.structs.replace(
-            row, **_ends(ends, at[row.agent]), rank_low=int(found.rank_low[at[row.agent]]), rank_high=int(found.rank_high[at[row.agent]])
+            row,
+            **_ends(ends, at[row.agent]),
+            rank_low=int(intervals.rank_low[at[row.agent]]),
+            rank_high=int(intervals.rank_high[at[row.agent]]),
         )
         for row in result.agents
     ]
-    told = Intervals(kind="clustered" if groups else "sandwich", assumes=assumed(taken.problem, taken.method) + _RANKS, settled=True)
-    return msgspec.structs.replace(result, agents=rows, intervals=told)
+    description = Intervals(kind="clustered" if groups else "sandwich", assumes=assumed(taken.problem, taken.method) + _RANKS, settled=True)
+    return msgspec.structs.replace(result, agents=rows, intervals=description)
 
 
 def _ends(ends: tuple[Floats, Floats], i: int) -> dict[str, float | None]:

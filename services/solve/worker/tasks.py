@@ -76,8 +76,8 @@ def solve_and_publish(
     Returns a `Delivery` as JSON.
     """
     to, pool, files = msgspec.json.decode(destination, type=Destination), msgspec.json.decode(entry, type=PoolEntry), CheckpointStore(url)
-    found = solve_pool(url, entry, method, parameters, memory, previous)
-    board = board_of(pool, parameters, found, to, time.time())
+    solved = solve_pool(url, entry, method, parameters, memory, previous)
+    board = board_of(pool, parameters, solved, to, time.time())
     results = ResultFiles(files.blobs, to.most)
     before = None if previous is None else results.read(previous)
     with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
@@ -85,7 +85,7 @@ def solve_and_publish(
 
 
 def board_of(
-    pool: PoolEntry, parameters: Mapping[str, float | str | bool], found: Solved, to: Destination, solved_at: float
+    pool: PoolEntry, parameters: Mapping[str, float | str | bool], solved: Solved, to: Destination, solved_at: float
 ) -> SolvedBoard:
     """The board of a result. solved_at: Seconds since 1970."""
     return SolvedBoard(
@@ -96,18 +96,16 @@ def board_of(
         data=pool.digest,
         parameters=dict(parameters),
         solved_at=solved_at,
-        result=found.result,
+        result=solved.result,
         log=to.log,
         version=VERSION,
-        start=found.start,
-        memory=found.memory,
+        start=solved.start,
+        memory=solved.memory,
         sequence=to.sequence,
     )
 
 
-def deliver(
-    files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None, replaces: str | None = None
-) -> Delivery:
+def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before: SolvedBoard | None) -> Delivery:
     """Write a result to its file and publish it.
 
     Args:
@@ -115,25 +113,26 @@ def deliver(
         boards: The store's solved boards.
         board: The result.
         before: The result before it, if the caller knows it.
-        replaces: File of an older form of this result.
 
     Raises:
         OSError: The file cannot be written.
     """
     name = files.add(board)
+    delivery = published(files, boards, board, name, before)
+    if delivery.superseded:
+        files.discard(name)
+    else:
+        files.prune(Job(board.pool, board.result.method), name)
+    return delivery
+
+
+def published(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, file: str, before: SolvedBoard | None = None) -> Delivery:
+    """Publish a result that is in its file. before: As in `deliver`."""
     try:
         history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
     except StoreError as error:
-        delivery = Delivery(best_rows(board), name, why=str(error))
-    else:
-        delivery = Delivery(best_rows(board), name, history, superseded=history is None)
-    if delivery.superseded:
-        files.discard(name)
-        return delivery
-    if replaces not in (None, name):
-        files.discard(str(replaces))
-    files.prune(Job(board.pool, board.result.method))
-    return delivery
+        return Delivery(best_rows(board), file, why=str(error))
+    return Delivery(best_rows(board), file, history, superseded=history is None)
 
 
 def best_rows(board: SolvedBoard) -> SolvedBoard:
@@ -162,11 +161,11 @@ def solve_pool(
         SolverError: As `methods.solve` raises it.
     """
     forget_peak()
-    found = _solved(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
-    return msgspec.structs.replace(found, memory=peak())
+    solved = _solve(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
+    return msgspec.structs.replace(solved, memory=peak())
 
 
-def _solved(
+def _solve(
     files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None
 ) -> Solved:
     with memory_limit(memory):
@@ -176,18 +175,18 @@ def _solved(
         before = None if previous is None else ResultFiles(files.blobs, 1).read(previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         given = methods.problem_for(method, Kind(pool.kind), arrays)
-        found = methods.solve_from(start, method, given, parameters)
+        solved = methods.solve_from(start, method, given, parameters)
         if method in NORMAL_METHODS:
-            normal = with_normal_intervals(method, with_groups(given, arrays), parameters, found.result)
-            found = found if normal is None else msgspec.structs.replace(found, result=normal)
-        return found if before is None else _after(found, before.result)
+            normal = with_normal_intervals(method, with_groups(given, arrays), parameters, solved.result)
+            solved = solved if normal is None else msgspec.structs.replace(solved, result=normal)
+        return solved if before is None else _with_earlier_ranks(solved, before.result)
 
 
-def _after(found: Solved, before: SolveResult) -> Solved:
-    """`found` with each agent's rank in the previous result (`rank_before`)."""
+def _with_earlier_ranks(solved: Solved, before: SolveResult) -> Solved:
+    """`solved` with each agent's rank in the previous result (`rank_before`)."""
     ranks = {row.agent: row.rank for row in before.agents}
-    agents = [msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.result.agents]
-    return Solved(msgspec.structs.replace(found.result, agents=agents), found.start)
+    agents = [msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in solved.result.agents]
+    return Solved(msgspec.structs.replace(solved.result, agents=agents), solved.start)
 
 
 def _insight(
@@ -201,5 +200,5 @@ def _insight(
     boards = [board for board in results if board.result.method != insight.INSIGHT]
     standings = insight.online_standings(kind, online, arrays, names, pool.position)
     standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation]
-    found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
-    return msgspec.structs.replace(found, seconds=time.perf_counter() - begun)
+    result = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
+    return msgspec.structs.replace(result, seconds=time.perf_counter() - begun)

@@ -95,8 +95,8 @@ def _games(table: pa.Table) -> PlainStream | None:
 
 def _distinct(texts: pa.Array) -> list[Any]:
     """Distinct texts of a column with one or more rows; None for a null."""
-    one = isinstance(texts, pa.DictionaryArray) and len(texts.dictionary) == 1 and not texts.null_count  # the usual case
-    return list((texts.dictionary if one else texts.unique()).to_pylist())
+    is_constant = isinstance(texts, pa.DictionaryArray) and len(texts.dictionary) == 1 and not texts.null_count  # the usual case
+    return list((texts.dictionary if is_constant else texts.unique()).to_pylist())
 
 
 def _within(values: NDArray[np.float64], low: float, high: float) -> bool:
@@ -145,10 +145,10 @@ def _offsets(lists: Any) -> NDArray[np.int64]:
 @inlined
 def _is_among(agent: NDArray[np.int32], hashes: NDArray[np.uint64], begin: int, k: int) -> bool:
     """Whether the agent of entry k is that of an earlier entry of its game, which begins at `begin`."""
-    found = False
-    for other in range(begin, k):
-        found |= hashes[agent[other]] == hashes[agent[k]]
-    return found
+    among = False
+    for earlier in range(begin, k):
+        among |= hashes[agent[earlier]] == hashes[agent[k]]
+    return among
 
 
 @kernel

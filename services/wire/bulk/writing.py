@@ -37,11 +37,11 @@ def encode(outcomes: Games | TaskScores, ids: Arena, pool: str, meta: Arena | No
     """
     records, rows = list[tuple[bytes, int]](), len(outcomes)
     for begin in range(0, rows, RECORD_ROWS):
-        records += _encoded(outcomes, ids, pool, meta, begin, min(begin + RECORD_ROWS, rows))
+        records += _encode_range(outcomes, ids, pool, meta, begin, min(begin + RECORD_ROWS, rows))
     return records
 
 
-def _encoded(outcomes: Games | TaskScores, ids: Arena, pool: str, meta: Arena | None, begin: int, end: int) -> list[tuple[bytes, int]]:
+def _encode_range(outcomes: Games | TaskScores, ids: Arena, pool: str, meta: Arena | None, begin: int, end: int) -> list[tuple[bytes, int]]:
     """The records of outcomes `begin` to `end`: one, or those of both halves if it is too large."""
     rows = np.arange(begin, end)
     columns = _games(outcomes.reordered(rows)) if isinstance(outcomes, Games) else _scores(outcomes.reordered(rows))
@@ -55,7 +55,7 @@ def _encoded(outcomes: Games | TaskScores, ids: Arena, pool: str, meta: Arena | 
     if end - begin == 1:
         raise InputError("outcome", len(record), f"must take at most {MAX_RECORD_BYTES} bytes as a record")
     half = (begin + end) // 2
-    return [*_encoded(outcomes, ids, pool, meta, begin, half), *_encoded(outcomes, ids, pool, meta, half, end)]
+    return [*_encode_range(outcomes, ids, pool, meta, begin, half), *_encode_range(outcomes, ids, pool, meta, half, end)]
 
 
 def _games(games: Games) -> dict[str, Any]:

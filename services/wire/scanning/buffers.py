@@ -101,11 +101,11 @@ def note(room: Memory, i: int, what: int, begin: int, end: int) -> bool:
 def same(room: Memory, kind: int, a: int, b: int) -> bool:
     """Whether texts `a` and `b` of a kind are equal."""
     starts, texts = column(room, STARTS + 2 * kind), column(room, TEXTS + 2 * kind)
-    at, other = word_at(starts, a), word_at(starts, b)
-    length = word_at(starts, a + 1) - at
-    if word_at(starts, b + 1) - other != length:
+    at_a, at_b = word_at(starts, a), word_at(starts, b)
+    length = word_at(starts, a + 1) - at_a
+    if word_at(starts, b + 1) - at_b != length:
         return False
     for k in range(length):  # noqa: SIM110 - numba compiles a plain loop to faster code
-        if byte_at(texts, at + k) != byte_at(texts, other + k):
+        if byte_at(texts, at_a + k) != byte_at(texts, at_b + k):
             return False
     return True

@@ -91,7 +91,7 @@ def scan(values: Sequence[bytes]) -> Scanned:
     games.scan(np.frombuffer(data, np.uint8), start, MAX_RECORD_BYTES, room.table)
     n = room.table[:COUNTS].tolist()
     pools = _arena(room, POOLS, n[POOL_COUNT]).names()
-    wrong = _wrong(room, data, n[LATER])
+    wrong = _check_left_values(room, data, n[LATER])
     ids = _arena(room, IDS, n[OUTCOMES])
     weight, record, pool = (room.columns[name][: n[OUTCOMES]] for name in (WEIGHT, RECORD, POOL))
     columns = _columns(room, n, ids)
@@ -100,8 +100,8 @@ def scan(values: Sequence[bytes]) -> Scanned:
         sound &= ~np.isin(record, record[wrong])
         columns, ids = columns.take(sound), ids.take(np.flatnonzero(sound))
         weight, record, pool = weight[sound], record[sound], pool[sound]
-    pool, told = _distinct(pool, pools)
-    return Scanned(columns, ids, weight, record, pool, told, rest(record, len(values)))
+    pool, names = _distinct(pool, pools)
+    return Scanned(columns, ids, weight, record, pool, names, rest(record, len(values)))
 
 
 @kernel
@@ -129,7 +129,7 @@ def rest(record: NDArray[np.int64], records: int) -> list[int]:
     return np.flatnonzero(~read).tolist()
 
 
-def _wrong(room: ColumnBuffers, data: bytes, noted: int) -> list[int]:
+def _check_left_values(room: ColumnBuffers, data: bytes, noted: int) -> list[int]:
     """Check the values that the kernel left to Python, and write the valid numbers into their columns.
 
     Returns:

@@ -6,7 +6,9 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
-from tests.support.api import Running
+from services.boards.store.protocol import LiveBoard
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of
 
 TOLD_ELSEWHERE = frozenset({"title", "description", "pattern", "examples"})
 """Keys of a schema of a parameter that its types do not need."""
@@ -28,14 +30,19 @@ def test_a_wrong_method_is_told_the_right_ones(api: Running, method: str, path: 
     assert api.client.head(path).status_code == 405
 
 
-def test_a_slash_at_the_end_of_a_path_changes_nothing(api: Running) -> None:
-    """It is no redirect: clients that follow one may lose the body or the key."""
+def test_an_address_with_an_empty_part_is_none(api: Running) -> None:
+    """It is no redirect either: clients that follow one may lose the body or the key."""
     described = api.client.get("/openapi.json").json()["paths"]
     asked = [(verb, re.sub(r"{\w+}", "blitz", path)) for path, verbs in described.items() for verb in verbs]
     assert len(asked) >= 15
-    for verb, path in [*asked, ("get", "/docs"), ("get", "/pools/blitz")]:
-        with_slash, without = (api.client.request(verb, f"{path}{end}").status_code for end in ("/", ""))
-        assert with_slash == without, (verb, path)
+    for verb, path in [*asked, ("get", "/docs"), ("get", "/pools/blitz"), ("get", "/livez")]:
+        assert [api.client.request(verb, wrong).status_code for wrong in (f"{path}/", f"{path}//")] == [404, 404], (verb, path)
+
+
+@pytest.mark.parametrize("path", ["/v1/pools/bl%69tz/boards/el%6F", "/v1/pools/blitz/boards/%65lo", "/%76%31/pools/blitz/boards/elo"])
+def test_escaped_characters_of_an_address_are_those_characters(api: Running, path: str) -> None:
+    plain, escaped = (api.client.get(one).json() for one in ("/v1/pools/blitz/boards/elo", path))
+    assert plain["detail"] == escaped["detail"]
 
 
 def test_names_in_paths_have_their_rules(api: Running) -> None:
@@ -139,6 +146,14 @@ def test_a_parameter_is_taken_once(api: Running) -> None:
 
 
 def test_an_agent_with_slashes_anywhere_is_found_by_its_encoded_name(api: Running) -> None:
-    for name in ("/a", "a/", "a//b", "%2F", "a%b"):
-        detail = api.client.get(f"/v1/pools/blitz/agents/{quote(name, safe='')}").json()["detail"]
-        assert "blitz" in detail
+    names = ["/a", "a/", "a//b", "%2F", "a%b", "x/agents/y", "a"]
+    board = LiveBoard(names, [float(i) for i in range(len(names))])
+    assert api.store.live.publish(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": board})
+    for rating, name in enumerate(names):
+        encoded = quote(name, safe="")
+        answer = api.client.get(f"/v1/pools/blitz/agents/{encoded}").json()
+        assert (answer["agent"], answer["boards"]["elo"]["rating"]) == (name, rating)
+        [row] = api.client.get(f"/v1/pools/blitz/boards/elo/around/{encoded}?count=1").json()["rows"]
+        assert row["agent"] == name
+    for wrong in ("a/", "a//b", "/a"):
+        assert api.client.get(f"/v1/pools/blitz/agents/{wrong}").status_code == 404, "not the row of another agent"

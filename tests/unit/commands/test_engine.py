@@ -207,7 +207,7 @@ def test_a_shard_that_ray_cannot_start_again_is_replaced_though_every_answer_is_
     assert driver._shards == [shard], "it may take its time"
     shard.waits_since -= 91.0
     other = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)))
-    shard.again = lambda _: other
+    shard.start_replacement = lambda _: other
     driver._ask(shard)
     assert driver._shards == [other]
 

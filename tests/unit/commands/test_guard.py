@@ -166,8 +166,8 @@ def test_a_process_whose_loop_is_blocked_is_ended(nodes: Nodes, log: Log, contro
     monkeypatch.setattr(module, "LEAVE_SECONDS", 0.2)
     ended: list[Exception] = []
     guard = Guard(log, started(control), 30.0, ended.append)
-    guard.found(RayLost("x"))
-    guard.found(TakenOver())
+    guard.note_problem(RayLost("x"))
+    guard.note_problem(TakenOver())
     guard.start()
     until(lambda: ended, "ended")
     assert isinstance(ended[0], RayLost), "the first problem counts"

@@ -68,7 +68,7 @@ def test_after_a_long_healthy_run_the_pause_is_the_first_one_again(supervisor: S
         child.kill()
         child.wait()
         supervisor.watch(100.0 + seconds)
-        assert supervisor._again["quiet"] == 100.0 + seconds + pause
+        assert supervisor._restart_at["quiet"] == 100.0 + seconds + pause
         supervisor.watch(200.0)
         assert supervisor._running["quiet"][1] is not child
 

@@ -27,7 +27,7 @@ def test_the_next_generation_holds_the_token_and_no_record_is_written_again(tmp_
         token = request_erasure(control, None, "p", NAME, "case 1").name.token
         assert log.control.end(0) == end + 1, "one record: the request"
         assert control.refresh().generations["p"][1] == made
-        after = control.create_generation(generations.again(control.refresh(), made, 0, 2.0))
+        after = control.create_generation(generations.make_successor(control.refresh(), made, 0, 2.0))
         assert (after.number, after.aliases, after.initial) == (2, {"annie": token}, {"elo": {token: 1600.0}})
 
 

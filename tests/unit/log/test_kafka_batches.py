@@ -3,6 +3,7 @@
 import gzip
 import random
 import struct
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -31,6 +32,12 @@ def read(data: bytes, begin: int = 0) -> list[Fields]:
 
 def read_by_kafka_python(data: bytes) -> list[Fields]:
     return [(record.offset, record.timestamp, record.key, record.value) for record in DefaultRecordBatch(data)]
+
+
+def wrapped(batch: bytes, value: bytes, last: int) -> bytes:
+    """A compressed batch of format 1 with other messages up to offset `last`, and a checksum that fits."""
+    body = batch[16:26] + struct.pack(">i", -1) + struct.pack(">i", len(value)) + value
+    return struct.pack(">qiI", last, len(body) + 4, zlib.crc32(body)) + body
 
 
 def built(codec: int, seed: int = 1, records: int = 50) -> bytes:
@@ -199,6 +206,28 @@ def test_batches_of_old_formats_are_read_and_bounded(magic: int, name: str | Non
         monkeypatch.setattr(batches, "MAX_BATCH_BYTES", 10_000)
         with pytest.raises(BatchDamaged, match="after decompression"):
             read(data)
+
+
+@pytest.mark.parametrize("length", [-12, 0, 13])
+def test_a_message_of_an_old_format_with_an_impossible_length_is_refused(length: int) -> None:
+    """kafka-python goes on by the stated length, and would list the same message for ever."""
+    inner = struct.pack(">qiIbbq", 3, length, 0, 1, 0, 5) + b"\x00" * 20
+    builder = LegacyRecordBatchBuilder(1, CODECS["gzip"], 1 << 20)
+    assert builder.append(3, 5, b"k", b"v") is not None
+    data = wrapped(bytes(builder.build()), gzip.compress(inner), 3)
+    with peak_memory() as peak, pytest.raises(BatchDamaged, match=f"a message of {length} bytes") as caught:
+        read(data)
+    assert (caught.value.base, caught.value.begin, caught.value.end) == (0, 0, 4), "its first offset is not known"
+    assert peak() < 1 << 20
+
+
+def test_too_little_memory_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(batches.default_records, "gzip_decode", fail)
+    with pytest.raises(MemoryError):
+        read(built(CODECS["gzip"]))
 
 
 def test_the_checksum_of_gzip_is_checked() -> None:

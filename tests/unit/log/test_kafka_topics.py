@@ -56,7 +56,7 @@ class Cluster:
 
 def test_a_broker_that_has_not_heard_of_a_new_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_log, "_ASK_AGAIN_SECONDS", 0.0)
-    found = kafka_log._found(cast("Connection", Cluster(Admin(early=3))), PLANS, create=True, replication=3)
+    found = kafka_log._find_or_create_topics(cast("Connection", Cluster(Admin(early=3))), PLANS, create=True, replication=3)
     assert [(one.identity, one.retention) for one in found.values()] == [("kafka:c:id", None)] * 3
 
 

@@ -15,7 +15,6 @@ from services.log.sqlite.log import open_sqlite_log
 from services.shard import restarts
 from services.shard.restarts import Isolated, RestartCounter, isolated_at
 
-EPOCH = 0
 ISOLATED = MOST_RESTARTS + 1
 
 
@@ -29,21 +28,28 @@ def log(tmp_path: Path) -> Iterator[Log]:
 @pytest.fixture
 def control(log: Log) -> Iterator[ControlLog]:
     control = ControlLog(log.control)
-    control.append(Takeover(partition=1, owner="test", time=0.0))
+    take_over(control)
     yield control
     control.close()
 
 
+def take_over(control: ControlLog, partition: int = 1) -> int:
+    """The epoch of a new owner."""
+    return control.append(Takeover(partition=partition, owner="test", time=0.0))
+
+
 def counter(control: ControlLog, position: int, end: int) -> RestartCounter:
     """The counter of a shard that takes the partition over at `position`."""
+    made = RestartCounter(1, take_over(control), control, clock=lambda: 5.0)
     control.refresh()
-    made = RestartCounter(1, EPOCH, control, clock=lambda: 5.0)
     made.begin(position, end)
     return made
 
 
 def count(control: ControlLog, position: int, count: int) -> None:
-    control.append(Restarts(partition=1, epoch=EPOCH, position=position, count=count, time=0.0))
+    """Write the counter as the owner of the partition does."""
+    epoch = control.refresh().partitions.epochs[1]
+    control.append(Restarts(partition=1, epoch=epoch, position=position, count=count, time=0.0))
 
 
 def counted(control: ControlLog) -> tuple[int, int] | None:
@@ -64,6 +70,10 @@ def folded(
         for part in made.calls(records(begin, end)):
             found.append(([one.offset for one in part], counted(control)))  # noqa: PERF401 - the calls before the error count
     return found
+
+
+def fail(_: object) -> int:
+    raise LogError("no answer", retriable=True)
 
 
 class TestFirstShard:
@@ -96,13 +106,29 @@ class TestFirstShard:
         assert control._topic.end(0) == end
 
     def test_folding_goes_on_if_the_control_log_fails(self, control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(_: object) -> int:
-            raise LogError("no answer", retriable=True)
-
-        monkeypatch.setattr(control, "append", fail)
         made = counter(control, 10, 20)
+        monkeypatch.setattr(control, "append", fail)
         assert folded(made, control, 10, 13) == [([10, 11, 12], None)]
         assert folded(made, control, 13, 15) == [([13, 14], None)]
+
+    def test_a_reset_that_fails_is_tried_again(self, control: ControlLog, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = counter(control, 10, 12)
+        folded(made, control, 10, 12)
+        with monkeypatch.context() as patch:
+            patch.setattr(control, "append", fail)
+            made.settle(12)
+        assert counted(control) == (10, 1)
+        made.settle(12)
+        assert counted(control) == (12, 0)
+
+    def test_its_own_counter_is_no_death(self, control: ControlLog) -> None:
+        """An operator decides while the counter stands, and the shard begins again."""
+        made = counter(control, 10, 20)
+        folded(made, control, 10, 13)
+        control.refresh()
+        made.begin(13, 20)
+        assert folded(made, control, 13, 15) == [([13, 14], (13, 1))]
+        assert folded(made, control, 15, 17) == [([15, 16], (13, 1))], "the counter does not move, as before any death"
 
 
 class TestAfterADeath:
@@ -185,8 +211,8 @@ class TestAfterADeath:
         """Its records of the same poll are folded before, and more records wait."""
         deadly = 13
         for _ in range(MOST_RESTARTS):
+            beside, ending = (RestartCounter(number, take_over(control, number), control) for number in (0, 1))
             control.refresh()
-            beside, ending = RestartCounter(0, EPOCH, control), RestartCounter(1, EPOCH, control)
             for one in (beside, ending):
                 one.begin(10, 20)
                 assert one.isolated is None
@@ -226,6 +252,16 @@ class TestAfterADeath:
         assert folded(made, control, 12, 13) == [([12], (12, MOST_RESTARTS))]
         made.settle(13)
         assert counted(control) == (13, 0)
+
+    def test_an_isolated_record_is_never_folded_also_if_the_control_log_fails(
+        self, control: ControlLog, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        count(control, 12, MOST_RESTARTS)
+        made = RestartCounter(1, take_over(control), control)
+        control.refresh()
+        monkeypatch.setattr(control, "append", fail)
+        made.begin(10, 20)
+        assert folded(made, control, 10, 15, isolated=True) == [([10, 11], (12, MOST_RESTARTS))]
 
     def test_a_skip_of_the_isolated_record_lets_the_shard_go_on(self, control: ControlLog) -> None:
         count(control, 12, ISOLATED)

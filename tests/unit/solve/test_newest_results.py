@@ -16,7 +16,7 @@ from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import Reconciler
-from services.solve.worker.tasks import Delivery, best_rows, deliver
+from services.solve.worker.tasks import Delivery, best_rows, deliver, published
 from tests.support.boards import solved_of
 
 JOB = Job("blitz", "copeland")
@@ -50,20 +50,40 @@ def with_ranks(board: SolvedBoard, low: int, high: int) -> SolvedBoard:
     return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=told))
 
 
+def add_intervals(results: NewestResults, file: str, board: SolvedBoard) -> None:
+    """Deliver intervals, as a task does that cannot reach the store."""
+    results.files.add_intervals(file, board)
+    results.delivered(JOB._replace(intervals=True), published(results.files, Gone(), board, file))  # type: ignore[arg-type]
+
+
 def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) -> None:
     """Intervals come after the result; the next result leaves those of the one before as they were."""
     results = newest_in(tmp_path)
     solve(results, board_at(1))
     file, board = str(results[JOB].file), results[JOB].board
-    results.delivered(JOB._replace(intervals=True), deliver(results.files, Gone(), with_ranks(board, 1, 4), None, file))  # type: ignore[arg-type]
+    add_intervals(results, file, with_ranks(board, 1, 4))
     assert results[JOB].board.result.agents[0].rank_high == 4
+    assert results[JOB].file == file
     solve(results, board_at(2))
-    late = deliver(results.files, Gone(), with_ranks(board, 2, 3), None, str(results.files.names(JOB)[0]))  # type: ignore[arg-type]
-    results.delivered(JOB._replace(intervals=True), late)
+    add_intervals(results, file, with_ranks(board, 2, 3))
     assert results[JOB].board.position == 2, "intervals of an earlier solve change nothing of the newest one"
     rows = [unpacked(one.rows)[0] for one in results.files.history(JOB, "")]
     assert [(row.rank_low, row.rank_high) for row in rows] == [(2, 3), (None, None)]
     assert all(isinstance(row, PastRow) for row in rows)
+
+
+def test_intervals_of_a_board_that_failed_since_keep_its_error(tmp_path: Path) -> None:
+    results = newest_in(tmp_path)
+    solve(results, board_at(1))
+    file, board = str(results[JOB].file), results[JOB].board
+    results.failed(JOB, "no convergence")
+    results.files.add_intervals(file, with_ranks(board, 1, 4))
+    taken = Delivery(with_ranks(board, 1, 4), file, history=1)
+    results.delivered(JOB._replace(intervals=True), taken)
+    complete = results.complete(JOB)
+    assert complete is not None
+    assert (complete.error, complete.result.agents[0].rank_high) == ("no convergence", 4)
+    assert results[JOB].awaits_store, "the task published it without the error"
 
 
 def test_a_result_that_the_store_refuses_costs_no_kept_one(tmp_path: Path) -> None:
@@ -77,13 +97,52 @@ def test_a_result_that_the_store_refuses_costs_no_kept_one(tmp_path: Path) -> No
     assert files.names(JOB) == [name]
 
 
-def test_of_two_forms_of_a_result_the_one_with_intervals_counts(tmp_path: Path) -> None:
-    """A crash between the two steps of their replacement leaves both."""
-    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 5)
-    files.add(board_at(1))
-    name = files.add(with_ranks(board_at(1), 1, 2))
+def test_intervals_go_with_their_result(tmp_path: Path) -> None:
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 1)
+    name = files.write(board_at(1))
+    files.add_intervals(name, with_ranks(board_at(1), 1, 2))
     assert files.names(JOB) == [name]
-    assert len(list(files.newest(JOB))) == 1
+    [board] = files.newest(JOB)
+    assert isinstance(board.result.intervals, Intervals)
+    newer = files.write(board_at(2))
+    assert [path.name for path in tmp_path.rglob("*.json")] == [Path(newer).name]
+
+
+def test_a_new_result_is_never_the_one_that_is_removed(tmp_path: Path) -> None:
+    """Results of another log may be in the folder, at later positions."""
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 1)
+    files.write(board_at(9))
+    delivery = deliver(files, Gone(), board_at(1), None)  # type: ignore[arg-type]
+    assert files.read(delivery.file) == board_at(1)
+
+
+def test_results_that_an_earlier_release_numbered_keep_their_order(tmp_path: Path) -> None:
+    """Its boards had no sequence; its files of one position were numbered from 0."""
+    results = newest_in(tmp_path)
+    for number, ending in enumerate((1.0, 2.0, 3.0)):
+        board = msgspec.structs.replace(board_at(1), parameters={"p": ending}, sequence=number)
+        (tmp_path / results.files.add(board)).write_bytes(msgspec.json.encode(msgspec.structs.replace(board, sequence=0)))
+    results.load()
+    newest = results[JOB].board
+    assert (newest.parameters, newest.sequence, results[JOB].history) == ({"p": 3.0}, 2, 3)
+    add_intervals(results, str(results[JOB].file), with_ranks(newest, 1, 1))
+    again = newest_in(tmp_path)
+    again.load()
+    assert (again[JOB].board.parameters, again[JOB].history) == ({"p": 3.0}, 3)
+    assert isinstance(again[JOB].board.result.intervals, Intervals)
+
+
+def test_an_erased_name_leaves_a_result_and_its_intervals(tmp_path: Path) -> None:
+    name, results = erased_name("a", ()), newest_in(tmp_path)
+    solve(results, board_at(1))
+    file, board = str(results[JOB].file), results[JOB].board
+    results.files.add_intervals(file, with_ranks(board, 1, 1))  # by a task whose process ended then
+    results.erase(JOB.pool, NameMatcher([name]))
+    assert all(b'"agent":"a"' not in path.read_bytes() for path in tmp_path.rglob("*.json"))
+    complete = results.complete(JOB)
+    assert complete is not None
+    assert [row.agent for row in complete.result.agents] == [name.token]
+    assert complete.sequence > board.sequence
 
 
 def test_every_sequence_is_above_those_of_earlier_engines_and_of_files(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.methods.registry import NotApplicable
 from services.boards.history import KeptSolve
-from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
-from services.control.erasures import ErasureRequest, erased_name
+from services.control.erasures import ErasedName, ErasureRequest, erased_name
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
@@ -27,7 +27,7 @@ from services.solve.worker.task_pool import TaskLost
 from services.solve.worker.tasks import Delivery
 from services.wire.pools import Kind
 from tests.support.boards import solved_of
-from tests.support.deliveries import delivered
+from tests.support.deliveries import delivered, intervals_delivered
 from tests.support.disk import fill, mounted
 from tests.support.task_pool import FakeTask, FakeTaskPool
 
@@ -54,6 +54,7 @@ class Store:
         self.boards: dict[str, SolvedBoard] = {}
         self.least: dict[str, int] = {}
         self.histories_held: dict[str, list[int]] = {}
+        self.refuses = False
         self.fails: Callable[[], None] = lambda: None
 
     @property
@@ -63,7 +64,7 @@ class Store:
     def publish(self, board: SolvedBoard) -> bool:
         self.fails()
         method = board.result.method
-        if self.least.get(method, 0) > board.sequence:
+        if self.refuses or self.least.get(method, 0) > board.sequence:
             return False
         self.boards[method], self.least[method] = board, board.sequence
         return True
@@ -72,10 +73,14 @@ class Store:
         del self.boards[method]
         self.least[method] = sequence
 
+    def sequence(self, _: str, method: str) -> int:
+        return self.least.get(method, 0)
+
     def extend_history(self, *_: Any) -> bool:
         return False
 
-    def publish_history(self, _: str, method: str, history: Iterable[KeptSolve]) -> None:
+    def publish_history(self, _: str, method: str, history: Iterable[KeptSolve], sequence: int) -> None:
+        assert sequence == self.boards[method].sequence
         self.histories_held[method] = [one.past.position for one in history]
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
@@ -605,14 +610,83 @@ def test_a_task_of_an_earlier_engine_loses_against_those_of_a_later_one(tasks: S
 def test_a_solve_that_the_store_refused_is_tried_again_with_growing_pauses(tasks: Solves, tmp_path: Path) -> None:
     store, (control, manifests) = Store(), of_copeland()
     runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store, log_identity="log")
-    store.least["copeland"] = 1 << 40
-    started = []
+    store.refuses, started = True, []
     for second in range(200):
         runner.step(float(second), manifests, control)
         if method_of(tasks.newest) == "copeland" and not tasks.newest.ended:
             started.append(second)
         end_newest(tasks)
     assert started == [0, 20, 60, 140]
+
+
+def test_a_sequence_in_the_store_that_no_engine_gave_is_exceeded(tasks: Solves, tmp_path: Path) -> None:
+    """The control log and the result files were lost, and the store was not."""
+    store, (control, manifests) = Store(), of_copeland()
+    runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store, log_identity="log")
+    store.least["copeland"] = 1 << 40
+    for second in range(60):
+        runner.step(float(second), manifests, control)
+        end_newest(tasks)
+    assert store.boards["copeland"].sequence > 1 << 40
+
+
+def test_intervals_are_those_of_the_newest_board(tasks: Solves, tmp_path: Path) -> None:
+    """The parameters change while the intervals of the board before are planned."""
+    store, (control, manifests) = Store(), of_copeland()
+    runner = scheduler_in(Settings(data=tmp_path, interval_seconds=5.0), tasks, store, log_identity="log")
+    runner.step(0.0, manifests, control)
+    end_newest(tasks)
+    control, manifests = of_copeland(tie_tolerance=0.5)
+    runner.step(100.0, manifests, control)
+    end(tasks, tasks.newest)
+    runner.go_on(101.0, 0.0)
+    assert "add_and_publish" not in {task.function for task in tasks.tasks}, "its board is not the newest one"
+    for second in (102.0, 103.0):
+        runner.step(second, manifests, control)
+        if tasks.newest.function != "add_and_publish":
+            end(tasks, tasks.newest)
+    assert tasks.newest.function == "add_and_publish"
+    tasks.newest.end(intervals_delivered(tasks.newest, store))
+    runner.step(104.0, manifests, control)
+    shown = store.boards["copeland"]
+    assert (shown.parameters, isinstance(shown.result.intervals, Intervals)) == ({"tie_tolerance": 0.5}, True)
+
+
+def test_a_name_that_a_task_brings_back_while_its_pool_rests_is_erased_again(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    control, name = erasing()
+    runner.step(0.0, [of_generation(1, 1)], control)
+    [late] = tasks.tasks
+    runner.step(1.0, [of_generation(2, 1)], control)
+    end(tasks, late)
+    runner.step(2.0, [], control)
+    for second in (3.0, 4.0):
+        runner.step(second, [of_generation(2, 1)], control)
+    assert [row.agent for row in store.boards["copeland"].result.agents] == [name.token]
+    assert all(b'"agent":"a"' not in path.read_bytes() for path in tmp_path.rglob("*.json"))
+
+
+def test_an_erasure_waits_for_a_board_whose_file_is_gone(tasks: Solves, tmp_path: Path) -> None:
+    """The store still shows the name, until the board is solved again."""
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log")
+    control, name = erasing()
+    runner.step(0.0, [of_generation(1, 1)], control)
+    end_newest(tasks)
+    runner.step(1.0, [of_generation(1, 1)], control)
+    end_newest(tasks)
+    for path in tmp_path.rglob("copeland/*.json"):
+        path.unlink()
+    for second in range(2, 100):
+        runner.step(float(second), [of_generation(2, 1)], control)
+        shown = [row.agent for row in store.boards["copeland"].result.agents]
+        assert shown == [name.token] or not runner.has_erased("blitz")
+        if not tasks.newest.ended:
+            rows = [AgentRow(agent=name.token, rating=1.0, rank=1)]
+            solved = solved_by(method_of(tasks.newest))
+            end(tasks, tasks.newest, Solved(msgspec.structs.replace(solved.result, agents=rows)))
+    assert runner.has_erased("blitz")
 
 
 def test_a_result_whose_file_is_gone_is_solved_again(tasks: Solves, tmp_path: Path) -> None:
@@ -626,9 +700,8 @@ def test_a_result_whose_file_is_gone_is_solved_again(tasks: Solves, tmp_path: Pa
     assert store.boards[method].position == 1
 
 
-def test_no_task_of_an_earlier_generation_brings_an_erased_name_back(tasks: Solves, tmp_path: Path) -> None:
-    store = Store()
-    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2, log_identity="log")
+def erasing() -> tuple[ControlState, ErasedName]:
+    """A pool that is solved by one method, and whose second generation erases the agent `a`."""
     control, name, fields = ControlState(), erased_name("a", ()), {"pool": "blitz", "start": 0, "time": 0.0, "fold": FoldSettings()}
     records = [
         PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0),
@@ -639,6 +712,13 @@ def test_no_task_of_an_earlier_generation_brings_an_erased_name_back(tasks: Solv
     ]
     for offset, record in enumerate(records):
         control.apply(offset, record)
+    return control, name
+
+
+def test_no_task_of_an_earlier_generation_brings_an_erased_name_back(tasks: Solves, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2, log_identity="log")
+    control, name = erasing()
     runner.step(0.0, [of_generation(1, 1)], control)
     end_newest(tasks)
     runner.step(1.0, [of_generation(1, 1)], control)
