@@ -28,7 +28,7 @@ _IDS: Final = random.Random()  # noqa: S311 - ids must be unique, not secret; th
 _LONGEST_ADDRESS: Final = 8192
 """Most bytes of path and query, as in nginx."""
 _BEFORE_AGENTS: Final = ("/agents/", "/around/")
-"""What stands before an agent's name in a path."""
+"""The parts of a path that an agent's name follows."""
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
 _POLICY: Final = (
