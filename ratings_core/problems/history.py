@@ -84,6 +84,8 @@ class BucketedGames:
         Raises:
             InputError: The games span fewer than four buckets, or none can be held out.
         """
+        from ratings_core.margins import choose_half_life  # noqa: PLC0415 - takes time to load, and few need it
+
         buckets = self.buckets
         first, last = buckets[0], buckets[-1]
         if last - first + 1 < _LEAST_PERIODS:
@@ -93,8 +95,6 @@ class BucketedGames:
         starts = range(last + 1 - period * math.ceil((last - first + 1) / period), last + 1, period)
         periods = [buckets[bisect_left(buckets, start) : bisect_left(buckets, start + period)] for start in starts]
         tallies = [of_tally(self.pairs.counts(dict.fromkeys(within, 1.0)), agents) for within in periods]
-        from ratings_core.margins import choose_half_life  # noqa: PLC0415 - takes time to load, and few need it
-
         choice = choose_half_life(tallies, _CANDIDATES, first=max(1, len(tallies) - HELD_OUT))
         losses = tuple((_in_buckets(candidate, period), loss) for candidate, loss in zip(_CANDIDATES, choice.losses, strict=True))
         return HalfLifeChoice(_in_buckets(choice.half_life, period), period, losses, choice.games)

@@ -28,7 +28,8 @@ _IDS: Final = random.Random()  # noqa: S311 - ids must be unique, not secret; th
 _LONGEST_ADDRESS: Final = 8192
 """Most bytes of path and query, as in nginx."""
 _BEFORE_AGENTS: Final = ("/agents/", "/around/")
-"""What stands before an agent's name in a path."""
+"""The parts of a path that an agent's name follows."""
+_BELOW_DESCRIPTION: Final = "/openapi.json/"
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
 _POLICY: Final = (
@@ -144,6 +145,8 @@ def _routed(scope: HTTPScope) -> str:
     path = raw.decode("latin-1")
     if "//" in path or (path != "/" and path.endswith("/")):
         raise ApiError(404, "Not Found", "no address has an empty part (slashes in names are sent as %2F); /openapi.json lists all routes")
+    if path.startswith(_BELOW_DESCRIPTION):  # the framework would answer with a page
+        raise ApiError(404, "Not Found", "/openapi.json lists all routes")
     at = min((at for before in _BEFORE_AGENTS if (at := path.find(before)) >= 0), default=len(path))
     return unquote(path[:at]) + path[at:]
 

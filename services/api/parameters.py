@@ -35,8 +35,14 @@ def parameter_error_text(request: Request, error: ValidationException) -> str:  
     """Return the text of an error of parameters: each parameter, and the rule that it breaks."""
     broken = [entry for entry in error.extra or () if isinstance(entry, dict)] if isinstance(error.extra, list) else []
     names = {field.name: name for name, field in _parameters(request.route_handler).items()}
-    texts = [f"{names.get(entry.get('key', ''), entry.get('key', 'request'))}: {entry['message']}" for entry in broken]
-    return "; ".join(texts) or error.detail
+    return "; ".join(_text(request, names.get(key := entry.get("key", "")) or key, entry["message"]) for entry in broken) or error.detail
+
+
+def _text(request: Request, name: str, rule: str) -> str:  # type: ignore[type-arg]
+    if name == "data":  # the framework's name for a body, whose other errors `Decoded` writes
+        return "the body is empty: send what /openapi.json describes"
+    sent = request.query_params.getall(name, [])
+    return f"{name} is {', '.join(map(repr, sent))}: {rule}" if sent else f"{name or 'request'}: {rule}"
 
 
 @cache

@@ -333,3 +333,42 @@ class TestSolvedBoards:
             assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == positions
             rows = [store.solved.past("blitz", "maximal_lottery", i) for i in range(end - first)]
             assert rows == solves[first:end][::-1]
+
+    @pytest.mark.parametrize(("sequence", "replaced"), [(6, False), (7, True), (8, True), (None, True)])
+    def test_a_history_never_replaces_that_of_a_newer_solve(self, store: RedisStore, sequence: int | None, replaced: bool) -> None:
+        newest = msgspec.structs.replace(solved_of(position=4), sequence=7)
+        assert store.solved.publish(newest)
+        store.solved.publish_history("blitz", "maximal_lottery", [kept(newest)], 7)
+        store.solved.publish_history("blitz", "maximal_lottery", [kept(solved_of(position=2))], sequence)
+        assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == [2 if replaced else 4]
+
+    def test_a_removed_board_keeps_its_rows_for_readers_and_leaves_nothing_else(self, store: RedisStore, raw: redis.Redis) -> None:
+        board = msgspec.structs.replace(solved_of(), sequence=3)
+        assert store.solved.publish(board)
+        store.solved.publish_history("blitz", "maximal_lottery", [kept(board)], 3)
+        store.solved.remove("blitz", "maximal_lottery", 5)
+        assert store.solved.methods("blitz") == []
+        assert store.solved.history("blitz", "maximal_lottery") == []
+        assert store.solved.page("blitz", "maximal_lottery", 0, 10) is None
+        assert store.solved.sequence("blitz", "maximal_lottery") == 5
+        assert all(raw.ttl(key) > 0 for pattern in ("*:rows:*", "*:index:*", "*:solved:*") for key in raw.scan_iter(pattern))
+
+    def test_a_removal_leaves_nothing_of_a_board_published_during_it(
+        self, store: RedisStore, other: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The removal has read the version of the earlier board; it tries again with that of the later one."""
+        assert store.solved.publish(solved_of(position=1))
+        call, versions = store.connection.call, []
+
+        def raced(script, names, arguments):
+            if script == scripts.RETIRE:
+                versions.append(arguments[0])
+                if len(versions) == 1:
+                    assert other.solved.publish(solved_of(position=2))
+            return call(script, names, arguments)
+
+        monkeypatch.setattr(store.connection, "call", raced)
+        store.solved.remove("blitz", "maximal_lottery")
+        assert len(set(versions)) == 2
+        assert store.solved.page("blitz", "maximal_lottery", 0, 10) is None
+        assert all(raw.ttl(key) > 0 for pattern in ("*:rows:*", "*:index:*") for key in raw.scan_iter(pattern))

@@ -124,7 +124,8 @@ class _Batches:
     """
 
     def __init__(self, records: Any) -> None:
-        self._records, self.last = records, None
+        self._records = records
+        self.last: Any = None
 
     def next_batch(self) -> Any:
         """The next batch; None after the last one."""

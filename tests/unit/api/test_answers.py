@@ -307,6 +307,17 @@ def test_parameters_have_bounds(api: Api, path: str, status: int) -> None:
     assert api.get(f"/v1/pools/blitz/{path}").status_code == status
 
 
+def test_an_error_has_the_parameter_and_its_value(api: Api) -> None:
+    assert api.get("/v1/pools/blitz/boards/elo?count=-1").json()["detail"] == "count is '-1': Expected `int` >= 1"
+    empty = api.here.client.put("/v1/pools/new", headers={"Content-Type": "application/json"})
+    assert (empty.status_code, empty.json()["detail"]) == (422, "the body is empty: send what /openapi.json describes")
+
+
+def test_no_page_lies_below_the_description(api: Api) -> None:
+    lost = api.get("/openapi.json/swagger")
+    assert (lost.status_code, lost.json()["detail"]) == (404, "/openapi.json lists all routes")
+
+
 def test_a_foreign_host_gets_no_cached_answer_either(api: Api) -> None:
     assert api.get(PATHS[0]).status_code == 200
     assert api.here.client.get(PATHS[0], headers={"Host": "evil.example"}).status_code == 421

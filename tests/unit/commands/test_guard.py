@@ -249,15 +249,15 @@ def test_a_shard_that_is_restarted_is_told_once(fake: FakeRay, caplog: pytest.Lo
 
 @pytest.mark.parametrize("newest", [True, False])
 def test_a_shard_that_lost_its_partitions_is_started_again_by_the_newest_engine_only(fake: FakeRay, newest: bool) -> None:
-    driver, again = Engine(Settings(), EngineMetrics(None)), shard((None, False))
+    driver, replacement = Engine(Settings(), EngineMetrics(None)), shard((None, False))
     driver._guard = SimpleNamespace(is_newest=lambda: newest)  # type: ignore[assignment]
     one = shard((None, True))
-    one.again = lambda _: again
+    one.start_replacement = lambda _: replacement
     driver._shards = [one]
     driver._ask(one)
     if newest:
         driver._ask(one)
-        assert driver._shards == [again]
+        assert driver._shards == [replacement]
     else:
         with pytest.raises(TakenOver):
             driver._ask(one)

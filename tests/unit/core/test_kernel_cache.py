@@ -25,6 +25,30 @@ print(int(keyed_word(one, one, one, one)), sum(keyed_word.stats.cache_hits.value
 print("numba.np.arraymath" in sys.modules)
 """
 
+LOAD_ALL = """
+import importlib, pkgutil, sys
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+import ratings_core
+from ratings_core.kernels.cache import KernelCache
+
+for module in pkgutil.walk_packages(ratings_core.__path__, "ratings_core."):
+    importlib.import_module(module.name)
+modules = [module for name, module in sys.modules.items() if name.startswith("ratings_core.")]
+kernels = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+context, loaded = cpu_target.target_context, 0
+rtsys.initialize(context)
+for cache in (kernel._cache for kernel in kernels):
+    if isinstance(cache, KernelCache):
+        for file in map(cache._file, cache._folders()):
+            for key in file._load_index():
+                CompileResult._rebuild(context, *file.load(key))
+                loaded += 1
+print(loaded)
+"""
+
 
 class Copy:
     """A copy of the library, and what its kernel `keyed_word` gives: its value, cache hits and cache misses."""
@@ -87,6 +111,13 @@ def test_an_edit_of_a_called_kernel_takes_effect_and_other_file_times_compile_no
 def test_a_process_that_compiles_nothing_does_not_load_what_the_compiler_needs(copy: Copy) -> None:
     """Half a second of each start of a command."""
     assert [copy.run().stdout.split()[-1] for _ in range(2)] == ["True", "False"]
+
+
+def test_all_machine_code_finds_the_functions_that_it_calls_without_the_compiler() -> None:
+    """`KernelCache.load_overload` does not load the compiler. LLVM ends a process that asks for an unknown function."""
+    done = subprocess.run([sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
 
 
 def test_old_folders_are_removed(copy: Copy) -> None:
