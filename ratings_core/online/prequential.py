@@ -31,16 +31,19 @@ _PRIOR: Final = 1.0
 _MOST_STEP: Final = 0.5
 """Largest change of log s by an outcome."""
 _MOST_SCALE: Final = 1e6
+_MOST_LOG_ODDS: Final = 1e150
+"""Larger log odds of forecasts count as this, so that their square is finite."""
 
 
 class Prequential:
     """Weighted sums over scored pairs; a fold adds to them.
 
-    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20. sums: float64 (13, 3). Row 0 has the weighted log loss
-    (nats), Brier score (S - p)**2 and Kendall discordance (1 if predicted in the wrong order, 1/2 if predicted even). A tied result has
-    S = 1/2 for log loss and Brier score, and is not counted for Kendall discordance. Row 1 has the scale of forecasts and its information;
-    row 2 is used during an outcome. Rows 3 to 12 have, for forecasts of the favourite from 0.5 + 0.05 k to before 0.55 + 0.05 k: weight,
-    sum of p, sum of S.
+    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20.
+
+    sums: float64 (13, 3). Row 0 has the weighted log loss (nats), Brier score (S - p)**2 and Kendall discordance (1 if predicted in the
+    wrong order, 1/2 if predicted even). A tied result has S = 1/2 for log loss and Brier score, and is not counted for Kendall discordance.
+    Row 1 has the scale of forecasts and its information; row 2 is used during an outcome. Rows 3 to 12 have, for forecasts of the favourite
+    from 0.5 + 0.05 k to before 0.55 + 0.05 k: weight, sum of p, sum of S.
     """
 
     __slots__ = ("counts", "sums")
@@ -56,10 +59,17 @@ class Prequential:
         return float(self.sums[1, 0])
 
     def forecast(self, p: float) -> float:
-        """The forecast that belongs to the expected score `p` of `Rater.predict`."""
-        if not 0.0 < p < 1.0:
-            return p
-        return sigmoid(self.scale * (log(p) - log(1.0 - p)))
+        """The forecast that belongs to an expected score.
+
+        Args:
+            p: Expected score of `Rater.predict`, 0 to 1.
+
+        Raises:
+            InputError: `p` is not in this range.
+        """
+        if not 0.0 <= p <= 1.0:
+            raise InputError("p", p, "must be an expected score, 0 to 1")
+        return float(sigmoid(self.scale * (log(p) - log(1.0 - p)))) if 0.0 < p < 1.0 else float(p)
 
     @property
     def calibration(self) -> NDArray[np.float64]:
@@ -67,6 +77,16 @@ class Prequential:
         weight = self.sums[3:, :1]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.hstack([weight, self.sums[3:, 1:] / weight])
+
+    @property
+    def calibration_error(self) -> float | None:
+        """Mean distance of a class's mean result from its mean forecast, by weight, 0 to 1. None before any pair.
+
+        Chance alone makes it about 0.4 times the root of 10 classes over the number of pairs.
+        """
+        weight, forecast, result = self.sums[3:].T
+        total = weight.sum()
+        return float(np.abs(forecast - result).sum() / total) if total else None
 
     @property
     def pairs(self) -> float:
@@ -93,6 +113,11 @@ class Prequential:
         named = {"log_loss": self.log_loss, "brier": self.brier, "kendall": self.kendall}
         return {name: mean for name, mean in named.items() if mean is not None}
 
+    def figures(self) -> dict[str, float]:
+        """The `means`, pairs, the scale and, once there is a pair, the calibration error, by name."""
+        error = self.calibration_error
+        return {**self.means(), "pairs": self.pairs, "scale": self.scale, **({} if error is None else {"calibration_error": error})}
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: counts and sums."""
         return {"counts": self.counts.copy(), "sums": self.sums.copy()}
@@ -106,6 +131,8 @@ class Prequential:
                 raise InputError(f"arrays[{name!r}]", f"{arrays[name].dtype} {arrays[name].shape}", f"must be {dtype} {shape}")
             if not (np.isfinite(arrays[name]).all() and (arrays[name] >= 0).all()):
                 raise InputError(f"arrays[{name!r}]", arrays[name], "must be finite and not negative")
+        if not (arrays["sums"][1, :2] > 0).all():
+            raise InputError("arrays['sums'][1]", arrays["sums"][1], "must have a scale and an information above 0")
         score = cls()
         score.counts[:], score.sums[:] = arrays["counts"], arrays["sums"]
         return score
@@ -122,7 +149,7 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
     and finite also where p rounds to 0 or 1.
     """
     w = weight * (1.0 / WEIGHT_ONE)
-    z = sums[1, 0] * x
+    z = min(max(sums[1, 0] * x, -_MOST_LOG_ODDS), _MOST_LOG_ODDS)
     p = sigmoid(z)
     miss, most = result - p, max(p, 1.0 - p)
     counts[0] += weight

@@ -276,6 +276,20 @@ class Disagreement(Finding, frozen=True, kw_only=True):
     distances: list[Distance] = []
 
 
+class ForecastClass(msgspec.Struct, frozen=True):
+    """Pairs of sides whose favourites had forecasts between two neighbours of 0.5, 0.55, ..., 1.
+
+    Attributes:
+        weight: Number of pairs, by weight.
+        forecast: Mean forecast of the favourite.
+        result: Mean result of the favourite, 1 for a win and 1/2 for a tie.
+    """
+
+    weight: float
+    forecast: float
+    result: float
+
+
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Prediction accuracy of an online method: means over all pairs of sides. Each pair is predicted before it is counted.
 
@@ -285,6 +299,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         log_loss: Mean log loss.
         brier: Mean Brier score.
         kendall: Share of untied pairs that were predicted in the wrong order.
+        scale: Factor that makes forecasts of the method's own log odds. It is fitted online.
+        calibration_error: Mean distance between forecasts and results in the classes.
+        classes: The classes that have a pair.
     """
 
     method: str
@@ -292,6 +309,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     log_loss: float | None
     brier: float | None
     kendall: float | None
+    scale: float = 1.0
+    calibration_error: float | None = None
+    classes: list[ForecastClass] = []
 
 
 class Prequential(Finding, frozen=True, kw_only=True):

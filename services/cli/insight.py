@@ -187,7 +187,8 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
 
 def _forecasts(part: Prequential) -> Iterator[str]:
     for forecast in part.forecasts:
-        means = [f"{name} {value:.4f}" for name, value in (("log loss", forecast.log_loss), ("Brier", forecast.brier)) if value is not None]
+        named = (("log loss", forecast.log_loss), ("Brier", forecast.brier), ("calibration error", forecast.calibration_error))
+        means = [f"{name} {value:.4f}" for name, value in named if value is not None]
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]
         yield f"{forecast.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
 

@@ -19,7 +19,7 @@ from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, E
 from services.log.skipping import beyond
 from services.wire.pools import Kind
 
-FOLD_VERSION: Final = 1
+FOLD_VERSION: Final = 2
 """Number of the fold's meaning. It rises when kernels, defaults, limits or validation change results; then pools get new generations."""
 
 

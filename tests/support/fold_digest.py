@@ -16,8 +16,8 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 
 COMMITTED: Final = (
-    "f39dbba51fa6f98da734991bca296a7ffa7f7ad918a3d31725d6e285dffdbed2",
-    "8ff804b7c5b1a2b0b951c5ce3da7051f763cd35785a17afb6f9bb84a1b00aff2",
+    "4466ae2f5e966a907af6854895dea04bf897da9ec6923280d9a916fd317b2445",
+    "fe8adb4a3616acdfd7198f6c0fce282459e7c4e8810531e064d68ecc51d8ad88",
 )
 RATERS: tuple[Rater, ...] = (
     Elo(),

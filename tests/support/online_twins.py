@@ -22,19 +22,36 @@ class Book:
     brier: float = 0.0
     discordance: float = 0.0
     doubtful: float = 0.0  # part of the discordance of differences near 0, which rounding may make exactly 0
+    scale: float = 1.0
+    information: float = 1.0
+    pending: list = field(default_factory=list)  # (slope, curvature, weight) of the outcome's pairs
+    bins: list = field(default_factory=lambda: [[0.0, 0.0, 0.0] for _ in range(10)])  # weight, sums of forecasts and results of favourites
 
     def side(self, members):
         return sum(self.rating.setdefault(m, self.start) for m in members) / len(members)
 
     def predicted(self, x, result, weight):
-        p = 1 / (1 + math.exp(-x))
+        z = self.scale * x
+        p = math.exp(min(z, 0.0)) / (1 + math.exp(-abs(z)))
+        self.pending.append((weight * (result - p) * z, weight * p * (1 - p) * z * z, weight))
+        favourite, won = (p, result) if z > 0 else (1 - p, 1 - result) if z < 0 else (0.5, 0.5)
+        for column, value in enumerate((1.0, favourite, won)):
+            self.bins[min(9, int((favourite - 0.5) * 20))][column] += weight * value
         self.weight += weight
-        self.log_loss -= weight * (result * math.log(p) + (1 - result) * math.log(1 - p))
+        self.log_loss += weight * (math.log1p(math.exp(-abs(z))) + max(z, 0.0) - result * z)
         self.brier += weight * (result - p) ** 2
         if result != 0.5:
             self.decided += weight
             self.discordance += weight * (0.5 if x == 0 else float((x > 0) != (result == 1)))
             self.doubtful += weight * 0.5 * (abs(x) < 1e-9 and bool(self.outcomes))
+
+    def settle(self):
+        """After the pairs of an outcome: one Newton step for log scale, with past information faded by 1/2000 towards 1."""
+        faded = min(self.pending[-1][2], 1.0) / 2000
+        self.information = self.information * (1 - faded) + faded + sum(curvature for _, curvature, _ in self.pending)
+        step = sum(slope for slope, _, _ in self.pending) / self.information
+        self.scale = min(max(self.scale * math.exp(min(max(step, -0.5), 0.5)), 1e-6), 1e6)
+        self.pending.clear()
 
 
 def result_between(place, other):
@@ -62,6 +79,7 @@ def elo_twin(rater, games):
                 k = rater.provisional_k if played < rater.provisional_outcomes else rater.k
                 book.rating[member] += k * weight / (len(means) - 1) * gain
                 book.outcomes[member] = played + 1
+        book.settle()
     return book
 
 
@@ -87,6 +105,7 @@ def sco_twin(rater, games):
                 moved = book.rating[member] - rater.alpha * weight * slope / len(members)
                 book.rating[member] = min(max(moved, rater.low), rater.high)
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
+        book.settle()
     return book
 
 
@@ -128,6 +147,7 @@ def fenchel_young_twin(rater, games):
                 moved = book.rating[member] - rater.alpha * weight * (rank - seen) / len(members)
                 book.rating[member] = min(max(moved, rater.low), rater.high)
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
+        book.settle()
     return book
 
 
@@ -171,6 +191,7 @@ def melo_twin(rater, games):
                 moved = [c + rater.rate * weight / (n - 1) * p for c, p in zip(vectors[member], pull, strict=True)]
                 vectors[member] = [min(max(c, -10.0), 10.0) for c in moved]
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
+        book.settle()
     return book
 
 
@@ -210,6 +231,7 @@ def weng_lin_twin(rater, games):
                 book.rating[member] += weight * share * omega
                 sigma[member] *= math.sqrt(max(1 - weight * share * delta, rater.kappa))
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
+        book.settle()
     return book
 
 
@@ -295,6 +317,7 @@ def glicko2_twin(rater, games):
             for agent in team.agents:
                 agent.information += weight * 3 / (len(teams) + 1) * information / len(team.agents) ** 2
                 agent.surprise += weight * 3 / (len(teams) + 1) * surprise / len(team.agents)
+        book.settle()
     book.rating = {member: agent.mu * rater.scale for member, agent in agents.items()}
     book.other["deviation"] = {member: agent.phi * rater.scale for member, agent in agents.items()}
     book.other["volatility"] = {member: agent.sigma for member, agent in agents.items()}

@@ -70,7 +70,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         retractions: Number of retractions.
         dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
         online: Names of the online methods.
-        prequential: Online method -> means of `log_loss`, `brier` and `kendall`.
+        prequential: Online method -> means of `log_loss`, `brier` and `kendall` of its forecasts, the `scale` of their log odds, and the
+            number of forecasts, `pairs`.
         stopped: Why the pool stopped; None if it is folded.
         pending: Number of retractions that wait for the next generation.
         left_out: Number of outcomes left out because of retractions, bans or aliases.

@@ -116,7 +116,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         retractions=counts["retractions"],
         dead_letters=counts["refused"],
         online=list(state.content.ratings.online),
-        prequential={name: means for name, sums in state.content.ratings.prequential.items() if (means := sums.means())},
+        prequential={name: sums.figures() for name, sums in state.content.ratings.prequential.items() if sums.pairs},
         stopped=state.stopped or partition.readers.stopped,
         pending=state.retractions.waiting,
         left_out=0 if state.content.edits is None else int(state.content.edits.left_out.sum()),

@@ -189,7 +189,16 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
     if not sums:
         return findings.Prequential(not_applicable="the pool has no online method, so there are no predictions")
     rows = [
-        findings.Forecast(method=method, pairs=summed.pairs, log_loss=summed.log_loss, brier=summed.brier, kendall=summed.kendall)
+        findings.Forecast(
+            method=method,
+            pairs=summed.pairs,
+            log_loss=summed.log_loss,
+            brier=summed.brier,
+            kendall=summed.kendall,
+            scale=summed.scale,
+            calibration_error=summed.calibration_error,
+            classes=[findings.ForecastClass(*map(float, row)) for row in summed.calibration if row[0]],
+        )
         for method, summed in sums.items()
     ]
     return findings.Prequential(forecasts=sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method)))

@@ -423,7 +423,8 @@ function disagree(part) {
 
 function forecasts(part) {
   return part.forecasts.map((one) => {
-    const means = [["log loss", one.log_loss], ["Brier", one.brier]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
+    const named = [["log loss", one.log_loss], ["Brier", one.brier], ["calibration error", one.calibration_error ?? null]];
+    const means = named.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
     if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);
     return line(`${title(one.method)}: ${means.join(" · ") || "no pair yet"}`);
   });

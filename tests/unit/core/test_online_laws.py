@@ -77,7 +77,10 @@ def test_agrees_with_its_readable_twin(rater, twin):
         np.testing.assert_allclose(state.column(name), [entries[a] for a in range(AGENTS)], rtol=1e-11, atol=1e-11)
     assert state.outcomes.tolist() == [book.outcomes[a] for a in range(AGENTS)]
     assert (score.pairs, score.counts[1] / WEIGHT_ONE) == pytest.approx((book.weight, book.decided), rel=1e-12)
-    assert score.sums == pytest.approx([book.log_loss, book.brier, book.discordance], rel=1e-9)
+    assert score.sums[0] == pytest.approx([book.log_loss, book.brier, book.discordance], rel=1e-9)
+    assert (score.scale, score.sums[1, 1]) == pytest.approx((book.scale, book.information), rel=1e-9)
+    assert score.sums[2].tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(score.sums[3:], book.bins, rtol=1e-9, atol=1e-9)
 
 
 @subjects

@@ -120,8 +120,9 @@ def test_a_certain_miss_costs_its_distance_and_stays_finite():
     score = Prequential()
     Sco(alpha=0).fold(at(100, 0), batch_of([game(1, 0)]), score)
     assert score.log_loss == 100
+    assert score.scale == pytest.approx(math.exp(-0.5), rel=1e-12)
     Elo(scale=1, k=0).fold(at(1e6, 0), batch_of([game(1, 0)]), score)
-    assert math.isfinite(score.sums[0])
+    assert np.isfinite(score.sums).all()
 
 
 def test_prequential_sums_come_back_from_their_arrays():
@@ -135,6 +136,7 @@ def test_prequential_sums_come_back_from_their_arrays():
         arrays | {"counts": -arrays["counts"]},
         arrays | {"sums": arrays["sums"].astype(np.float32)},
         arrays | {"sums": arrays["sums"] + np.nan},
+        arrays | {"sums": np.zeros_like(arrays["sums"])},
     ):
         with pytest.raises(InputError):
             Prequential.from_arrays(broken)

@@ -1,0 +1,120 @@
+"""Forecasts of the live methods: log loss, Brier score and calibration, before and after the online scale, beside a coin.
+
+`python -m benchmarks.forecasts [--quick]`. Each game is forecast before it is folded. Goal: on every line, the log loss of the forecast is
+below that of a coin, ln 2 (ties count half for each side). `own` is the log loss of the method's own log odds, without a scale. The last
+columns are the calibration error and the scale at the end.
+
+Data: all international football results where EQUIRANK_SHARED or ../shared has them (ties included); 20,000 battles of 100 models of
+nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 40 % ties; 30,000 tennis matches of 300 players whose
+strength drifts. The last three are drawn with a seed. `oracle` is the log loss of the probabilities that they were drawn from.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from benchmarks.common import arguments, machine
+from ratings_core.online import RATERS, Prequential, Rater
+from ratings_core.records.outcomes import OutcomeBatch
+
+Floats = NDArray[np.float64]
+SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[2] / "shared"))
+COIN = log(2)
+
+
+@dataclass(frozen=True)
+class Games:
+    """Games of two, in their order. oracle: log loss of the probabilities that they were drawn from; None if unknown."""
+
+    name: str
+    batch: OutcomeBatch
+    agents: int
+    oracle: float | None = None
+
+
+def drawn(name: str, *, agents: int, games: int, spread: float, ties: float, drift: float = 0.0, seed: int = 0) -> Games:
+    """Games of agents with strengths N(0, spread**2) in logits, each a tie with probability `ties`. drift: steps of a strength a game."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0.0, spread, agents)
+    first = rng.integers(agents, size=games)
+    second = (first + rng.integers(1, agents, games)) % agents
+    p = np.empty(games)
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        p[i] = 1 / (1 + np.exp(strength[b] - strength[a]))
+        strength[[a, b]] += rng.normal(0.0, drift, 2) if drift else 0.0
+    result = np.where(rng.random(games) < ties, 0.5, (rng.random(games) < p).astype(float))
+    expected = ties / 2 + (1 - ties) * p
+    oracle = -(result * np.log(expected) + (1 - result) * np.log(1 - expected)).mean()
+    return Games(name, _batch(first, second, result, agents), agents, float(oracle))
+
+
+def football(most: int | None) -> Games | None:
+    """International football results; None where the shared data are missing."""
+    path = SHARED / "data/football/results.csv"
+    if not path.exists():
+        return None
+    table = pyarrow.csv.read_csv(path, convert_options=pyarrow.csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True))
+    table = table.filter(pc.is_valid(table["home_score"])).slice(0, most)
+    names, number = np.unique([*table["home_team"].to_pylist(), *table["away_team"].to_pylist()], return_inverse=True)
+    home, away = number.reshape(2, -1)
+    result = 0.5 + 0.5 * np.sign(table["home_score"].to_numpy().astype(int) - table["away_score"].to_numpy().astype(int))
+    return Games("football", _batch(home, away, result, len(names)), len(names))
+
+
+def _batch(first: NDArray[np.int64], second: NDArray[np.int64], result: Floats, agents: int) -> OutcomeBatch:
+    batch = OutcomeBatch.of_pairs(first, second, result, agents).numbered(0)
+    return replace(batch, time=600.0 * np.arange(len(batch)))
+
+
+def workloads(quick: bool) -> Iterator[Games]:
+    """The data sets."""
+    part = 20 if quick else 1
+    found = football(2_000 if quick else None)
+    if found is None:
+        print(f"football: {SHARED} is missing, skipped")
+    else:
+        yield found
+    yield drawn("battles", agents=100, games=20_000 // part, spread=0.3, ties=0.3, seed=1)
+    yield drawn("chess", agents=2_000 // part, games=100_000 // part, spread=1.2, ties=0.4, seed=2)
+    yield drawn("tennis", agents=300 // part, games=30_000 // part, spread=1.5, ties=0.0, drift=0.02, seed=3)
+
+
+def own_log_loss(rater: Rater, games: Games) -> float:
+    """Log loss of the expected scores of `Rater.predict`, each read before its game is folded."""
+    state, batch, total = rater.init(games.agents), games.batch, 0.0
+    for i in range(len(batch)):
+        one = batch.slice(i, i + 1)
+        a, b = (int(agent) for agent in one.agent)
+        p = min(max(rater.predict(state, a, b), 1e-15), 1 - 1e-15)
+        first, second = one.place
+        result = 0.5 + 0.5 * float(np.sign(second - first))
+        total -= result * log(p) + (1 - result) * log(1 - p)
+        rater.fold(state, one)
+    return total / len(batch)
+
+
+def main() -> None:
+    """Print one line for each method on each data set."""
+    quick = arguments(__doc__ or "").quick
+    print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
+    print(f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}")
+    for games in workloads(quick):
+        for method, kind in RATERS.items():
+            rater, score = kind(), Prequential()
+            rater.fold(rater.init(games.agents), games.batch, score)
+            oracle = "-" if games.oracle is None else f"{games.oracle:.4f}"
+            line = (
+                f"{games.name:<10}{len(games.batch):>8} {oracle:>8}  {method:<14}{own_log_loss(rater, games):>8.4f}{score.log_loss:>10.4f}"
+            )
+            print(f"{line}{score.brier:>8.4f}{score.calibration_error:>8.4f}{score.scale:>9.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
