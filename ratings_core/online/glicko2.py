@@ -20,6 +20,7 @@ from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
 from ratings_core.records.beliefs import BeliefModel, Stretch
+from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
@@ -162,6 +163,11 @@ class Glicko2(CheckedSettings):
     def beliefs(self) -> BeliefModel:
         """As `Rater.beliefs`: deviations grow by the volatility, up to that of a newcomer; intervals are calibrated by `STRETCH`."""
         return BeliefModel(self.deviation, period_seconds=self.period_seconds, start=self.start, logit=self.scale, stretch=STRETCH)
+
+    @property
+    def forecasts(self) -> ForecastModel:
+        """As `Rater.forecasts`, for the formula of `predict`."""
+        return ForecastModel(1.0 / self.scale, _THREE_OVER_PI2 / (self.scale * self.scale))
 
     def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
         """Ratings, deviations as of period `now`, and the beliefs from which later deviations follow."""

@@ -155,6 +155,11 @@ class Melo(CheckedSettings):
         )
 
     @property
+    def forecasts(self) -> None:
+        """As `Rater.forecasts`: none, because a reading has no vectors."""
+        return None
+
+    @property
     def _slope(self) -> float:
         """Log odds per rating point. The fold uses it, so it is computed by the portable log."""
         return log(self.base) / self.scale

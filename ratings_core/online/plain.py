@@ -11,6 +11,7 @@ from ratings_core.online.games import check_pair
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.forecasts import ForecastModel
 
 
 class CheckedSettings:
@@ -44,6 +45,11 @@ class PlainRater(CheckedSettings, ABC):
         """Expected score of agent `a` against agent `b`, the sigmoid of their difference. Raises as `Rater.predict` does."""
         check_pair(OnlineState.checked(state), a, b)
         return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
+
+    @property
+    def forecasts(self) -> ForecastModel:
+        """As `Rater.forecasts`: log odds are differences of ratings."""
+        return ForecastModel(self._slope)
 
     @property
     @abstractmethod

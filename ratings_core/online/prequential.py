@@ -20,10 +20,11 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
 from ratings_core.kernels.portable import exp, log, sigmoid
+from ratings_core.records.forecasts import ForecastClass
 from ratings_core.records.outcomes import WEIGHT_ONE
 
 _BINS: Final = 10
-_SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3 + _BINS, 3))}
+_SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3 + _BINS, 4))}
 _FADING: Final = 1.0 / 2000.0
 """Share of the weight of past outcomes that each outcome takes away, in the fit of the scale."""
 _PRIOR: Final = 1.0
@@ -40,17 +41,17 @@ class Prequential:
 
     counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20.
 
-    sums: float64 (13, 3). Row 0 has the weighted log loss (nats), Brier score (S - p)**2 and Kendall discordance (1 if predicted in the
+    sums: float64 (13, 4). Row 0 has the weighted log loss (nats), Brier score (S - p)**2 and Kendall discordance (1 if predicted in the
     wrong order, 1/2 if predicted even). A tied result has S = 1/2 for log loss and Brier score, and is not counted for Kendall discordance.
     Row 1 has the scale of forecasts and its information; row 2 is used during an outcome. Rows 3 to 12 have, for forecasts of the favourite
-    from 0.5 + 0.05 k to before 0.55 + 0.05 k: weight, sum of p, sum of S.
+    from 0.5 + 0.05 k to before 0.55 + 0.05 k: weight, sum of p, sum of S, weight of ties.
     """
 
     __slots__ = ("counts", "sums")
 
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros(2, np.int64)
-        self.sums: NDArray[np.float64] = np.zeros((3 + _BINS, 3), np.float64)
+        self.sums: NDArray[np.float64] = np.zeros((3 + _BINS, 4), np.float64)
         self.sums[1, :2] = 1.0, _PRIOR
 
     @property
@@ -72,11 +73,9 @@ class Prequential:
         return float(sigmoid(self.scale * (log(p) - log(1.0 - p)))) if 0.0 < p < 1.0 else float(p)
 
     @property
-    def calibration(self) -> NDArray[np.float64]:
-        """Classes of forecasts of the favourite: float64 (10, 3), weight, mean forecast and mean result; nan without a pair."""
-        weight = self.sums[3:, :1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.hstack([weight, self.sums[3:, 1:] / weight])
+    def classes(self) -> list[ForecastClass]:
+        """The classes of forecasts that have a pair, in ascending order."""
+        return [ForecastClass(row[0], *(value / row[0] for value in row[1:])) for row in self.sums[3:].tolist() if row[0]]
 
     @property
     def calibration_error(self) -> float | None:
@@ -84,7 +83,7 @@ class Prequential:
 
         Chance alone makes it about 0.4 times the root of 10 classes over the number of pairs.
         """
-        weight, forecast, result = self.sums[3:].T
+        weight, forecast, result, _ = self.sums[3:].T
         total = weight.sum()
         return float(np.abs(forecast - result).sum() / total) if total else None
 
@@ -114,9 +113,9 @@ class Prequential:
         return {name: mean for name, mean in named.items() if mean is not None}
 
     def figures(self) -> dict[str, float]:
-        """The `means`, pairs, the scale and, once there is a pair, the calibration error, by name."""
+        """The `means`, the calibration error if there is a pair, and pairs, by name."""
         error = self.calibration_error
-        return {**self.means(), "pairs": self.pairs, "scale": self.scale, **({} if error is None else {"calibration_error": error})}
+        return {**self.means(), "pairs": self.pairs, **({} if error is None else {"calibration_error": error})}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: counts and sums."""
@@ -165,6 +164,7 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
     sums[row, 0] += w
     sums[row, 1] += w * most
     sums[row, 2] += w * (0.5 + (result - 0.5) * (int(z > 0.0) - int(z < 0.0)))
+    sums[row, 3] += w * int(result == 0.5)
 
 
 @inlined

@@ -9,6 +9,7 @@ from ratings_core.online.prequential import Prequential
 from ratings_core.online.reading import Reading
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.outcomes import OutcomeBatch
 
 StateT = TypeVar("StateT", bound=OnlineState)
@@ -32,7 +33,7 @@ class Rater(Protocol[StateT]):
        most to the deviation of a newcomer.
     9. Every field is a setting. A value that is not a number is refused, and the error names the field.
     10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction of `predict`. The agent
-        of higher mean rating is predicted to win, except by mElo.
+        of higher mean rating is predicted to win, except by mElo. `forecasts` gives the same prediction from a reading.
     11. A state of another class, a batch of another type, and ids without an agent raise `InputError` and change nothing.
     12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
     13. Every game of 2 to 64 sides of any size, with ties, is folded, and all numbers of the state stay finite.
@@ -44,6 +45,10 @@ class Rater(Protocol[StateT]):
     @property
     def beliefs(self) -> BeliefModel | None:
         """The model by which deviations of readings follow from `Reading.beliefs`; None for methods without deviations."""
+
+    @property
+    def forecasts(self) -> ForecastModel | None:
+        """The model by which log odds follow from what `read` gives; None if they need more than that."""
 
     def init(self, n: int) -> StateT:
         """A state of `n` agents that have not played."""

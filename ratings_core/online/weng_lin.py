@@ -18,6 +18,7 @@ from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel, Stretch
+from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
@@ -114,6 +115,12 @@ class WengLin(CheckedSettings):
     def beliefs(self) -> BeliefModel:
         """As `Rater.beliefs`: deviations do not grow, the rating is z deviations below the mean, and `STRETCH` calibrates intervals."""
         return BeliefModel(self.sigma, below=self.z, start=self.mu, logit=math.sqrt(2.0) * self.beta, stretch=STRETCH)
+
+    @property
+    def forecasts(self) -> ForecastModel:
+        """As `Rater.forecasts`, for the formula of `predict`. The strength of a team is the sum of its members'."""
+        variance = 2.0 * self.beta * self.beta
+        return ForecastModel(1.0 / math.sqrt(variance), 1.0 / variance, sums=True)
 
     def grow(self, state: BeliefState, n: int) -> None:
         """Make room for n agents, as `Rater.grow` does."""

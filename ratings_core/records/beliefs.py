@@ -99,6 +99,10 @@ class BeliefModel:
         for name, factor in zip(Stretch._fields, checks.instance("stretch", self.stretch, Stretch), strict=True):
             _check_number(f"stretch.{name}", factor, -_LARGEST)
 
+    def mean(self, rating: float, belief: Belief) -> float:
+        """Mean strength of an agent from its rating on a board."""
+        return rating + self.below * belief.deviation
+
     def deviation(self, belief: Belief, time: float | None) -> float:
         """Deviation of a belief at `time`, in seconds since 1970. The variance grows by wander**2 for every full period of inactivity.
 
@@ -115,7 +119,7 @@ class BeliefModel:
         """
         _check_number("rating", rating, -_LARGEST)
         _check(belief, time)
-        mean, deviation = rating + self.below * belief.deviation, self._deviation(belief, time)
+        mean, deviation = self.mean(rating, belief), self._deviation(belief, time)
         # The factor uses the deviation after the last outcome, so that an interval never narrows during inactivity.
         place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
         reach = _WIDTHS * deviation * self.stretch.at(*place)

@@ -15,7 +15,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools
+from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
@@ -57,7 +57,7 @@ _ROUTES: Final = (
     *(outcomes.post_outcomes, pools.get_pools, pools.get_pool, pools.put_pool),
     *(generations.get_generations, generations.post_generation, methods.get_methods, methods.put_methods),
     *(boards.get_boards, boards.get_board, boards.get_around, boards.get_history, boards.get_difference, boards.get_agent),
-    *(insight.get_insight, insight.get_next, exports.get_export),
+    *(insight.get_insight, insight.get_next, predictions.post_predict, predictions.get_matchups, exports.get_export),
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
 

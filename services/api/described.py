@@ -31,6 +31,7 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     409: "The request conflicts with existing data, such as a pool with another kind, label or settings; or a limit is reached.",
     410: "The requested position or time is before all kept states.",
     413: "The body is too large.",
+    414: "The address is too long.",
     415: "The route does not accept this media type.",
     422: "The request breaks a rule. Nothing was written.",
     429: "Too many requests with this key, or too many wrong keys from this address. Wait as `Retry-After` says.",

@@ -6,6 +6,8 @@ entries; a total beside the list counts all of them.
 
 import msgspec
 
+from ratings_core.records.forecasts import ForecastClass
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the report. not_applicable: Why the part does not apply to the pool; None if it applies."""
@@ -276,20 +278,6 @@ class Disagreement(Finding, frozen=True, kw_only=True):
     distances: list[Distance] = []
 
 
-class ForecastClass(msgspec.Struct, frozen=True):
-    """Pairs of sides whose favourites had forecasts between two neighbours of 0.5, 0.55, ..., 1.
-
-    Attributes:
-        weight: Number of pairs, by weight.
-        forecast: Mean forecast of the favourite.
-        result: Mean result of the favourite, 1 for a win and 1/2 for a tie.
-    """
-
-    weight: float
-    forecast: float
-    result: float
-
-
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Prediction accuracy of an online method: means over all pairs of sides. Each pair is predicted before it is counted.
 
@@ -301,7 +289,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
         kendall: Share of untied pairs that were predicted in the wrong order.
         scale: Factor that makes forecasts of the method's own log odds. It is fitted online.
         calibration_error: Mean distance between forecasts and results in the classes.
-        classes: The classes that have a pair.
+        classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is
+            1/2), share of ties. Only classes with a pair.
     """
 
     method: str

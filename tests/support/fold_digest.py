@@ -16,8 +16,8 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 
 COMMITTED: Final = (
-    "4466ae2f5e966a907af6854895dea04bf897da9ec6923280d9a916fd317b2445",
-    "fe8adb4a3616acdfd7198f6c0fce282459e7c4e8810531e064d68ecc51d8ad88",
+    "343d46f308b62334d6de8a0a7087cf827ff4508656f0800a27ef55d8846c4f27",
+    "07182b0af10b5ed71ad3b2372252b6ba192377198f096d4bb1c11fd653e04a07",
 )
 RATERS: tuple[Rater, ...] = (
     Elo(),

@@ -25,7 +25,7 @@ class Book:
     scale: float = 1.0
     information: float = 1.0
     pending: list = field(default_factory=list)  # (slope, curvature, weight) of the outcome's pairs
-    bins: list = field(default_factory=lambda: [[0.0, 0.0, 0.0] for _ in range(10)])  # weight, sums of forecasts and results of favourites
+    bins: list = field(default_factory=lambda: [[0.0] * 4 for _ in range(10)])  # weight, sums of forecasts and results of favourites, ties
 
     def side(self, members):
         return sum(self.rating.setdefault(m, self.start) for m in members) / len(members)
@@ -35,7 +35,7 @@ class Book:
         p = math.exp(min(z, 0.0)) / (1 + math.exp(-abs(z)))
         self.pending.append((weight * (result - p) * z, weight * p * (1 - p) * z * z, weight))
         favourite, won = (p, result) if z > 0 else (1 - p, 1 - result) if z < 0 else (0.5, 0.5)
-        for column, value in enumerate((1.0, favourite, won)):
+        for column, value in enumerate((1.0, favourite, won, float(result == 0.5))):
             self.bins[min(9, int((favourite - 0.5) * 20))][column] += weight * value
         self.weight += weight
         self.log_loss += weight * (math.log1p(math.exp(-abs(z))) + max(z, 0.0) - result * z)

@@ -10,6 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.forecasts import Strength
 from services.boards.result import AgentRow
 from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
@@ -118,6 +120,17 @@ class LiveBoards:
         name = self._keys.live(pool, generation, ACTIVITY)
         scores = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return list(map(_outcomes, scores))
+
+    def strengths(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[Strength | None]:
+        """Mean strength and deviation of each agent by an online method, at pool time; None for agents that are not on its board."""
+        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")
+        model = head.beliefs.get(method)
+        commands = [methodcaller("zmscore", board, list(agents))]
+        commands += [] if model is None else [methodcaller("hmget", beliefs, list(agents))]
+        scores, *held = self._redis.pipeline(commands)
+        if model is None:
+            return [None if score is None else Strength(0.0 - float(score)) for score in scores]
+        return [_strength(*one, model, head.pool_time) for one in zip(scores, held[0], strict=True)]
 
     def forget(self, pool: str, epoch: int) -> bool:
         """Remove all boards of a pool, so that they can be published again. Returns False if the store has a higher epoch than `epoch`."""
@@ -265,6 +278,13 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
         held = (None if text is None else of_text(text) for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
     return BoardPage(head, method, total, rows, list(map(_outcomes, activity)))
+
+
+def _strength(score: str | float | None, text: str | None, model: BeliefModel, time: float | None) -> Strength | None:
+    if score is None or text is None:
+        return None
+    belief = of_text(text)
+    return Strength(model.mean(0.0 - float(score), belief), model.deviation(belief, time))
 
 
 def _outcomes(score: str | float | None) -> int:

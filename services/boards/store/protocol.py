@@ -25,6 +25,7 @@ from typing import NamedTuple
 import msgspec
 
 from ratings_core.records.beliefs import Belief, BeliefModel
+from ratings_core.records.forecasts import ForecastClass, ForecastModel
 from services.boards.result import AgentRow, SolvedBoard
 
 
@@ -34,6 +35,21 @@ class Fence(NamedTuple):
     epoch: int
     generation: int
     position: int
+
+
+class LiveForecasts(msgspec.Struct, frozen=True, kw_only=True):
+    """How the ratings of an online method become forecasts.
+
+    Attributes:
+        model: The method's own log odds of two sides; None if they need more than ratings and deviations.
+        scale: Factor that makes calibrated log odds of them. It is fitted to the outcomes so far.
+        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of
+            ties.
+    """
+
+    model: ForecastModel | None
+    scale: float
+    classes: list[ForecastClass]
 
 
 class Building(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,14 +86,15 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         retractions: Number of retractions.
         dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
         online: Names of the online methods.
-        prequential: Online method -> means of `log_loss`, `brier` and `kendall` of its forecasts, the `scale` of their log odds, and the
-            number of forecasts, `pairs`.
+        prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number
+            `pairs`.
         stopped: Why the pool stopped; None if it is folded.
         pending: Number of retractions that wait for the next generation.
         left_out: Number of outcomes left out because of retractions, bans or aliases.
         unmatched: Number of retracted ids that no outcome of the pool has.
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
+        forecasts: Online method -> how its ratings become forecasts.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
             unknown.
     """
@@ -105,6 +122,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     unmatched: int = 0
     building: Building | None = None
     beliefs: dict[str, BeliefModel] = {}
+    forecasts: dict[str, LiveForecasts] = {}
     record: str | None = None
 
     @property

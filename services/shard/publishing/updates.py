@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.online import Reading
-from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, PoolHead
+from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
 from services.shard.partition import Partition
 from services.state.pool import PoolState
+from services.state.ratings import OnlineRatings
 
 log = logging.getLogger("equirank.publish")
 
@@ -123,8 +124,17 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         unmatched=state.retractions.unmatched,
         building=_building(state, partition),
         beliefs=state.content.ratings.beliefs,
+        forecasts=_forecasts(state.content.ratings),
         record=_record_before(position, partition),
     )
+
+
+def _forecasts(ratings: OnlineRatings) -> dict[str, LiveForecasts]:
+    scored = ratings.prequential
+    return {
+        name: LiveForecasts(model=rater.forecasts, scale=scored[name].scale, classes=scored[name].classes)
+        for name, rater in ratings.raters.items()
+    }
 
 
 def _record_before(position: int, partition: Partition) -> str | None:

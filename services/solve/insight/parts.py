@@ -197,7 +197,7 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
             kendall=summed.kendall,
             scale=summed.scale,
             calibration_error=summed.calibration_error,
-            classes=[findings.ForecastClass(*map(float, row)) for row in summed.calibration if row[0]],
+            classes=summed.classes,
         )
         for method, summed in sums.items()
     ]

@@ -14,6 +14,7 @@ from ratings_core.kernels.compile import kernel
 from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Prequential, Rater, Sco, WengLin, elo, fenchel_young, sco
 from ratings_core.online.games import scoring
 from ratings_core.online.pairwise import no_noise, play
+from ratings_core.records.forecasts import Strength, expected_score
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.assembly import FORBIDDEN
@@ -77,9 +78,9 @@ def test_agrees_with_its_readable_twin(rater, twin):
         np.testing.assert_allclose(state.column(name), [entries[a] for a in range(AGENTS)], rtol=1e-11, atol=1e-11)
     assert state.outcomes.tolist() == [book.outcomes[a] for a in range(AGENTS)]
     assert (score.pairs, score.counts[1] / WEIGHT_ONE) == pytest.approx((book.weight, book.decided), rel=1e-12)
-    assert score.sums[0] == pytest.approx([book.log_loss, book.brier, book.discordance], rel=1e-9)
+    assert score.sums[0, :3] == pytest.approx([book.log_loss, book.brier, book.discordance], rel=1e-9)
     assert (score.scale, score.sums[1, 1]) == pytest.approx((book.scale, book.information), rel=1e-9)
-    assert score.sums[2].tolist() == [0.0, 0.0, 0.0]
+    assert score.sums[2].tolist() == [0.0] * 4
     np.testing.assert_allclose(score.sums[3:], book.bins, rtol=1e-9, atol=1e-9)
 
 
@@ -258,6 +259,36 @@ def test_the_higher_rated_is_predicted_to_win(rater, twin):
     rating = rater.read(state, np.arange(AGENTS, dtype=np.int32)).rating if isinstance(rater, Glicko2) else state.rating
     for a, b in itertools.combinations(range(AGENTS), 2):
         assert (rater.predict(state, a, b) > 0.5) == (rating[a] > rating[b])
+
+
+@subjects
+def test_a_reading_gives_the_same_predictions(rater, twin):
+    state, model = folded(rater, GAMES), rater.forecasts
+    assert (model is None) == isinstance(rater, Melo)
+    if model is None:
+        return
+    reading = rater.read(state, np.arange(AGENTS, dtype=np.int32))
+    known = [Strength(rating) for rating in reading.rating.tolist()]
+    if reading.beliefs is not None:
+        rated = zip(reading.rating.tolist(), reading.beliefs.each(), reading.deviation.tolist(), strict=True)
+        known = [Strength(rater.beliefs.mean(rating, belief), deviation) for rating, belief, deviation in rated]
+    for a, b in itertools.combinations(range(AGENTS), 2):
+        assert expected_score(model.log_odds(known[a], known[b])) == pytest.approx(rater.predict(state, a, b), rel=1e-12)
+
+
+@subjects
+def test_a_reading_gives_the_predictions_of_teams(rater, twin):
+    if (model := rater.forecasts) is None:
+        return
+    state, score = folded(rater, GAMES), Prequential()
+    reading = rater.read(state, np.arange(5, dtype=np.int32))
+    known = [Strength(rating) for rating in reading.rating.tolist()]
+    if reading.beliefs is not None:
+        rated = zip(reading.rating.tolist(), reading.beliefs.each(), reading.deviation.tolist(), strict=True)
+        known = [Strength(rater.beliefs.mean(rating, belief), deviation) for rating, belief, deviation in rated]
+    rater.fold(state, batch_of([game((0, 1, 2), (3, 4), time=GAMES[-1].time)]), score)
+    p = expected_score(model.log_odds(model.team(known[:3]), model.team(known[3:])))
+    assert score.brier == pytest.approx((1 - p) ** 2, rel=1e-9)
 
 
 @subjects

@@ -1,0 +1,88 @@
+"""Routes for forecasts of games that were not played. They read the store alone."""
+
+from collections.abc import Callable
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+import msgspec
+from litestar import get, post
+from litestar.openapi.spec import Example
+from litestar.params import Body, QueryParameter
+
+from services.api.bodies import LimitedBody
+from services.api.context import Context, Here, Pool, reads
+from services.api.described import Decoded, Described, problems
+from services.api.pools import published
+from services.api.problems import ApiError
+from services.boards.predictions import Match, Matchups, Predictions, UnknownAgents, matchups, predictions
+from services.boards.store.keys import METHOD_PATTERN
+from services.boards.store.protocol import PoolHead
+from services.wire.pools import check_pool_name
+
+ForecastT = TypeVar("ForecastT")
+_MOST_MATCHES: Final = 100
+_MOST_AGENTS: Final = 200
+_MAX_BODY: Final = 256 << 10
+_EXAMPLE: Final = Example(value={"matches": [{"sides": [["ann"], ["bob"]]}], "methods": ["elo"]})
+Agents: TypeAlias = Annotated[
+    list[str],
+    QueryParameter(min_items=2, max_items=_MOST_AGENTS, description="Names of the agents: `agents=ann&agents=bob`, at most 8,192 bytes."),
+]
+OneMethod: TypeAlias = Annotated[
+    str, QueryParameter(description="Name of an online method of the pool.", schema_extra={"pattern": f"^{METHOD_PATTERN}$"})
+]
+
+
+class PredictAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Games to forecast.
+
+    Attributes:
+        matches: The games, 1 to 100.
+        methods: Names of online methods. Default: all online methods of the pool.
+    """
+
+    matches: Annotated[list[Match], msgspec.Meta(min_length=1, max_length=_MOST_MATCHES)]
+    methods: list[str] | None = None
+
+
+class PredictBody(Decoded[PredictAsked]):
+    """The body of POST /v1/pools/{pool}/predict."""
+
+    title, hint = "not a request for forecasts", 'send {"matches": [{"sides": [["ann"], ["bob"]]}]}, and optionally methods'
+
+
+@post(
+    "/v1/pools/{pool:str}/predict",
+    tags=["forecasts"],
+    status_code=200,
+    operation_class=Described,
+    middleware=[LimitedBody(_MAX_BODY)],
+    dto=PredictBody,
+    return_dto=None,
+    responses=problems(404, 408, 413, 415, 422, 503),
+    response_description="The forecasts.",
+)
+@reads
+def post_predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
+    """Forecast games of two or more sides by the online methods of a pool.
+
+    Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed.
+    """
+    return _read(here, pool, lambda head: predictions(here.store, head, data.matches, data.methods))
+
+
+@get("/v1/pools/{pool:str}/matchups", tags=["forecasts"], operation_class=Described, responses=problems(404, 414, 422, 503))
+@reads
+def get_matchups(here: Here, pool: Pool, agents: Agents, method: OneMethod) -> Matchups:
+    """Return the expected score of each of several agents against each other, and the probability of a tie."""
+    return _read(here, pool, lambda head: matchups(here.store, head, agents, method))
+
+
+def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> ForecastT:
+    """Return what `read` makes of the pool's head. Raises `ApiError` 404 for a pool without outcomes and for unknown agents."""
+    head = published(here, check_pool_name(pool)).head
+    if head is None:
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+    try:
+        return read(head)
+    except UnknownAgents as error:
+        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error

@@ -1,0 +1,136 @@
+"""POST /predict and GET /matchups: forecasts of the live methods, each beside its record."""
+
+import pytest
+
+from ratings_core.online import Elo, WengLin
+from ratings_core.records.beliefs import Belief
+from ratings_core.records.forecasts import ForecastClass, Strength, expected_score, tie_probability
+from services.boards.store.protocol import LiveBoard, LiveForecasts
+from tests.support.api import Running
+from tests.support.boards import head_of
+
+NAMES = ("ann", "bob", "cy/d")
+RATINGS = (1600.0, 1500.0, 1400.0)
+BELIEFS = (Belief(3.0), Belief(8.0), Belief(5.0))
+CLASSES = [ForecastClass(100.0, 0.52, 0.52, 0.3), ForecastClass(50.0, 0.8, 0.78, 0.1)]
+RECORD = {"log_loss": 0.6, "brier": 0.2, "kendall": 0.3, "pairs": 150.0, "calibration_error": 0.01}
+URL = "/v1/pools/blitz"
+
+
+@pytest.fixture
+def pool(api: Running) -> Running:
+    """A pool with three live methods, of which mElo forecasts nothing."""
+    head = head_of(
+        position=9,
+        online=["elo", "weng_lin", "melo"],
+        beliefs={"weng_lin": WengLin().beliefs},
+        prequential={"elo": RECORD},
+        forecasts={
+            "elo": LiveForecasts(model=Elo().forecasts, scale=0.8, classes=CLASSES),
+            "weng_lin": LiveForecasts(model=WengLin().forecasts, scale=0.5, classes=[]),
+            "melo": LiveForecasts(model=None, scale=1.0, classes=[]),
+        },
+    )
+    boards = {
+        "elo": LiveBoard(NAMES, RATINGS, total=3),
+        "weng_lin": LiveBoard(NAMES, [30.0, 25.0, 20.0], BELIEFS, 3),
+        "melo": LiveBoard(NAMES, [1.0, 2.0, 3.0], total=3),
+    }
+    assert api.store.live.publish(head, 1, boards)
+    return api
+
+
+def asked(pool: Running, *matches: list[list[str]], **more: object) -> dict:
+    answer = pool.client.post(f"{URL}/predict", json={"matches": [{"sides": sides} for sides in matches], **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_duel(pool: Running) -> None:
+    answer = asked(pool, [["ann"], ["bob"]])
+    assert {key: answer[key] for key in ("pool", "generation", "position")} == {"pool": "blitz", "generation": 1, "position": 9}
+    assert list(answer["without"]) == ["melo"]
+    elo, weng_lin = answer["methods"]
+    score = 1 / (1 + 10 ** (-0.8 * 100 / 400))
+    tie = tie_probability(score, CLASSES)
+    ann, bob = elo["matches"][0]["sides"]
+    assert (ann["agents"], bob["agents"]) == (["ann"], ["bob"])
+    assert ann["expected_score"] == pytest.approx(score)
+    assert elo["matches"][0]["tie"] == pytest.approx(tie)
+    assert ann["win"] + bob["win"] + tie == pytest.approx(1)
+    assert ann["win"] + tie / 2 == pytest.approx(score)
+    assert elo["record"] == {"pairs": 150.0, "log_loss": 0.6, "brier": 0.2, "calibration_error": 0.01, "wins_predicted": 0.7}
+    model = WengLin().forecasts
+    believed = expected_score(0.5 * model.log_odds(Strength(30.0, 3.0), Strength(25.0, 8.0)))
+    assert weng_lin["matches"][0]["sides"][0]["expected_score"] == pytest.approx(believed)
+    assert weng_lin["record"]["pairs"] == 0
+
+
+def test_teams_and_many_sides(pool: Running) -> None:
+    teams, many = asked(pool, [["ann", "cy/d"], ["bob"]], [["ann"], ["bob"], ["cy/d"]], methods=["elo"])["methods"][0]["matches"]
+    assert teams["sides"][0]["expected_score"] == pytest.approx(0.5)
+    assert teams["quality"] == pytest.approx(1)
+    assert many["tie"] is None
+    assert sum(side["win"] for side in many["sides"]) == pytest.approx(1)
+    assert sum(side["expected_score"] for side in many["sides"]) == pytest.approx(1.5)
+    strengths = [10 ** (0.8 * rating / 400) for rating in RATINGS]
+    assert [side["win"] for side in many["sides"]] == pytest.approx([strength / sum(strengths) for strength in strengths])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ({"matches": [{"sides": [["ann"], ["zed"]]}]}, 404, "'zed'"),
+        ({"matches": []}, 422, "length >= 1"),
+        ({"matches": [{"sides": [["ann"]]}]}, 422, "must be 2 to 64 sides"),
+        ({"matches": [{"sides": [["ann"], []]}]}, 422, "must each name at least one agent"),
+        ({"matches": [{"sides": [["ann"], ["ann"]]}]}, 422, "each once"),
+        ({"matches": [{"sides": [["ann"], ["bob"]]}], "methods": ["copeland"]}, 422, "must be an online method of pool blitz"),
+        ({"matches": [{"sides": [["ann"], ["bob"]], "task": "x"}]}, 422, "unknown field `task`"),
+        ({"matches": [{"sides": [["ann"], ["bob"]]}] * 101}, 422, "length <= 100"),
+    ],
+)
+def test_bad_requests_are_refused(pool: Running, body: dict, status: int, text: str) -> None:
+    answer = pool.client.post(f"{URL}/predict", json=body)
+    assert (answer.status_code, text in answer.json()["detail"]) == (status, True), answer.text
+
+
+def test_matchups(pool: Running) -> None:
+    answer = pool.client.get(f"{URL}/matchups", params={"agents": ["cy/d", "ann", "bob"], "method": "elo"}).json()
+    assert answer["agents"] == ["cy/d", "ann", "bob"]
+    scores, ties = answer["expected_scores"], answer["ties"]
+    duel = asked(pool, [["ann"], ["bob"]], methods=["elo"])["methods"][0]
+    assert scores[1][2] == duel["matches"][0]["sides"][0]["expected_score"]
+    assert ties[1][2] == duel["matches"][0]["tie"]
+    assert answer["record"] == duel["record"]
+    for i in range(3):
+        assert scores[i][i] is ties[i][i] is None
+        for j in range(i):
+            assert scores[i][j] + scores[j][i] == pytest.approx(1)
+            assert ties[i][j] == pytest.approx(ties[j][i])
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "text"),
+    [
+        ("agents=ann&method=elo", 422, "length >= 2"),
+        ("agents=ann&agents=ann&method=elo", 422, "each once"),
+        ("agents=ann&agents=zed&method=elo", 404, "'zed'"),
+        ("agents=ann&agents=bob&method=melo", 422, "need more than ratings and deviations"),
+        ("agents=ann&agents=bob&method=borda", 422, "must be an online method"),
+        ("agents=ann&agents=bob", 422, "'method'"),
+        ("agents=ann&agents=bob&method=elo&pool=x", 422, "'pool' is not a query parameter"),
+    ],
+)
+def test_bad_matchups_are_refused(pool: Running, query: str, status: int, text: str) -> None:
+    answer = pool.client.get(f"{URL}/matchups?{query}")
+    assert (answer.status_code, text in answer.json()["detail"]) == (status, True), answer.text
+
+
+def test_a_pool_without_outcomes_or_of_an_earlier_version_forecasts_nothing(api: Running) -> None:
+    body = {"matches": [{"sides": [["ann"], ["bob"]]}]}
+    assert api.client.post(f"{URL}/predict", json=body).status_code == 404
+    assert api.store.live.publish(head_of(position=1, online=["elo"]), 1, {"elo": LiveBoard(NAMES, RATINGS, total=3)})
+    answer = api.client.post(f"{URL}/predict", json=body).json()
+    assert answer["methods"] == []
+    assert "earlier version" in answer["without"]["elo"]
