@@ -1,8 +1,9 @@
 """Forecasts of the live methods: log loss, Brier score and calibration, before and after the online scale, beside a coin.
 
 `python -m benchmarks.forecasts [--quick]`. Each game is forecast before it is folded. Goal: on every line, the log loss of the forecast is
-below that of a coin, ln 2 (ties count half for each side). `own` is the log loss of the method's own log odds, without a scale. The last
-columns are the calibration error and the scale at the end.
+below that of a coin, ln 2 (ties count half for each side). `own` is the log loss of the method's own log odds, without a scale. `calib.` is
+the calibration error and `scale` the scale at the end. `ties` is the share of ties in the second half of the games, beside the mean of its
+forecasts, which are made from the classes after the first half.
 
 Data: all international football results where EQUIRANK_SHARED or ../shared has them (ties included); 20,000 battles of 100 models of
 nearly equal strength with 30 % ties; 100,000 games of 2,000 chess players with 40 % ties; 30,000 tennis matches of 300 players whose
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import arguments, machine
 from ratings_core.online import RATERS, Prequential, Rater
+from ratings_core.records.forecasts import tie_probability
 from ratings_core.records.outcomes import OutcomeBatch
 
 Floats = NDArray[np.float64]
@@ -100,11 +102,27 @@ def own_log_loss(rater: Rater, games: Games) -> float:
     return total / len(batch)
 
 
+def ties(rater: Rater, games: Games) -> tuple[float, float]:
+    """Share of ties in the second half of the games, and the mean of their forecasts."""
+    half, state, score, batch = len(games.batch) // 2, rater.init(games.agents), Prequential(), games.batch
+    rater.fold(state, batch.slice(0, half), score)
+    classes, forecast, seen = score.classes, 0.0, 0
+    for i in range(half, len(batch)):
+        one = batch.slice(i, i + 1)
+        a, b = (int(agent) for agent in one.agent)
+        forecast += tie_probability(score.forecast(rater.predict(state, a, b)), classes)
+        seen += int(one.place[0] == one.place[1])
+        rater.fold(state, one, score)
+    return seen / (len(batch) - half), forecast / (len(batch) - half)
+
+
 def main() -> None:
     """Print one line for each method on each data set."""
     quick = arguments(__doc__ or "").quick
     print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
-    print(f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}")
+    print(
+        f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}{'ties':>8}{'forecast':>10}"
+    )
     for games in workloads(quick):
         for method, kind in RATERS.items():
             rater, score = kind(), Prequential()
@@ -113,7 +131,9 @@ def main() -> None:
             line = (
                 f"{games.name:<10}{len(games.batch):>8} {oracle:>8}  {method:<14}{own_log_loss(rater, games):>8.4f}{score.log_loss:>10.4f}"
             )
-            print(f"{line}{score.brier:>8.4f}{score.calibration_error:>8.4f}{score.scale:>9.3f}", flush=True)
+            seen, forecast = ties(rater, games)
+            figures = f"{score.brier:>8.4f}{score.calibration_error:>8.4f}{score.scale:>9.3f}{seen:>8.4f}{forecast:>10.4f}"
+            print(line + figures, flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from ratings_core.formats.options import PLAIN, ReadOptions
 from ratings_core.front.counted import batch_of
 from ratings_core.front.rating import Rating
 from ratings_core.front.sources import part_of, won_by
-from ratings_core.online import RATERS
+from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.ranking import Ranking
 from ratings_core.records.names import check_name
@@ -44,6 +44,7 @@ class Online:
         self.method = method
         self._rater = RATERS[method](**options)
         self._state: Any = self._rater.init(0)
+        self._score = Prequential()
         self._agents, self._tasks, self._games = Roster(), Roster(), 0
 
     def __len__(self) -> int:
@@ -84,6 +85,8 @@ class Online:
     def predict_one(self, first: str, second: str) -> float:
         """Expected score of the first agent against the second one, from 0 to 1. Unknown agents are predicted as new ones.
 
+        It is calibrated to the games so far (`ratings_core.online.prequential`).
+
         Raises:
             InputError: A name breaks a rule, or both are equal.
         """
@@ -92,7 +95,7 @@ class Online:
         ids = self._agents.lookup([first, second]).tolist()
         new = len(self._agents)
         self._rater.grow(self._state, new + 2)  # room for two new agents, who get their names when they play
-        return float(self._rater.predict(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))
+        return self._score.forecast(self._rater.predict(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))
 
     def rating(self) -> Rating:
         """The ratings of all agents now. Raises `InputError` before the first game."""
@@ -101,7 +104,7 @@ class Online:
         names = self._agents.names()
         order = sorted(range(len(names)), key=names.__getitem__)
         shown = self._rater.read(self._state, np.array(order, np.int32))
-        state, rater = self._state, self._rater
+        state, rater, score = self._state, self._rater, self._score
         return Rating(
             method=self.method,
             names=tuple(names[i] for i in order),
@@ -110,9 +113,10 @@ class Online:
             games=shown.outcomes.astype(np.float64),
             certificate=None,
             status="folded",
-            expects=lambda a, b: rater.predict(state, order[a], order[b]),
+            extra={"forecasts": score.figures()},
+            expects=lambda a, b: score.forecast(rater.predict(state, order[a], order[b])),
         )
 
     def _fold(self, games: Games) -> None:
-        self._rater.fold(self._state, batch_of(games, self._agents, self._tasks, first=self._games))
+        self._rater.fold(self._state, batch_of(games, self._agents, self._tasks, first=self._games), self._score)
         self._games += len(games)

@@ -23,7 +23,7 @@ from ratings_core.front.solved import solved
 from ratings_core.front.sources import part_of, part_of_file
 from ratings_core.methods.method import Takes
 from ratings_core.methods.registry import METHODS, find
-from ratings_core.online import RATERS
+from ratings_core.online import RATERS, Prequential
 from ratings_core.options import Value
 from ratings_core.problems.inputs import Problem
 from ratings_core.ranking import Ranking
@@ -205,7 +205,8 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
     agents, tasks = Roster(), Roster()
     rater = RATERS[method](**options)
     state = rater.init(0)
-    rater.fold(state, batch_of(games, agents, tasks))
+    score = Prequential()
+    rater.fold(state, batch_of(games, agents, tasks), score)
     names = agents.names()
     order = sorted(range(len(names)), key=names.__getitem__)
     shown = rater.read(state, np.array(order, np.int32))
@@ -218,5 +219,6 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
         certificate=None,
         status="folded",
         seconds=time.perf_counter() - begun,
-        expects=lambda first, second: rater.predict(state, order[first], order[second]),
+        extra={"forecasts": score.figures()},
+        expects=lambda first, second: score.forecast(rater.predict(state, order[first], order[second])),
     )

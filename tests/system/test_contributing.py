@@ -90,6 +90,7 @@ def win_points_twin(rater, games):
             for member in members:
                 book.rating[member] += rater.points * weight / (len(means) - 1) * gain
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
+        book.settle()
     return book
 """
 SECTION = """### win_points
