@@ -208,7 +208,7 @@ def _fold(
         if scored:
             _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model[0], counts, sums)
-            settle(sums)
+            settle(sums, weight[i])
         _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
         _learn(place, first, n, mean, variance, model[0], learnt, missed)
         share = weight[i] * UNIT * 3.0 / (n + 1)

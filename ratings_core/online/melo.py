@@ -244,7 +244,7 @@ def _fold(
         _centres(vector, agent_start, agent, first, n, centre)
         _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, gain, pull)
         if scored:
-            settle(sums)
+            settle(sums, weight[i])
         share = weight[i] * UNIT / (n - 1)
         for side in range(n):
             for member in range(agent_start[first + side], agent_start[first + side + 1]):

@@ -5,9 +5,10 @@ in the wrong order (Kendall discordance), and how often the favourites of ten cl
 
 A method's own log odds x are not a forecast for every method: those of Soft Condorcet Optimization follow the temperature of its loss, and
 those of Elo its step. So the forecast is sigmoid(s x) with a scale s that is fitted online, one Newton step on the log loss in log s after
-each outcome: log s grows by g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over the past
-outcomes. Past outcomes lose weight by `_FADING` an outcome, so the scale follows ratings that spread. The scale is used for an outcome
-before it is fitted to it, and is a part of the fold, so forecasts are as reproducible as ratings.
+each outcome. The step is d = g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over the past
+outcomes; s is multiplied by (2 + d)/(2 - d), which is e**d up to d**3/12. Past outcomes lose weight by `_FADING` an outcome, so the scale
+follows ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as
+reproducible as ratings.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined
-from ratings_core.kernels.portable import exp, log, sigmoid
+from ratings_core.kernels.portable import log, sigmoid
 from ratings_core.records.forecasts import ForecastClass
 from ratings_core.records.outcomes import WEIGHT_ONE
 
@@ -30,7 +31,7 @@ _FADING: Final = 1.0 / 2000.0
 _PRIOR: Final = 1.0
 """Information of the first scale, 1, in log s: as much as 16 even forecasts whose log odds are 1/2."""
 _MOST_STEP: Final = 0.5
-"""Largest change of log s by an outcome."""
+"""Largest step of an outcome."""
 _MOST_SCALE: Final = 1e6
 _MOST_LOG_ODDS: Final = 1e150
 """Larger log odds of forecasts count as this, so that their square is finite."""
@@ -159,7 +160,6 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
         sums[0, 2] += w * _discordance(x, result)
     sums[2, 0] += w * (miss * z)
     sums[2, 1] += w * (p * (1.0 - p) * (z * z))
-    sums[2, 2] = w
     row = 3 + min(int((most - 0.5) * 20.0), 9)
     sums[row, 0] += w
     sums[row, 1] += w * most
@@ -168,12 +168,13 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
 
 
 @inlined
-def settle(sums: NDArray[np.float64]) -> None:
-    """Fit the scale to the outcome whose pairs were recorded. For kernels."""
-    sums[1, 1] += min(sums[2, 2], 1.0) * (_FADING * (_PRIOR - sums[1, 1])) + sums[2, 1]
+def settle(sums: NDArray[np.float64], weight: int) -> None:
+    """Fit the scale to the outcome whose pairs were recorded. weight: units of 2**-20. For kernels."""
+    faded = min(weight * (1.0 / WEIGHT_ONE), 1.0) * _FADING
+    sums[1, 1] += faded * (_PRIOR - sums[1, 1]) + sums[2, 1]
     step = min(max(sums[2, 0] / sums[1, 1], -_MOST_STEP), _MOST_STEP)
-    sums[1, 0] = min(max(sums[1, 0] * exp(step), 1.0 / _MOST_SCALE), _MOST_SCALE)
-    sums[2, 0] = sums[2, 1] = sums[2, 2] = 0.0
+    sums[1, 0] = min(max(sums[1, 0] * ((2.0 + step) / (2.0 - step)), 1.0 / _MOST_SCALE), _MOST_SCALE)
+    sums[2, 0] = sums[2, 1] = 0.0
 
 
 @inlined

@@ -145,7 +145,7 @@ def _fold(
         if scored:
             _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model, counts, sums)
-            settle(sums)
+            settle(sums, weight[i])
         _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
         _rank(place, first, n, order)
         _infer(place, first, n, order, mean, variance, model, strength, behind, gain, shrink)

@@ -16,8 +16,8 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 
 COMMITTED: Final = (
-    "343d46f308b62334d6de8a0a7087cf827ff4508656f0800a27ef55d8846c4f27",
-    "07182b0af10b5ed71ad3b2372252b6ba192377198f096d4bb1c11fd653e04a07",
+    "67b7638a59d58046e3b242795a62c61f30ced81fcd915cdbf4ecd9357aca5be2",
+    "38191aa30482ac6a8a9c27ae6776118a96c38ab3d96dec3675b579e7f2e66ef9",
 )
 RATERS: tuple[Rater, ...] = (
     Elo(),

@@ -50,7 +50,8 @@ class Book:
         faded = min(self.pending[-1][2], 1.0) / 2000
         self.information = self.information * (1 - faded) + faded + sum(curvature for _, curvature, _ in self.pending)
         step = sum(slope for slope, _, _ in self.pending) / self.information
-        self.scale = min(max(self.scale * math.exp(min(max(step, -0.5), 0.5)), 1e-6), 1e6)
+        step = min(max(step, -0.5), 0.5)
+        self.scale = min(max(self.scale * (2 + step) / (2 - step), 1e-6), 1e6)
         self.pending.clear()
 
 

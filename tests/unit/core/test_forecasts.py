@@ -28,7 +28,7 @@ COIN = math.log(2)
 def scored(counts, sums, x, result, weight):
     for i in range(len(x)):
         record(counts, sums, x[i], result[i], weight)
-        settle(sums)
+        settle(sums, weight)
 
 
 def drawn(seed: int, games: int, steepness: float) -> tuple[np.ndarray, np.ndarray]:

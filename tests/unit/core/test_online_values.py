@@ -120,7 +120,7 @@ def test_a_certain_miss_costs_its_distance_and_stays_finite():
     score = Prequential()
     Sco(alpha=0).fold(at(100, 0), batch_of([game(1, 0)]), score)
     assert score.log_loss == 100
-    assert score.scale == pytest.approx(math.exp(-0.5), rel=1e-12)
+    assert score.scale == pytest.approx(1.5 / 2.5, rel=1e-12)
     Elo(scale=1, k=0).fold(at(1e6, 0), batch_of([game(1, 0)]), score)
     assert np.isfinite(score.sums).all()
 
