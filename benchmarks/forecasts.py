@@ -120,9 +120,8 @@ def main() -> None:
     """Print one line for each method on each data set."""
     quick = arguments(__doc__ or "").quick
     print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
-    print(
-        f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}{'ties':>8}{'forecast':>10}"
-    )
+    columns = f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}"
+    print(f"{columns}{'ties':>8}{'forecast':>10}")
     for games in workloads(quick):
         for method, kind in RATERS.items():
             rater, score = kind(), Prequential()

@@ -5,10 +5,10 @@ in the wrong order (Kendall discordance), and how often the favourites of ten cl
 
 A method's own log odds x are not a forecast for every method: those of Soft Condorcet Optimization follow the temperature of its loss, and
 those of Elo its step. So the forecast is sigmoid(s x) with a scale s that is fitted online, one Newton step on the log loss in log s after
-each outcome. The step is d = g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over the past
-outcomes; s is multiplied by (2 + d)/(2 - d), which is e**d up to d**3/12. Past outcomes lose weight by `_FADING` an outcome, so the scale
-follows ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as
-reproducible as ratings.
+each outcome. The step is d = g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over past
+outcomes; s is multiplied by (2 + d)/(2 - d), which is nearly e**d. Past outcomes lose weight by `_FADING` an outcome, so the scale follows
+ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as reproducible
+as ratings.
 """
 
 from collections.abc import Mapping
