@@ -39,6 +39,9 @@ def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, s
             for method in (GOOD, BAD, INSIGHT):
                 world.until(world.solved(method, position), f"{method} solved")
         world.until(lambda: not world.runner.health(0.0).unpublished, "all is published")
+        world.until(
+            lambda: all(world.ended(method, "optimal") == 2 for method in (GOOD, BAD, INSIGHT)), "all tasks that published are counted"
+        )
         whole = shown(raw)
         ended = world.runner.health(0.0).ended
         evicted = sorted(whole)
