@@ -44,7 +44,8 @@ def games(wins: np.ndarray = WINS, sides: int = 2) -> GamesInput:
 def forecasts() -> dict[str, Prequential]:
     """Prequential sums of two online methods. Those of `elo` are empty."""
     seen = Prequential()
-    seen.counts[:], seen.sums[:] = (1 << 22, 1 << 21), (2.0, 1.0, 0.5)
+    seen.counts[:], seen.sums[0, :3] = (1 << 22, 1 << 21), (2.0, 1.0, 0.5)
+    seen.sums[3] = 4.0, 2.1, 2.5, 1.0
     return {"sco": Prequential(), "elo": seen}
 
 

@@ -217,6 +217,8 @@ class TestOpenApi:
             "/v1/pools/{pool}/agents/{agent}",
             "/v1/pools/{pool}/generations",
             "/v1/pools/{pool}/export",
+            "/v1/pools/{pool}/predict",
+            "/v1/pools/{pool}/matchups",
         }
 
     def test_every_route_says_in_its_summary_what_it_does(self, api: Running) -> None:

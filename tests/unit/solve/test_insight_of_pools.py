@@ -60,6 +60,9 @@ def test_every_part_of_a_pool_of_games() -> None:
     assert (first.agent, first.high, first.high_place, first.low, first.low_place) == ("other", "maximal_lottery", 2, "elo", 7)
     assert [row.method for row in found.prequential.forecasts] == ["elo", "sco"]
     assert (found.prequential.forecasts[0].log_loss, found.prequential.forecasts[1].log_loss) == (0.5, None)
+    assert found.prequential.forecasts[0].classes == [(4.0, 2.1 / 4, 2.5 / 4, 0.25)]
+    assert found.prequential.forecasts[0].calibration_error == pytest.approx(0.1)
+    assert (found.prequential.forecasts[1].classes, found.prequential.forecasts[1].calibration_error) == ([], None)
 
 
 def test_results_that_one_order_explains_have_no_finite_kappa() -> None:
