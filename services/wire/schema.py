@@ -1,9 +1,8 @@
-"""The wire schema as JSON Schema (2020-12), for producers in other languages. `scripts/reference` writes it to docs/schema/outcome-v1.json.
+"""The wire schema as JSON Schema (2020-12), for producers in other languages. `scripts/reference` writes it to docs/schema.
 
-The JSON Schema is stricter than the decoder in one rule: all characters of new names must be displayed.
+The schema of records is stricter than their decoder in one rule: all characters of new names must be displayed.
 """
 
-import json
 from typing import Any, Final
 
 from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
@@ -31,10 +30,11 @@ _NAME_PATTERN: Final = _pattern(_CONTROL + _HIDDEN)
 _KNOWN_PATTERN: Final = _pattern(_CONTROL + _BIDI)
 _POOL_PATTERN: Final = r"^([a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}(?!\n)$"
 
+_HIDDEN_IN_LOGS: Final = "the decoder also accepts names with characters that are not displayed, because logs can contain them"
 _NOT_SAID: Final = (
     f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without unpaired surrogates",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
-    "the decoder also accepts names with characters that are not displayed, because logs can contain them",
+    _HIDDEN_IN_LOGS,
     "an array contains outcomes of one pool",
     f"meta is at most {rules.MAX_META_BYTES} bytes and nests at most {rules.MAX_META_DEPTH} deep",
     f"a record is at most {rules.MAX_RECORD_BYTES} bytes after decompression, and nests at most {rules.MAX_DEPTH} deep",
@@ -64,20 +64,19 @@ def schema() -> Schema:
     }
 
 
-def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
-    """Schema of the body of a request, for OpenAPI. It is `schema` with optional `id` and `time`.
-
-    Args:
-        prefix: Prefix of the names of the referenced schemas.
-
-    Returns:
-        The schema of the body, and the referenced schemas by name. OpenAPI lists the referenced ones under `components`.
-    """
-    document = json.loads(json.dumps(schema()).replace("#/$defs/", f"#/components/schemas/{prefix}"))
-    for part in document["$defs"].values():
-        if "required" in part and "pool" in part["properties"]:
-            part["required"] = [name for name in part["required"] if name not in _FILLED_IN]
-    return {"oneOf": document["oneOf"]}, {f"{prefix}{name}": part for name, part in document["$defs"].items()}
+def request_schema() -> Schema:
+    """Schema of the body of POST /v1/outcomes: `schema` with optional `id` and `time`."""
+    document = schema()
+    for kind in ("game", "scores", "retraction"):
+        part = document["$defs"][kind]
+        part["required"] = [name for name in part["required"] if name not in _FILLED_IN]
+    document["title"] = "Outcomes of a request, version 1"
+    also = "; ".join(rule for rule in _NOT_SAID if rule != _HIDDEN_IN_LOGS)
+    document["description"] = (
+        "Body of POST /v1/outcomes. The service fills in an `id` and a `time` that are absent, and refuses a `time` too far in the future. "
+        f"It checks more than JSON Schema can express: {also}."
+    )
+    return document
 
 
 def new_name() -> Schema:

@@ -1,6 +1,8 @@
 """The exported JSON Schema says what the decoder does, but for the differences that it lists itself."""
 
 import json
+import math
+import re
 import unicodedata
 from pathlib import Path
 
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 from ratings_core.records.names import hidden_character, is_name
 from services.wire import events, schema
 
-WRITTEN = Path(__file__).parents[3] / "docs" / "schema" / "outcome-v1.json"
+ROOT = Path(__file__).parents[3]
 VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
+REQUESTS = jsonschema.Draft202012Validator(schema.request_schema())
+EXAMPLE = re.compile(r"""\{"v":.*?\}(?=[`'\],\s]*$|`)""", re.MULTILINE)
+"""An outcome as JSON in a page: it ends before a backquote, or with its line."""
 
 GAME = {"v": 1, "id": "g", "pool": "blitz", "time": 0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
 SCORES = {"v": 1, "id": "s", "pool": "blitz", "time": 0, "task": "t", "scores": {"a": 1}}
@@ -26,9 +31,28 @@ ODD = st.sampled_from(
 FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", "retracts", "weight", "meta", "x"])
 
 
-def test_the_written_schema_is_the_exported_one() -> None:
-    assert json.loads(WRITTEN.read_text(encoding="utf-8")) == schema.schema(), "run `make docs`"
-    VALIDATOR.check_schema(schema.schema())
+@pytest.mark.parametrize(("name", "exported"), [("outcome-v1", schema.schema()), ("request-v1", schema.request_schema())])
+def test_the_written_schemas_are_the_exported_ones(name: str, exported: schema.Schema) -> None:
+    assert json.loads((ROOT / f"docs/schema/{name}.json").read_text(encoding="utf-8")) == exported, "run `make docs`"
+    VALIDATOR.check_schema(exported)
+
+
+@given(st.sampled_from([GAME, SCORES, RETRACT]), st.dictionaries(FIELDS, ODD, max_size=2), st.sets(FIELDS, max_size=2))
+def test_the_schema_of_requests_accepts_what_the_service_accepts(
+    base: dict[str, object], changed: dict[str, object], removed: set[str]
+) -> None:
+    item = {key: value for key, value in {**base, **changed}.items() if key not in removed}
+    decoded = events.decode_request(json.dumps(item).encode(), now=0.0, new_id=lambda: "new", future_seconds=math.inf)
+    assert REQUESTS.is_valid(item) == (not decoded.refusals), (item, decoded.refusals)
+
+
+def test_every_outcome_in_the_documentation_is_one() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    examples = [(page.name, found) for page in pages for found in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
+    assert len(examples) >= 9
+    for page, text in examples:
+        errors = [error.message for error in REQUESTS.iter_errors(json.loads(text))]
+        assert not errors, (page, text, errors)
 
 
 @given(st.sampled_from([GAME, SCORES, RETRACT]), st.dictionaries(FIELDS, ODD, max_size=2), st.sets(FIELDS, max_size=1))
