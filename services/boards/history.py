@@ -1,6 +1,6 @@
 """History of a solved board: its kept solves in a compact form, and the difference between two solves.
 
-The engine makes the compact form of each result file (`SolvedBoard`) and publishes it. Readers of the store compute differences.
+`services.solve.results.publish_result` makes the compact form of result files and publishes it. Readers of the store compute differences.
 """
 
 import zlib

@@ -151,8 +151,9 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
     Args:
         files: The result files.
         boards: The store's solved boards.
-        board: The result, with all rows.
-        before: The result before it, if the caller knows it. If the store has it as its newest, only `board` is added to the history.
+        board: The result, with all rows. It is published without the start of the next solve.
+        before: The result before it, if the caller knows it. If it is the newest of the history in the store, `board` is appended there;
+            otherwise the whole history is written again.
 
     Returns:
         Number of solves in the published history, 0 for insight. None if the store has a newer board, or removed this board after the
@@ -163,6 +164,7 @@ def publish_result(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard,
         OSError: The files of the history cannot be read.
     """
     job = Job(board.pool, board.result.method)
+    board = msgspec.structs.replace(board, start=None)
     if not boards.publish(board):
         return None
     if job.is_insight:

@@ -8,7 +8,7 @@ from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
-from services.solve.worker.tasks import Destination, board_of, deliver, published
+from services.solve.worker.tasks import Destination, board_of, deliver, publish_file
 from tests.support.task_pool import FakeTask
 
 
@@ -30,4 +30,4 @@ def intervals_delivered(task: FakeTask, boards: Any) -> bytes:
     result = msgspec.structs.replace(board.result, intervals=Intervals(kind="cells", replicates=64, position=board.position))
     board = msgspec.structs.replace(board, result=result)
     files.add_intervals(file, board)
-    return msgspec.json.encode(published(files, boards, board, file))
+    return msgspec.json.encode(publish_file(files, boards, board, file))

@@ -16,7 +16,7 @@ part in braces. Names of agents are members and values, never part of a key.
 - equirank:LOG:{pool}:methods  set of solved methods
 - equirank:LOG:{pool}:solved:METHOD  hash: generation, position, sequence, version, total, board (JSON without agents' rows). After the
   removal of the board, it has only the sequence below which no board is accepted, for some hours
-- equirank:LOG:{pool}:history:METHOD  list, oldest solve first: for each solve `Past`, then `Kept` (`services.boards.history`) as JSON
+- equirank:LOG:{pool}:history:METHOD  list, oldest solve first: for each solve `Past`, then `KeptSolve` (`services.boards.history`) as JSON
 - equirank:LOG:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
 - equirank:LOG:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list
 """

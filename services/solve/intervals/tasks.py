@@ -15,7 +15,7 @@ from services.solve.registry import methods
 from services.solve.results import ResultFiles
 from services.solve.worker.limits import memory_limit
 from services.solve.worker.task_pool import failure_text
-from services.solve.worker.tasks import STORE_SECONDS, Destination, published
+from services.solve.worker.tasks import STORE_SECONDS, Destination, publish_file
 from services.wire.pools import Kind
 
 
@@ -65,4 +65,4 @@ def add_and_publish(url: str, entry: bytes, method: str, _: Parameters, memory: 
     board = msgspec.structs.replace(board, result=result)
     files.add_intervals(file, board)
     with closing(RedisStore(to.store, to.log, patience=STORE_SECONDS)) as store:
-        return msgspec.json.encode(published(files, store.solved, board, file))
+        return msgspec.json.encode(publish_file(files, store.solved, board, file))

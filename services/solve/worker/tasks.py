@@ -56,7 +56,7 @@ class Delivery(msgspec.Struct, frozen=True):
         board: The result, with its best rows only.
         file: Name of its file. It was removed again if the result is `superseded`.
         history: Number of solves in the published history; None if nothing was published.
-        superseded: Whether the store has a newer board, or removed this one after the solve began.
+        superseded: Whether the store has a newer board of the method, or the method's board was removed after the solve began.
         why: Why the store did not take the result; the engine then publishes it.
     """
 
@@ -115,10 +115,10 @@ def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before
         before: The result before it, if the caller knows it.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file cannot be written, or the files of the history cannot be read.
     """
     name = files.add(board)
-    delivery = published(files, boards, board, name, before)
+    delivery = publish_file(files, boards, board, name, before)
     if delivery.superseded:
         files.discard(name)
     else:
@@ -126,10 +126,10 @@ def deliver(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, before
     return delivery
 
 
-def published(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, file: str, before: SolvedBoard | None = None) -> Delivery:
-    """Publish a result that is in its file. before: As in `deliver`."""
+def publish_file(files: ResultFiles, boards: SolvedBoards, board: SolvedBoard, file: str, before: SolvedBoard | None = None) -> Delivery:
+    """Publish a result that is in its file. before: As in `deliver`. Raises `OSError` if the files of the history cannot be read."""
     try:
-        history = publish_result(files, boards, msgspec.structs.replace(board, start=None), before)
+        history = publish_result(files, boards, board, before)
     except StoreError as error:
         return Delivery(best_rows(board), file, why=str(error))
     return Delivery(best_rows(board), file, history, superseded=history is None)

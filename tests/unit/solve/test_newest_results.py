@@ -16,7 +16,7 @@ from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import Reconciler
-from services.solve.worker.tasks import Delivery, best_rows, deliver, published
+from services.solve.worker.tasks import Delivery, best_rows, deliver, publish_file
 from tests.support.boards import solved_of
 
 JOB = Job("blitz", "copeland")
@@ -53,7 +53,7 @@ def with_ranks(board: SolvedBoard, low: int, high: int) -> SolvedBoard:
 def add_intervals(results: NewestResults, file: str, board: SolvedBoard) -> None:
     """Deliver intervals, as a task does that cannot reach the store."""
     results.files.add_intervals(file, board)
-    results.delivered(JOB._replace(intervals=True), published(results.files, Gone(), board, file))  # type: ignore[arg-type]
+    results.delivered(JOB._replace(intervals=True), publish_file(results.files, Gone(), board, file))  # type: ignore[arg-type]
 
 
 def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) -> None:
