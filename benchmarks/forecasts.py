@@ -1,7 +1,8 @@
 """Forecasts of the live methods: log loss, Brier score and calibration, before and after the online scale, beside a coin.
 
 `python -m benchmarks.forecasts [--quick]`. Each game is forecast before it is folded. Goal: on every line, the log loss of the forecast is
-below that of a coin, ln 2 (ties count half for each side). `own` is the log loss of the method's own log odds, without a scale. `calib.` is
+below that of a coin, ln 2 (ties count half for each side); the exit status is 1 if one is not, except with `--quick`, whose games are too
+few. `own` is the log loss of the method's own log odds, without a scale. `calib.` is
 the calibration error and `scale` the scale at the end. `ties` is the share of ties in the second half of the games, beside the mean of its
 forecasts, which are made from the classes after the first half.
 
@@ -11,6 +12,7 @@ strength drifts. The last three are drawn with a seed. `oracle` is the log loss 
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import arguments, machine
 from ratings_core.online import RATERS, Prequential, Rater
-from ratings_core.records.forecasts import tie_probability
+from ratings_core.records.forecasts import Ties
 from ratings_core.records.outcomes import OutcomeBatch
 
 Floats = NDArray[np.float64]
@@ -106,18 +108,19 @@ def ties(rater: Rater, games: Games) -> tuple[float, float]:
     """Share of ties in the second half of the games, and the mean of their forecasts."""
     half, state, score, batch = len(games.batch) // 2, rater.init(games.agents), Prequential(), games.batch
     rater.fold(state, batch.slice(0, half), score)
-    classes, forecast, seen = score.classes, 0.0, 0
+    ties_before, forecast, seen = Ties(score.classes), 0.0, 0
     for i in range(half, len(batch)):
         one = batch.slice(i, i + 1)
         a, b = (int(agent) for agent in one.agent)
-        forecast += tie_probability(score.forecast(rater.predict(state, a, b)), classes)
+        forecast += float(ties_before.probability(np.array([score.forecast(rater.log_odds(state, a, b))]))[0])
         seen += int(one.place[0] == one.place[1])
         rater.fold(state, one, score)
     return seen / (len(batch) - half), forecast / (len(batch) - half)
 
 
-def main() -> None:
-    """Print one line for each method on each data set."""
+def main() -> int:
+    """Print one line for each method on each data set. Returns the exit status."""
+    worst = 0.0
     quick = arguments(__doc__ or "").quick
     print(f"forecasts of live methods; a coin's log loss is {COIN:.4f}\n{machine(())}")
     columns = f"{'data':<10}{'games':>8} {'oracle':>8}  {'method':<14}{'own':>8}{'forecast':>10}{'Brier':>8}{'calib.':>8}{'scale':>9}"
@@ -130,10 +133,12 @@ def main() -> None:
             line = (
                 f"{games.name:<10}{len(games.batch):>8} {oracle:>8}  {method:<14}{own_log_loss(rater, games):>8.4f}{score.log_loss:>10.4f}"
             )
+            worst = max(worst, score.log_loss or 0.0)
             seen, forecast = ties(rater, games)
             figures = f"{score.brier:>8.4f}{score.calibration_error:>8.4f}{score.scale:>9.3f}{seen:>8.4f}{forecast:>10.4f}"
             print(line + figures, flush=True)
+    return int(worst >= COIN and not quick)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -95,7 +95,7 @@ class Online:
         ids = self._agents.lookup([first, second]).tolist()
         new = len(self._agents)
         self._rater.grow(self._state, new + 2)  # room for two new agents, who get their names when they play
-        return self._score.forecast(self._rater.predict(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))
+        return self._score.forecast(self._rater.log_odds(self._state, *(new + i if one < 0 else one for i, one in enumerate(ids))))
 
     def rating(self) -> Rating:
         """The ratings of all agents now. Raises `InputError` before the first game."""
@@ -114,7 +114,7 @@ class Online:
             certificate=None,
             status="folded",
             extra={"forecasts": score.figures()},
-            expects=lambda a, b: score.forecast(rater.predict(state, order[a], order[b])),
+            expects=lambda a, b: score.forecast(rater.log_odds(state, order[a], order[b])),
         )
 
     def _fold(self, games: Games) -> None:

@@ -220,5 +220,5 @@ def _folded(source: Read, method: str, options: Mapping[str, Value], interval_se
         status="folded",
         seconds=time.perf_counter() - begun,
         extra={"forecasts": score.figures()},
-        expects=lambda first, second: score.forecast(rater.predict(state, order[first], order[second])),
+        expects=lambda first, second: score.forecast(rater.log_odds(state, order[first], order[second])),
     )

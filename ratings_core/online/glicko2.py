@@ -140,12 +140,12 @@ class Glicko2(CheckedSettings):
         self.grow(state, n)
         _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into)
 
-    def predict(self, state: GlickoState, a: int, b: int) -> float:
-        """Expected score from all outcomes of both agents so far, with both deviations. Raises as `Rater.predict` does."""
+    def log_odds(self, state: GlickoState, a: int, b: int) -> float:
+        """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
         check_pair(GlickoState.checked(state), a, b)
         rating, deviation, _ = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
         (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
-        return sigmoid(_damping(s * s + t * t) * (x - y) / self.scale)
+        return float(_damping(s * s + t * t) * (x - y) / self.scale)
 
     def read(self, state: GlickoState, agents: NDArray[np.int32], time: float | None = None) -> Reading:
         """Ratings and deviations of `agents`, as `Rater.read` does.
@@ -166,7 +166,7 @@ class Glicko2(CheckedSettings):
 
     @property
     def forecasts(self) -> ForecastModel:
-        """As `Rater.forecasts`, for the formula of `predict`."""
+        """As `Rater.forecasts`, for the formula of `log_odds`."""
         return ForecastModel(1.0 / self.scale, _THREE_OVER_PI2 / (self.scale * self.scale))
 
     def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
@@ -208,7 +208,7 @@ def _fold(
         if scored:
             _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model[0], counts, sums)
-            settle(sums, weight[i])
+            settle(sums, n)
         _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
         _learn(place, first, n, mean, variance, model[0], learnt, missed)
         share = weight[i] * UNIT * 3.0 / (n + 1)

@@ -126,11 +126,11 @@ class Melo(CheckedSettings):
         steps = (self.k, self.rate, self._slope)
         _fold(state.rating, state.vector, state.outcomes, *games, steps, *into)
 
-    def predict(self, state: MeloState, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`, by ratings and vectors. Raises as `Rater.predict` does."""
+    def log_odds(self, state: MeloState, a: int, b: int) -> float:
+        """By ratings and vectors. Raises as `Rater.log_odds` does."""
         self._check(state)
         check_pair(state, a, b)
-        return sigmoid(_log_odds(self._slope, state.rating, state.vector, a, b))
+        return _log_odds(self._slope, state.rating, state.vector, a, b)
 
     def read(self, state: MeloState, agents: NDArray[np.int32]) -> Reading:
         """Ratings of `agents` without their vectors, as `Rater.read` does; `orthogonal` also adds the
@@ -244,7 +244,7 @@ def _fold(
         _centres(vector, agent_start, agent, first, n, centre)
         _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, gain, pull)
         if scored:
-            settle(sums, weight[i])
+            settle(sums, n)
         share = weight[i] * UNIT / (n - 1)
         for side in range(n):
             for member in range(agent_start[first + side], agent_start[first + side + 1]):

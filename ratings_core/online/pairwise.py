@@ -50,7 +50,7 @@ def fold_pairs(
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))
         if scoring.wanted:
             record(scoring.counts, scoring.sums, x, result, games.weight[i])
-            settle(scoring.sums, games.weight[i])
+            settle(scoring.sums, 2)
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
         rating[b] = moved(settings, rating[b], outcomes[b], weight, 1, 1, 0.0 - up)
         outcomes[a] += 1
@@ -71,7 +71,7 @@ def play(
     wanted, counts, sums = scoring
     _sum_pairs(games.place, first, n, games.weight[i], mean, luck, slope, settings, wanted, counts, sums, push, total)
     if wanted:
-        settle(sums, games.weight[i])
+        settle(sums, n)
     for side in range(n):
         begin, end = games.agent_start[first + side], games.agent_start[first + side + 1]
         for member in range(begin, end):

@@ -1,6 +1,7 @@
 """Base classes of raters: settings that are checked on construction, and agents with a single number each."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +15,28 @@ from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.forecasts import ForecastModel
 
 
-class CheckedSettings:
-    """Base class of a frozen dataclass, whose `__post_init__` stores what its checks return."""
+class CheckedSettings(ABC):
+    """Base class of a rater, a frozen dataclass, whose `__post_init__` stores what its checks return."""
 
     @property
     def beliefs(self) -> BeliefModel | None:
         """None, as most raters have no deviation; see `Rater.beliefs`."""
         return None
 
+    @abstractmethod
+    def log_odds(self, state: Any, a: int, b: int) -> float:
+        """As `Rater.log_odds`."""
+
+    def predict(self, state: Any, a: int, b: int) -> float:
+        """As `Rater.predict`."""
+        return float(sigmoid(self.log_odds(state, a, b)))
+
     def _set(self, field: str, value: float) -> None:
         object.__setattr__(self, field, value)
 
 
-class PlainRater(CheckedSettings, ABC):
-    """One rating per agent, by which pairs are compared: `init`, `read` and `predict` of `Rater`."""
+class PlainRater(CheckedSettings):
+    """One rating per agent, by which pairs are compared: `init`, `read` and `log_odds` of `Rater`."""
 
     start: float
 
@@ -41,13 +50,13 @@ class PlainRater(CheckedSettings, ABC):
         """Ratings of `agents`, as `Rater.read` does."""
         return plain_reading(OnlineState.checked(state), agents)
 
-    def predict(self, state: OnlineState, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`, the sigmoid of their difference. Raises as `Rater.predict` does."""
+    def log_odds(self, state: OnlineState, a: int, b: int) -> float:
+        """The difference of the ratings, times the slope. Raises as `Rater.log_odds` does."""
         check_pair(OnlineState.checked(state), a, b)
-        return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
+        return self._slope * float(state.rating[a] - state.rating[b])
 
     @property
-    def forecasts(self) -> ForecastModel:
+    def forecasts(self) -> ForecastModel | None:
         """As `Rater.forecasts`: log odds are differences of ratings."""
         return ForecastModel(self._slope)
 

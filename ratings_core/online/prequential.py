@@ -5,10 +5,11 @@ in the wrong order (Kendall discordance), and how often the favourites of ten cl
 
 A method's own log odds x are not a forecast for every method: those of Soft Condorcet Optimization follow the temperature of its loss, and
 those of Elo its step. So the forecast is sigmoid(s x) with a scale s that is fitted online, one Newton step on the log loss in log s after
-each outcome. The step is d = g/h, where g is the sum of (S - p) s x over the outcome's pairs, and h that of p (1 - p) (s x)**2 over past
-outcomes; s is multiplied by (2 + d)/(2 - d), which is nearly e**d. Past outcomes lose weight by `_FADING` an outcome, so the scale follows
-ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as reproducible
-as ratings.
+each outcome. The step is d = g/h, where g is the mean of (S - p) s x over the outcome's pairs, and h the sum of the means of
+p (1 - p) (s x)**2 over past outcomes; s is multiplied by (2 + d)/(2 - d), which is nearly e**d. Each outcome counts once, whatever its
+weight and its number of sides, so that no outcome can hold the scale. Past outcomes lose weight by `_FADING` an outcome, so the scale
+follows ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as
+reproducible as ratings.
 """
 
 from collections.abc import Mapping
@@ -60,18 +61,9 @@ class Prequential:
         """The factor by which a method's log odds become those of its forecasts."""
         return float(self.sums[1, 0])
 
-    def forecast(self, p: float) -> float:
-        """The forecast that belongs to an expected score.
-
-        Args:
-            p: Expected score of `Rater.predict`, 0 to 1.
-
-        Raises:
-            InputError: `p` is not in this range.
-        """
-        if not 0.0 <= p <= 1.0:
-            raise InputError("p", p, "must be an expected score, 0 to 1")
-        return float(sigmoid(self.scale * (log(p) - log(1.0 - p)))) if 0.0 < p < 1.0 else float(p)
+    def forecast(self, log_odds: float) -> float:
+        """The calibrated expected score for log odds of `Rater.log_odds`. Raises `InputError` if these are not a number."""
+        return float(sigmoid(self.scale * checks.number("log_odds", log_odds)))
 
     @property
     def classes(self) -> list[ForecastClass]:
@@ -124,15 +116,24 @@ class Prequential:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Prequential":
-        """The sums from their `arrays()`. Raises `InputError` if they are of another kind."""
+        """The sums from their `arrays()`, also from those of fold version 1, which had log loss, Brier score and discordance only.
+
+        Raises `InputError` if they are of another kind.
+        """
         checks.named_arrays("arrays", arrays, _SHAPES)
+        if arrays["sums"].shape == (3,):  # so a pool of fold version 1 keeps its boards until it is folded again
+            first = cls().sums
+            first[0, :3] = arrays["sums"]
+            arrays = {**arrays, "sums": first}
         for name, (dtype, shape) in _SHAPES.items():
             if arrays[name].dtype != dtype or arrays[name].shape != shape:
                 raise InputError(f"arrays[{name!r}]", f"{arrays[name].dtype} {arrays[name].shape}", f"must be {dtype} {shape}")
             if not (np.isfinite(arrays[name]).all() and (arrays[name] >= 0).all()):
                 raise InputError(f"arrays[{name!r}]", arrays[name], "must be finite and not negative")
-        if not (arrays["sums"][1, :2] > 0).all():
-            raise InputError("arrays['sums'][1]", arrays["sums"][1], "must have a scale and an information above 0")
+        scale, information = arrays["sums"][1, :2].tolist()
+        if not (1.0 / _MOST_SCALE <= scale <= _MOST_SCALE and information > 0.0) or arrays["sums"][2].any():
+            rule = f"must have a scale from {1 / _MOST_SCALE:g} to {_MOST_SCALE:g}, an information above 0, and zeros in row 2"
+            raise InputError("arrays['sums']", arrays["sums"][1:3].tolist(), rule)
         score = cls()
         score.counts[:], score.sums[:] = arrays["counts"], arrays["sums"]
         return score
@@ -158,8 +159,8 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
     if result != 0.5:
         counts[1] += weight
         sums[0, 2] += w * _discordance(x, result)
-    sums[2, 0] += w * (miss * z)
-    sums[2, 1] += w * (p * (1.0 - p) * (z * z))
+    sums[2, 0] += miss * z
+    sums[2, 1] += p * (1.0 - p) * (z * z)
     row = 3 + min(int((most - 0.5) * 20.0), 9)
     sums[row, 0] += w
     sums[row, 1] += w * most
@@ -168,11 +169,11 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
 
 
 @inlined
-def settle(sums: NDArray[np.float64], weight: int) -> None:
-    """Fit the scale to the outcome whose pairs were recorded. weight: units of 2**-20. For kernels."""
-    faded = min(weight * (1.0 / WEIGHT_ONE), 1.0) * _FADING
-    sums[1, 1] += faded * (_PRIOR - sums[1, 1]) + sums[2, 1]
-    step = min(max(sums[2, 0] / sums[1, 1], -_MOST_STEP), _MOST_STEP)
+def settle(sums: NDArray[np.float64], sides: int) -> None:
+    """Fit the scale to the outcome whose pairs were recorded. sides: its number of sides. For kernels."""
+    share = 2.0 / (sides * (sides - 1))
+    sums[1, 1] += _FADING * (_PRIOR - sums[1, 1]) + share * sums[2, 1]
+    step = min(max(share * sums[2, 0] / sums[1, 1], -_MOST_STEP), _MOST_STEP)
     sums[1, 0] = min(max(sums[1, 0] * ((2.0 + step) / (2.0 - step)), 1.0 / _MOST_SCALE), _MOST_SCALE)
     sums[2, 0] = sums[2, 1] = 0.0
 

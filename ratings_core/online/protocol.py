@@ -32,7 +32,7 @@ class Rater(Protocol[StateT]):
     8. For agents that have not played since, the deviation at a later time follows from an earlier reading. It is above 0, and grows at
        most to the deviation of a newcomer.
     9. Every field is a setting. A value that is not a number is refused, and the error names the field.
-    10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction of `predict`. The agent
+    10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores scaled `log_odds`. The agent
         of higher mean rating is predicted to win, except by mElo. `forecasts` gives the same prediction from a reading.
     11. A state of another class, a batch of another type, and ids without an agent raise `InputError` and change nothing.
     12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
@@ -64,10 +64,16 @@ class Rater(Protocol[StateT]):
         ensures it.
         """
 
-    def predict(self, state: StateT, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`, 0 to 1: the prediction that a fold scores before their outcome.
+    def log_odds(self, state: StateT, a: int, b: int) -> float:
+        """The method's own log odds of agent `a` against agent `b`. A fold scales them to a forecast before their outcome.
 
         Raises `InputError` if the state has no such agents.
+        """
+
+    def predict(self, state: StateT, a: int, b: int) -> float:
+        """Expected score of agent `a` against agent `b` by the method's own log odds, 0 to 1.
+
+        Forecasts that are calibrated to the outcomes so far are `Prequential.forecast(log_odds)`. Raises as `log_odds` does.
         """
 
     def read(self, state: StateT, agents: NDArray[np.int32]) -> Reading:

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ratings_core.checks import count, number
 from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.kernels.portable import exp, sigmoid
+from ratings_core.kernels.portable import exp
 from ratings_core.online.games import UNIT, check_pair, result_of, scoring
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
@@ -95,14 +95,14 @@ class WengLin(CheckedSettings):
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
         _fold(state.rating, state.deviation, state.outcomes, *games, model, *into)
 
-    def predict(self, state: BeliefState, a: int, b: int) -> float:
-        """The model's probability that a ends before b: sigmoid((mu_a - mu_b)/c), c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
+    def log_odds(self, state: BeliefState, a: int, b: int) -> float:
+        """(mu_a - mu_b)/c, c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
 
-        openskill predicts with the normal distribution function of the same quotient. Raises as `Rater.predict` does.
+        openskill predicts with the normal distribution function of the same quotient. Raises as `Rater.log_odds` does.
         """
         check_pair(BeliefState.checked(state), a, b)
         (x, y), (s, t) = state.rating[[a, b]].tolist(), state.deviation[[a, b]].tolist()
-        return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
+        return float((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
 
     def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
         """The rating mu - z sigma and the deviation sigma of `agents`, as `Rater.read` does."""
@@ -118,7 +118,7 @@ class WengLin(CheckedSettings):
 
     @property
     def forecasts(self) -> ForecastModel:
-        """As `Rater.forecasts`, for the formula of `predict`. The strength of a team is the sum of its members'."""
+        """As `Rater.forecasts`, for the formula of `log_odds`. The strength of a team is the sum of its members'."""
         variance = 2.0 * self.beta * self.beta
         return ForecastModel(1.0 / math.sqrt(variance), 1.0 / variance, sums=True)
 
@@ -145,7 +145,7 @@ def _fold(
         if scored:
             _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
             _score(place, first, n, weight[i], mean, variance, model, counts, sums)
-            settle(sums, weight[i])
+            settle(sums, n)
         _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
         _rank(place, first, n, order)
         _infer(place, first, n, order, mean, variance, model, strength, behind, gain, shrink)

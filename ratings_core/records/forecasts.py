@@ -1,20 +1,26 @@
 """Forecasts of games that were not played, from ratings, deviations and the record of earlier forecasts.
 
-The code is plain Python on single numbers, because a reader asks for a few games.
+Nothing here needs kernels, so that a reader of boards need not load them.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
 
+Floats: TypeAlias = NDArray[np.float64]
+
 _LARGEST: Final = 1e100
 _TIES_PRIOR: Final = 20.0
-"""Pairs of which each class of forecasts is taken to have seen the share of ties of all classes."""
+"""Pairs by which each class is drawn to the tie parameter of all classes."""
+_MOST_TIES: Final = 0.95
+"""Largest share of ties in a class, in units of the largest that its forecast allows. It keeps tie parameters finite."""
 
 
 class Strength(NamedTuple):
@@ -70,40 +76,47 @@ class ForecastModel:
         variance = math.fsum(member.deviation * member.deviation for member in members)
         return Strength(math.fsum(member.mean for member in members) / parts, math.sqrt(variance) / parts)
 
-    def log_odds(self, a: Strength, b: Strength) -> float:
-        """The method's own log odds of side a against side b. Forecasts scale them (`Prequential.scale`)."""
-        doubt = self.spread * (a.deviation * a.deviation + b.deviation * b.deviation)
-        return self.slope * (a.mean - b.mean) / math.sqrt(1.0 + doubt)
+    def log_odds(self, sides: Sequence[Strength]) -> Floats:
+        """The method's own log odds of each side against each, (n, n), antisymmetric. Forecasts scale them (`Prequential.scale`)."""
+        mean, deviation = np.array(sides, np.float64).T
+        variance = deviation * deviation
+        return np.asarray(self.slope * (mean[:, None] - mean) / np.sqrt(1.0 + self.spread * (variance[:, None] + variance)))
 
 
-def expected_score(log_odds: float) -> float:
-    """Expected score from calibrated log odds: the probability of a win plus half that of a tie."""
-    return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds >= 0 else math.exp(log_odds) / (1.0 + math.exp(log_odds))
+def expected_scores(log_odds: Floats) -> Floats:
+    """Expected scores from calibrated log odds: the probability of a win plus half that of a tie."""
+    small = np.exp(-np.abs(log_odds))
+    return np.asarray(np.where(log_odds >= 0.0, 1.0, small) / (1.0 + small))
 
 
-def tie_probability(expected: float, classes: Sequence[ForecastClass]) -> float:
-    """Probability of a tie of two sides, from the shares of ties of earlier forecasts.
+class Ties:
+    """Probabilities of ties of two sides, from the shares of ties of earlier forecasts.
 
-    The shares of the classes, each with `_TIES_PRIOR` pairs of the share of all, are connected by straight lines over their mean forecasts.
+    Davidson's model (1970) says p_tie = nu sqrt(p_win p_loss). Here nu depends on the favourite's forecast: each class of earlier forecasts
+    has its own, drawn to that of all classes where it has few pairs, and straight lines connect them over the classes' mean forecasts. So
+    no forecast leaves a side without a chance to win.
 
     Args:
-        expected: Expected score of one side, 0 to 1; the other's gives the same value.
-        classes: Classes of earlier forecasts, in ascending order of forecasts.
-
-    Returns:
-        The probability, at most twice the expected score of the weaker side. 0 without earlier forecasts.
+        classes: Classes of earlier forecasts, in ascending order. Without one, nothing is tied.
     """
-    favourite = max(expected, 1.0 - expected)
-    total = math.fsum(one.weight for one in classes)
-    if not total:
-        return 0.0
-    overall = math.fsum(one.weight * one.ties for one in classes) / total
-    points = [(one.forecast, (one.weight * one.ties + _TIES_PRIOR * overall) / (one.weight + _TIES_PRIOR)) for one in classes]
-    return min(_between(points, favourite), 2.0 * (1.0 - favourite))
+
+    def __init__(self, classes: Sequence[ForecastClass]) -> None:
+        self._forecasts, self._nu = np.array([0.5]), np.array([0.0])
+        if not classes:
+            return
+        weight, forecast, _, ties = np.array(classes, np.float64).T
+        overall = _nu(weight @ forecast / weight.sum(), weight @ ties / weight.sum())
+        drawn = (weight * ties + _TIES_PRIOR * _tie(forecast, overall)) / (weight + _TIES_PRIOR)
+        self._forecasts, self._nu = forecast, _nu(forecast, drawn)
+
+    def probability(self, expected: Floats) -> Floats:
+        """Probability of a tie. expected: expected scores of one side, 0 to 1; those of the other side give the same values."""
+        favourite = np.maximum(expected, 1.0 - expected)
+        return np.asarray(_tie(favourite, np.interp(favourite, self._forecasts, self._nu)))
 
 
-def win_probabilities(log_odds: Sequence[Sequence[float]]) -> list[float]:
-    """Probability of each side to end before all others, without ties.
+def win_probabilities(log_odds: Floats) -> Floats:
+    """Probability of each side to end before all others, if there are no ties.
 
     By the Plackett-Luce model, with strengths that are the mean log odds against all sides. They are those of the model itself if the log
     odds of the pairs are differences of strengths; otherwise their least-squares approximation.
@@ -111,22 +124,30 @@ def win_probabilities(log_odds: Sequence[Sequence[float]]) -> list[float]:
     Args:
         log_odds: Calibrated log odds of each side against each, (n, n), antisymmetric, 0 on the diagonal.
     """
-    strengths = [math.fsum(row) / len(row) for row in log_odds]
-    weights = [math.exp(strength - max(strengths)) for strength in strengths]
-    total = math.fsum(weights)
-    return [weight / total for weight in weights]
+    strength = log_odds.mean(axis=1)
+    weight = np.exp(strength - strength.max())
+    return np.asarray(weight / weight.sum())
 
 
-def evenness(probabilities: Sequence[float]) -> float:
-    """Quality of a match: entropy of who wins over that of an even match, 0 (decided) to 1 (even)."""
-    return -math.fsum(p * math.log(p) for p in probabilities if p > 0.0) / math.log(len(probabilities))
+def evenness(probabilities: Floats) -> float:
+    """Entropy of who ends first over that of an even game, 0 (decided) to 1 (even)."""
+    likely = probabilities[probabilities > 0.0]
+    return min(1.0, max(0.0, float(-(likely @ np.log(likely)) / math.log(len(probabilities)))))
 
 
-def _between(points: Sequence[tuple[float, float]], x: float) -> float:
-    """Value at x of the straight lines through points in ascending order; beyond the first and last point, their value."""
-    if x <= points[0][0]:
-        return points[0][1]
-    for (left, low), (right, high) in pairwise(points):
-        if x <= right:
-            return low + (high - low) * (x - left) / (right - left)
-    return points[-1][1]
+def _tie(expected: Floats, nu: Floats | float) -> Floats:
+    """Probability t of a tie by Davidson's model, from t**2 = nu**2 (e - t/2)(1 - e - t/2)."""
+    square = np.square(nu)
+    product = 4.0 * expected * (1.0 - expected)
+    # the positive root, without a difference of nearly equal numbers
+    return np.asarray(
+        square * product / (square / 2.0 + np.sqrt(square * square / 4.0 * (1.0 - product) + square * product) + 1e-300) / 2.0
+    )
+
+
+def _nu(expected: Floats, ties: Floats) -> Floats:
+    """Davidson's parameter for a share of ties at an expected score."""
+    largest = 2.0 * np.minimum(expected, 1.0 - expected)
+    tie = np.minimum(ties, _MOST_TIES * largest)
+    apart = (expected - tie / 2.0) * (1.0 - expected - tie / 2.0)
+    return np.asarray(np.divide(tie, np.sqrt(apart), out=np.zeros_like(tie + apart), where=apart > 0.0))

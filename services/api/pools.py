@@ -40,7 +40,7 @@ async def get_pools(request: Request, here: Here, start: Start = 0, count: Count
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
     names = sorted({*heads, *created})
-    views = [view(name, heads.get(name), created.get(name)) for name in names[start : start + count]]
+    views = [view(name, _brief(heads.get(name)), created.get(name)) for name in names[start : start + count]]
     stale = msgspec.UNSET if read.stale_seconds is None else read.stale_seconds
     freshness = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
     trouble = msgspec.UNSET if freshness.fresh else freshness.says
@@ -131,6 +131,11 @@ def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolV
     kind = head.kind if head is not None else str(created.kind) if created is not None else ""
     label = created.label if created is not None else head.label if head is not None else ""
     return PoolView(pool=pool, kind=kind, label=label, head=head)
+
+
+def _brief(head: PoolHead | None) -> PoolHead | None:
+    """The head for lists, without what forecasts need: it is three quarters of a head."""
+    return head and msgspec.structs.replace(head, forecasts={})
 
 
 def _wanted(here: Context, pool: str, asked: PoolWanted) -> PoolCreated:

@@ -36,12 +36,12 @@ class PredictAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Games to forecast.
 
     Attributes:
-        matches: The games, 1 to 100.
+        matches: The games, 1 to 100, with at most 1,000 agents in all.
         methods: Names of online methods. Default: all online methods of the pool.
     """
 
     matches: Annotated[list[Match], msgspec.Meta(min_length=1, max_length=_MOST_MATCHES)]
-    methods: list[str] | None = None
+    methods: Annotated[list[str], msgspec.Meta(min_length=1, max_length=64)] | None = None
 
 
 class PredictBody(Decoded[PredictAsked]):

@@ -1,17 +1,30 @@
 """Forecasts of games by the live methods of a pool, each beside the record of the method's earlier forecasts."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.forecasts import ForecastModel, Strength, evenness, expected_score, tie_probability, win_probabilities
-from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES
-from services.boards.store.protocol import LiveForecasts, PoolHead
+from ratings_core.records.forecasts import (
+    Floats,
+    ForecastClass,
+    ForecastModel,
+    Strength,
+    Ties,
+    evenness,
+    expected_scores,
+    win_probabilities,
+)
+from ratings_core.records.names import check_name
+from ratings_core.records.outcomes import MAX_SIDES
+from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 
-_NO_MODEL = "its forecasts need more than ratings and deviations"
-_EARLIER = "the pool's head was written by an earlier version: the next outcome renews it"
+MOST_AGENTS: Final = 1000
+"""Most agents of all games of a request, repetitions included. It bounds the work of a request, about a millisecond for each game."""
+_NO_MODEL: Final = "its forecasts need more than ratings and deviations"
+_EARLIER: Final = "an earlier version folded the pool: it forecasts once the pool is folded again"
 
 
 class Match(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +43,8 @@ class SideForecast(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         agents: Names of its agents.
         expected_score: Mean result against the other sides; a win is 1 and a tie 1/2.
-        win: Probability to end before all other sides.
+        win: Probability to win: of two sides, 1 less the probabilities of a tie and a loss; of more sides, to end before all others if
+            nothing is tied.
     """
 
     agents: list[str]
@@ -44,12 +58,12 @@ class MatchForecast(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         sides: The sides in the order of the request.
         tie: Probability of a tie of two sides; None for more sides.
-        quality: Entropy of who ends first over that of an even game: 1 is even, 0 is decided.
+        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided.
     """
 
     sides: list[SideForecast]
     tie: float | None
-    quality: float
+    evenness: float
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +73,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         pairs: Number of forecast pairs of sides, by weight. Without pairs, the other figures are None.
         log_loss: Mean log loss, in nats. Forecasts of 1/2 have 0.6931.
         brier: Mean squared distance of forecast and result.
-        calibration_error: Mean distance of forecasts and results in classes of equal forecasts.
+        calibration_error: Mean distance of forecasts and results in ten classes of forecasts.
         wins_predicted: Share of decided pairs whose winner was the favourite. An even forecast counts half.
     """
 
@@ -127,12 +141,10 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnknownAgents(Exception):  # noqa: N818 - the answer is 404, as of a missing pool
-    """Agents that are not on the pool's boards. names: Their names."""
+    """Agents of which no outcome of the pool was counted."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        super().__init__(f"no outcome of the pool has the agents {shown}")
-        self.names = names
+        super().__init__(f"no outcome of the pool has the agents {_listed(names)}")
 
 
 def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], methods: Sequence[str] | None = None) -> Predictions:
@@ -145,23 +157,26 @@ def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], met
         methods: Names of the methods; None for all online methods of the pool.
 
     Raises:
-        InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; or a method is not an online method
-            of the pool.
-        UnknownAgents: Agents are not on the boards.
+        InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
+            more than `MOST_AGENTS` agents; or a method is not an online method of the pool.
+        UnknownAgents: No outcome of the pool has the agents.
         StoreError: The store does not answer.
     """
+    agents = [agent for match in matches for side in match.sides for agent in side]
+    if len(agents) > MOST_AGENTS:
+        raise InputError("matches", len(agents), f"must have at most {MOST_AGENTS} agents in all")
     for i, match in enumerate(matches):
-        _check(f"matches[{i}].sides", match.sides)
-    names = list(dict.fromkeys(agent for match in matches for side in match.sides for agent in side))
+        _check_sides(f"matches[{i}].sides", match.sides)
+    chosen, names = _chosen(head, methods), _known(store, head, agents)
     without: dict[str, str] = {}
     forecasts = []
-    for method in _chosen(head, methods):
-        known = head.forecasts.get(method)
-        if known is None or known.model is None:
-            without[method] = _EARLIER if known is None else _NO_MODEL
+    for method in chosen:
+        live, why = _ready(head, method)
+        strengths = {} if live is None else _strengths(store, head, method, names)
+        if live is None or isinstance(strengths, str):
+            without[method] = why or str(strengths)
             continue
-        strengths = _strengths(store, head, method, names)
-        made = [_forecast(known.model, known, match.sides, strengths) for match in matches]
+        made = [_forecast(live, match.sides, strengths) for match in matches]
         forecasts.append(MethodForecasts(method=method, record=_record(head, method), matches=made))
     return Predictions(pool=head.pool, generation=head.generation, position=head.position, methods=forecasts, without=without)
 
@@ -170,37 +185,47 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     """Expected scores of `agents` against each other by an online method.
 
     Raises:
-        InputError: An agent is named twice, or the method is not an online method of the pool, or cannot forecast.
-        UnknownAgents: Agents are not on the board.
+        InputError: An agent is named twice, a name breaks a rule, or the method is not an online method of the pool, or cannot forecast.
+        UnknownAgents: No outcome of the pool has the agents.
         StoreError: The store does not answer.
     """
     if len(set(agents)) != len(agents) or len(agents) < 2:
-        raise InputError("agents", agents, "must be two or more, each once")
-    known = head.forecasts.get(_chosen(head, [method])[0])
-    if known is None or known.model is None:
-        raise InputError("method", method, f"must be a method that forecasts; {_EARLIER if known is None else _NO_MODEL}")
-    strengths = list(_strengths(store, head, method, agents).values())
-    expected = [[expected_score(known.scale * known.model.log_odds(a, b)) for b in strengths] for a in strengths]
+        raise InputError("agents", _listed(agents), "must be two or more, each once")
+    _chosen(head, [method])
+    names = _known(store, head, agents)
+    live, why = _ready(head, method)
+    strengths = {} if live is None else _strengths(store, head, method, names)
+    if live is None or isinstance(strengths, str):
+        raise InputError("method", method, f"must be a method that forecasts; {why or strengths}")
+    expected = expected_scores(live.scale * live.model.log_odds(list(strengths.values())))
     return Matchups(
         pool=head.pool,
         generation=head.generation,
         position=head.position,
         method=method,
         record=_record(head, method),
-        agents=list(agents),
-        expected_scores=[[None if i == j else score for j, score in enumerate(row)] for i, row in enumerate(expected)],
-        ties=[[None if i == j else tie_probability(score, known.classes) for j, score in enumerate(row)] for i, row in enumerate(expected)],
+        agents=names,
+        expected_scores=_without_diagonal(expected),
+        ties=_without_diagonal(Ties(live.classes).probability(expected)),
     )
 
 
-def _check(argument: str, sides: Sequence[Sequence[str]]) -> None:
+class _Forecaster(NamedTuple):
+    """`LiveForecasts` of a method that has a model."""
+
+    model: ForecastModel
+    scale: float
+    classes: Sequence[ForecastClass]
+
+
+def _check_sides(argument: str, sides: Sequence[Sequence[str]]) -> None:
     agents = [agent for side in sides for agent in side]
     if not 2 <= len(sides) <= MAX_SIDES:
         raise InputError(argument, len(sides), f"must be 2 to {MAX_SIDES} sides")
     if not all(sides):
-        raise InputError(argument, sides, "must each name at least one agent")
-    if len(agents) > MAX_AGENTS or len(set(agents)) != len(agents):
-        raise InputError(argument, sides, f"must name at most {MAX_AGENTS} agents, each once")
+        raise InputError(argument, [len(side) for side in sides], "must each name at least one agent")
+    if len(set(agents)) != len(agents):
+        raise InputError(argument, _listed(agents), "must name each agent once")
 
 
 def _chosen(head: PoolHead, methods: Sequence[str] | None) -> list[str]:
@@ -208,29 +233,46 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None) -> list[str]:
         return head.online
     for method in methods:
         if method not in head.online:
-            raise InputError("method", method, f"must be an online method of pool {head.pool}: {', '.join(head.online) or 'it has none'}")
+            raise InputError(
+                "method", method[:100], f"must be an online method of pool {head.pool}: {', '.join(head.online) or 'it has none'}"
+            )
     return list(dict.fromkeys(methods))
 
 
-def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength]:
-    """Agent -> its strength. Raises `UnknownAgents`."""
-    read = dict(zip(agents, store.live.strengths(head, method, agents), strict=True))
-    if missing := [agent for agent, strength in read.items() if strength is None]:
+def _known(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str]:
+    """The different agents, in their order. Raises `InputError` for no name, and `UnknownAgents`."""
+    names = list(dict.fromkeys(check_name(agent, "agent") for agent in agents))
+    counts = store.live.outcomes_of(head.pool, head.generation, names)
+    if missing := [name for name, count in zip(names, counts, strict=True) if not count]:
         raise UnknownAgents(missing)
-    return {agent: strength for agent, strength in read.items() if strength is not None}
+    return names
 
 
-def _forecast(
-    model: ForecastModel, known: LiveForecasts, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]
-) -> MatchForecast:
-    teams = [model.team([strengths[agent] for agent in side]) for side in sides]
-    log_odds = [[known.scale * model.log_odds(a, b) for b in teams] for a in teams]
-    expected = [sum(expected_score(x) for j, x in enumerate(row) if j != i) / (len(teams) - 1) for i, row in enumerate(log_odds)]
-    tie = tie_probability(expected[0], known.classes) if len(teams) == 2 else None
+def _ready(head: PoolHead, method: str) -> tuple[_Forecaster | None, str]:
+    """What a method's forecasts need; None, and why, if it forecasts nothing."""
+    live = head.forecasts.get(method)
+    if live is None:
+        return None, _EARLIER
+    return (None, _NO_MODEL) if live.model is None else (_Forecaster(live.model, live.scale, live.classes), "")
+
+
+def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
+    """Agent -> its strength; a text if the board lacks agents, which it does for a moment when a generation begins to serve."""
+    read = dict(zip(agents, store.live.strengths(head, method, agents), strict=True))
+    missing = [agent for agent, strength in read.items() if strength is None]
+    return f"its board lacks {_listed(missing)} now" if missing else {agent: one for agent, one in read.items() if one is not None}
+
+
+def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:
+    teams = [live.model.team([strengths[agent] for agent in side]) for side in sides]
+    log_odds = live.scale * live.model.log_odds(teams)
+    scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)
     first = win_probabilities(log_odds)
-    wins = first if tie is None else [score - tie / 2 for score in expected]
-    shown = [SideForecast(agents=list(side), expected_score=score, win=win) for side, score, win in zip(sides, expected, wins, strict=True)]
-    return MatchForecast(sides=shown, tie=tie, quality=evenness(first))
+    tie = float(Ties(live.classes).probability(scores[:1])[0]) if len(teams) == 2 else None
+    wins = first if tie is None else scores - tie / 2
+    shown = zip(sides, scores.tolist(), wins.tolist(), strict=True)
+    forecasts = [SideForecast(agents=list(side), expected_score=score, win=win) for side, score, win in shown]
+    return MatchForecast(sides=forecasts, tie=tie, evenness=evenness(first))
 
 
 def _record(head: PoolHead, method: str) -> Record:
@@ -243,3 +285,14 @@ def _record(head: PoolHead, method: str) -> Record:
         calibration_error=figures.get("calibration_error"),
         wins_predicted=None if kendall is None else 1.0 - kendall,
     )
+
+
+def _without_diagonal(matrix: Floats) -> list[list[float | None]]:
+    rows: list[list[float | None]] = matrix.tolist()
+    for i, row in enumerate(rows):
+        row[i] = None
+    return rows
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

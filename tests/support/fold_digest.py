@@ -16,8 +16,8 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 
 COMMITTED: Final = (
-    "67b7638a59d58046e3b242795a62c61f30ced81fcd915cdbf4ecd9357aca5be2",
-    "38191aa30482ac6a8a9c27ae6776118a96c38ab3d96dec3675b579e7f2e66ef9",
+    "7c00c7001e842944ea0650104ca8fefb8c3c12e422aa40cec4a14568c99f48b8",
+    "88325481d931bb3178a8a02ecb6c074c7fde9814995a8d32ef61c2de01cd94c0",
 )
 RATERS: tuple[Rater, ...] = (
     Elo(),

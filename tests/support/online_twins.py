@@ -24,7 +24,7 @@ class Book:
     doubtful: float = 0.0  # part of the discordance of differences near 0, which rounding may make exactly 0
     scale: float = 1.0
     information: float = 1.0
-    pending: list = field(default_factory=list)  # (slope, curvature, weight) of the outcome's pairs
+    pending: list = field(default_factory=list)  # (slope, curvature) of the outcome's pairs
     bins: list = field(default_factory=lambda: [[0.0] * 4 for _ in range(10)])  # weight, sums of forecasts and results of favourites, ties
 
     def side(self, members):
@@ -33,7 +33,7 @@ class Book:
     def predicted(self, x, result, weight):
         z = self.scale * x
         p = math.exp(min(z, 0.0)) / (1 + math.exp(-abs(z)))
-        self.pending.append((weight * (result - p) * z, weight * p * (1 - p) * z * z, weight))
+        self.pending.append(((result - p) * z, p * (1 - p) * z * z))
         favourite, won = (p, result) if z > 0 else (1 - p, 1 - result) if z < 0 else (0.5, 0.5)
         for column, value in enumerate((1.0, favourite, won, float(result == 0.5))):
             self.bins[min(9, int((favourite - 0.5) * 20))][column] += weight * value
@@ -47,9 +47,9 @@ class Book:
 
     def settle(self):
         """After the pairs of an outcome: one Newton step for log scale, with past information faded by 1/2000 towards 1."""
-        faded = min(self.pending[-1][2], 1.0) / 2000
-        self.information = self.information * (1 - faded) + faded + sum(curvature for _, curvature, _ in self.pending)
-        step = sum(slope for slope, _, _ in self.pending) / self.information
+        slope, curvature = (sum(column) / len(self.pending) for column in zip(*self.pending, strict=True))
+        self.information = self.information * (1 - 1 / 2000) + 1 / 2000 + curvature
+        step = slope / self.information
         step = min(max(step, -0.5), 0.5)
         self.scale = min(max(self.scale * (2 + step) / (2 - step), 1e-6), 1e6)
         self.pending.clear()

@@ -125,12 +125,12 @@ class LiveBoards:
         """Mean strength and deviation of each agent by an online method, at pool time; None for agents that are not on its board."""
         board, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")
         model = head.beliefs.get(method)
-        commands = [methodcaller("zmscore", board, list(agents))]
-        commands += [] if model is None else [methodcaller("hmget", beliefs, list(agents))]
-        scores, *held = self._redis.pipeline(commands)
-        if model is None:
-            return [None if score is None else Strength(0.0 - float(score)) for score in scores]
-        return [_strength(*one, model, head.pool_time) for one in zip(scores, held[0], strict=True)]
+        keys = [board] if model is None else [board, beliefs]
+        parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
+        answers = self._redis.calls([(scripts.STRENGTHS, keys, list(part)) for part in parts]) if parts else []
+        scores = [score for part, _ in answers for score in part]
+        held = [text for _, part in answers for text in part] if model is not None else [None] * len(scores)
+        return [_strength(score, text, model, head.pool_time) for score, text in zip(scores, held, strict=True)]
 
     def forget(self, pool: str, epoch: int) -> bool:
         """Remove all boards of a pool, so that they can be published again. Returns False if the store has a higher epoch than `epoch`."""
@@ -280,11 +280,14 @@ def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
     return BoardPage(head, method, total, rows, list(map(_outcomes, activity)))
 
 
-def _strength(score: str | float | None, text: str | None, model: BeliefModel, time: float | None) -> Strength | None:
-    if score is None or text is None:
+def _strength(score: str | float | None, text: str | None, model: BeliefModel | None, time: float | None) -> Strength | None:
+    if score is None or (model is not None and text is None):
         return None
+    rating = 0.0 - float(score)
+    if model is None or text is None:
+        return Strength(rating)
     belief = of_text(text)
-    return Strength(model.mean(0.0 - float(score), belief), model.deviation(belief, time))
+    return Strength(model.mean(rating, belief), model.deviation(belief, time))
 
 
 def _outcomes(score: str | float | None) -> int:

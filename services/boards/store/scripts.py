@@ -268,6 +268,15 @@ return redis.call('LRANGE', KEYS[1], start, stop)
 """Reads rows of a solved board with an agent in the middle. KEYS: rows, index. ARGV: agent, count. Returns nil if the agent is not on the
 board."""
 
+STRENGTHS: Final = _script(
+    """
+local beliefs = KEYS[2] and redis.call('HMGET', KEYS[2], unpack(ARGV)) or {}
+return {redis.call('ZMSCORE', KEYS[1], unpack(ARGV)), beliefs}
+"""
+)
+"""Reads ratings and beliefs of agents of a live board in one step. KEYS: live board, and its beliefs if it has them. ARGV: agents. Returns
+{score, ...} and {belief, ...}, nil for agents that are not there; without a key of beliefs, the second list is empty."""
+
 BEAT: Final = _script(
     """
 local now = redis.call('TIME')
@@ -289,6 +298,22 @@ heartbeat."""
 ALL: Final[Mapping[str, str]] = MappingProxyType(
     {
         script.sha: script.text
-        for script in (CLAIM, WRITE, COMMIT, TRIM, REMOVE, PAGE, AROUND, FLIP, RETIRE, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
+        for script in (
+            CLAIM,
+            WRITE,
+            COMMIT,
+            TRIM,
+            REMOVE,
+            PAGE,
+            AROUND,
+            FLIP,
+            RETIRE,
+            REPLACE,
+            APPEND,
+            EVERY_OTHER,
+            SOLVED_AROUND,
+            STRENGTHS,
+            BEAT,
+        )
     }
 )

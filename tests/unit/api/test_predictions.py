@@ -1,11 +1,12 @@
 """POST /predict and GET /matchups: forecasts of the live methods, each beside its record."""
 
+import numpy as np
 import pytest
 
 from ratings_core.online import Elo, WengLin
 from ratings_core.records.beliefs import Belief
-from ratings_core.records.forecasts import ForecastClass, Strength, expected_score, tie_probability
-from services.boards.store.protocol import LiveBoard, LiveForecasts
+from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
+from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts
 from tests.support.api import Running
 from tests.support.boards import head_of
 
@@ -35,6 +36,7 @@ def pool(api: Running) -> Running:
         "elo": LiveBoard(NAMES, RATINGS, total=3),
         "weng_lin": LiveBoard(NAMES, [30.0, 25.0, 20.0], BELIEFS, 3),
         "melo": LiveBoard(NAMES, [1.0, 2.0, 3.0], total=3),
+        ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3),
     }
     assert api.store.live.publish(head, 1, boards)
     return api
@@ -52,7 +54,7 @@ def test_a_duel(pool: Running) -> None:
     assert list(answer["without"]) == ["melo"]
     elo, weng_lin = answer["methods"]
     score = 1 / (1 + 10 ** (-0.8 * 100 / 400))
-    tie = tie_probability(score, CLASSES)
+    tie = Ties(CLASSES).probability(np.array(score))
     ann, bob = elo["matches"][0]["sides"]
     assert (ann["agents"], bob["agents"]) == (["ann"], ["bob"])
     assert ann["expected_score"] == pytest.approx(score)
@@ -61,7 +63,7 @@ def test_a_duel(pool: Running) -> None:
     assert ann["win"] + tie / 2 == pytest.approx(score)
     assert elo["record"] == {"pairs": 150.0, "log_loss": 0.6, "brier": 0.2, "calibration_error": 0.01, "wins_predicted": 0.7}
     model = WengLin().forecasts
-    believed = expected_score(0.5 * model.log_odds(Strength(30.0, 3.0), Strength(25.0, 8.0)))
+    believed = expected_scores(0.5 * model.log_odds([Strength(30.0, 3.0), Strength(25.0, 8.0)]))[0, 1]
     assert weng_lin["matches"][0]["sides"][0]["expected_score"] == pytest.approx(believed)
     assert weng_lin["record"]["pairs"] == 0
 
@@ -69,7 +71,7 @@ def test_a_duel(pool: Running) -> None:
 def test_teams_and_many_sides(pool: Running) -> None:
     teams, many = asked(pool, [["ann", "cy/d"], ["bob"]], [["ann"], ["bob"], ["cy/d"]], methods=["elo"])["methods"][0]["matches"]
     assert teams["sides"][0]["expected_score"] == pytest.approx(0.5)
-    assert teams["quality"] == pytest.approx(1)
+    assert teams["evenness"] == pytest.approx(1)
     assert many["tie"] is None
     assert sum(side["win"] for side in many["sides"]) == pytest.approx(1)
     assert sum(side["expected_score"] for side in many["sides"]) == pytest.approx(1.5)
@@ -84,10 +86,14 @@ def test_teams_and_many_sides(pool: Running) -> None:
         ({"matches": []}, 422, "length >= 1"),
         ({"matches": [{"sides": [["ann"]]}]}, 422, "must be 2 to 64 sides"),
         ({"matches": [{"sides": [["ann"], []]}]}, 422, "must each name at least one agent"),
-        ({"matches": [{"sides": [["ann"], ["ann"]]}]}, 422, "each once"),
+        ({"matches": [{"sides": [["ann"], ["ann"]]}]}, 422, "each agent once"),
         ({"matches": [{"sides": [["ann"], ["bob"]]}], "methods": ["copeland"]}, 422, "must be an online method of pool blitz"),
         ({"matches": [{"sides": [["ann"], ["bob"]], "task": "x"}]}, 422, "unknown field `task`"),
         ({"matches": [{"sides": [["ann"], ["bob"]]}] * 101}, 422, "length <= 100"),
+        ({"matches": [{"sides": [["ann"], [f"x{i}" for i in range(1000)]]}]}, 422, "at most 1000 agents in all"),
+        ({"matches": [{"sides": [["ann"], ["x" * 257]]}]}, 422, "agent"),
+        ({"matches": [{"sides": [["ann"], ["zed"]]}], "methods": ["melo"]}, 404, "'zed'"),
+        ({"matches": [{"sides": [["ann"], ["bob"]]}], "methods": []}, 422, "length >= 1"),
     ],
 )
 def test_bad_requests_are_refused(pool: Running, body: dict, status: int, text: str) -> None:
@@ -130,7 +136,23 @@ def test_bad_matchups_are_refused(pool: Running, query: str, status: int, text: 
 def test_a_pool_without_outcomes_or_of_an_earlier_version_forecasts_nothing(api: Running) -> None:
     body = {"matches": [{"sides": [["ann"], ["bob"]]}]}
     assert api.client.post(f"{URL}/predict", json=body).status_code == 404
-    assert api.store.live.publish(head_of(position=1, online=["elo"]), 1, {"elo": LiveBoard(NAMES, RATINGS, total=3)})
+    boards = {"elo": LiveBoard(NAMES, RATINGS, total=3), ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)}
+    assert api.store.live.publish(head_of(position=1, online=["elo"]), 1, boards)
     answer = api.client.post(f"{URL}/predict", json=body).json()
     assert answer["methods"] == []
     assert "earlier version" in answer["without"]["elo"]
+
+
+def test_an_agent_that_the_board_of_one_method_lacks_leaves_out_that_method(pool: Running) -> None:
+    """As for a moment when a generation with another method begins to serve."""
+    raw = pool.store.connection
+    raw.run(lambda client: client.zrem("equirank:" + pool.log.outcomes.identity + ":{blitz}:live:1:weng_lin", "bob"))
+    answer = asked(pool, [["ann"], ["bob"]])
+    assert [one["method"] for one in answer["methods"]] == ["elo"]
+    assert answer["without"]["weng_lin"] == "its board lacks 'bob' now"
+
+
+def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
+    [listed] = pool.client.get("/v1/pools").json()["pools"]
+    assert listed["head"]["forecasts"] == {}
+    assert pool.client.get(URL).json()["head"]["forecasts"]["elo"]["scale"] == 0.8

@@ -1,9 +1,14 @@
 """Forecasts of live methods: an expected score becomes a calibrated probability by a scale that is fitted online."""
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
@@ -13,9 +18,9 @@ from ratings_core.records.forecasts import (
     ForecastClass,
     ForecastModel,
     Strength,
+    Ties,
     evenness,
-    expected_score,
-    tie_probability,
+    expected_scores,
     win_probabilities,
 )
 from ratings_core.records.outcomes import WEIGHT_ONE
@@ -28,7 +33,16 @@ COIN = math.log(2)
 def scored(counts, sums, x, result, weight):
     for i in range(len(x)):
         record(counts, sums, x[i], result[i], weight)
-        settle(sums, weight)
+        settle(sums, 2)
+
+
+@kernel
+def scored_together(counts, sums, x, result, weight, sides):
+    """Outcomes whose pairs, all of them, have these log odds and results."""
+    for i in range(len(x)):
+        for _ in range(sides * (sides - 1) // 2):
+            record(counts, sums, x[i], result[i], weight)
+        settle(sums, sides)
 
 
 def drawn(seed: int, games: int, steepness: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,14 +78,42 @@ def test_a_coin_is_forecast_as_a_coin() -> None:
     assert score.scale < 0.05
 
 
-def test_weights_of_outcomes_count_as_outcomes_do() -> None:
-    """Up to the fading: an outcome of weight 3 fades the past once, as much as three outcomes of weight 1/3 together fade it."""
+@pytest.mark.parametrize("weight", [0.001, 0.25, 1000.0])
+def test_the_scale_does_not_depend_on_the_weight_of_outcomes(weight: float) -> None:
     x, result = drawn(10, 5_000, 2.0)
-    once, thrice = Prequential(), Prequential()
+    once, weighed = Prequential(), Prequential()
     scored(once.counts, once.sums, x, result, WEIGHT_ONE)
-    scored(thrice.counts, thrice.sums, x, result, WEIGHT_ONE // 4)
-    assert thrice.pairs == once.pairs / 4
-    assert thrice.scale == pytest.approx(once.scale, rel=0.2)
+    scored(weighed.counts, weighed.sums, x, result, round(weight * WEIGHT_ONE))
+    assert weighed.scale == once.scale
+    assert weighed.log_loss == pytest.approx(once.log_loss, rel=1e-9)
+
+
+def test_one_heavy_outcome_does_not_hold_the_scale() -> None:
+    rng, score = np.random.default_rng(15), Prequential()
+    scored(score.counts, score.sums, np.full(5, 1.5), np.ones(5), 1000 * WEIGHT_ONE)
+    after = Prequential()
+    after.sums[:] = score.sums
+    after.sums[0] = 0.0
+    after.counts[:] = 0
+    scored(after.counts, after.sums, rng.normal(0.0, 5.0, 1_000), (rng.random(1_000) < 0.5).astype(float), WEIGHT_ONE)
+    assert after.log_loss is not None
+    assert after.log_loss < 0.75
+
+
+def test_a_game_of_many_sides_counts_as_a_duel_of_the_same_log_odds() -> None:
+    many, duels = Prequential(), Prequential()
+    scored_together(many.counts, many.sums, *drawn(16, 300, 0.1), WEIGHT_ONE, 64)
+    scored(duels.counts, duels.sums, *drawn(16, 300, 0.1), WEIGHT_ONE)
+    assert many.pairs == 2016 * duels.pairs
+    np.testing.assert_allclose(many.sums[1, :2], duels.sums[1, :2], rtol=1e-9)
+
+
+def test_the_scale_returns_from_log_odds_that_told_nothing() -> None:
+    rng, score = np.random.default_rng(18), Prequential()
+    scored(score.counts, score.sums, rng.normal(0.0, 1.0, 20_000), (rng.random(20_000) < 0.5).astype(float), WEIGHT_ONE)
+    assert score.scale < 0.1
+    scored(score.counts, score.sums, *drawn(19, 20_000, 1.0), WEIGHT_ONE)
+    assert score.scale == pytest.approx(1.0, rel=0.15)
 
 
 def test_the_forecast_is_that_which_is_scored() -> None:
@@ -80,7 +122,7 @@ def test_the_forecast_is_that_which_is_scored() -> None:
     rng = np.random.default_rng(11)
     for _ in range(200):
         a, b = (int(agent) for agent in rng.choice(4, 2, replace=False))
-        forecast = score.forecast(rater.predict(state, a, b))
+        forecast = score.forecast(rater.log_odds(state, a, b))
         before = score.sums[0, 1]
         rater.fold(state, batch_of([game(a, b)]), score)
         assert score.sums[0, 1] - before == pytest.approx((1.0 - forecast) ** 2, rel=1e-9)
@@ -89,15 +131,38 @@ def test_the_forecast_is_that_which_is_scored() -> None:
 def test_forecasts_of_both_sides_add_to_one() -> None:
     score = Prequential()
     scored(score.counts, score.sums, *drawn(12, 500, 0.3), WEIGHT_ONE)
-    for p in (0.0, 2.0**-30, 0.25, 0.5, 0.875, 1.0):
-        assert score.forecast(p) + score.forecast(1.0 - p) == pytest.approx(1.0, abs=1e-12)
-    assert (score.forecast(0.0), score.forecast(0.5), score.forecast(1.0)) == (0.0, 0.5, 1.0)
+    for x in (0.0, 1e-9, 0.3, 40.0, 1e300):
+        assert score.forecast(x) + score.forecast(-x) == pytest.approx(1.0, abs=1e-15)
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.1, math.nan])
-def test_an_expected_score_outside_0_to_1_is_refused(p: float) -> None:
-    with pytest.raises(InputError, match="must be"):
-        Prequential().forecast(p)
+def test_log_odds_at_which_expected_scores_are_certain_are_scaled_too() -> None:
+    """An expected score of 1 would lose them: at a difference of 60 points with tau = 1, `predict` says 1."""
+    rater, score = Sco(tau=1, alpha=0), Prequential()
+    score.sums[1, 0] = 0.01
+    state = rater.init(2)
+    state.rating[:] = 80.0, 20.0
+    assert rater.predict(state, 0, 1) == 1.0
+    assert score.forecast(rater.log_odds(state, 0, 1)) == pytest.approx(1 / (1 + math.exp(-0.6)))
+
+
+def test_log_odds_that_are_no_number_are_refused() -> None:
+    with pytest.raises(InputError, match="log_odds"):
+        Prequential().forecast(math.nan)
+
+
+def test_sums_of_the_first_fold_version_are_read() -> None:
+    old = {"counts": np.array([3, 2], np.int64) * WEIGHT_ONE, "sums": np.array([1.5, 0.6, 1.0])}
+    score = Prequential.from_arrays(old)
+    assert score.means() == {"log_loss": 0.5, "brier": pytest.approx(0.2), "kendall": 0.5}
+    assert (score.scale, score.classes) == (1.0, [])
+
+
+@pytest.mark.parametrize(("row", "values"), [(1, [1e300, 1.0]), (1, [0.0, 1.0]), (1, [1.0, 0.0]), (2, [1.0, 0.0])])
+def test_sums_that_no_fold_makes_are_refused(row: int, values: list[float]) -> None:
+    arrays = Prequential().arrays()
+    arrays["sums"][row, :2] = values
+    with pytest.raises(InputError, match="scale"):
+        Prequential.from_arrays(arrays)
 
 
 def test_forecasts_of_sure_outcomes_stay_finite() -> None:
@@ -127,48 +192,66 @@ def test_the_scale_follows_elo_whose_ratings_spread_slowly() -> None:
 class TestTies:
     CLASSES = (ForecastClass(1000.0, 0.52, 0.52, 0.4), ForecastClass(1000.0, 0.75, 0.75, 0.2), ForecastClass(100.0, 0.93, 0.93, 0.05))
 
-    def test_shares_of_classes_are_connected(self) -> None:
-        at = [tie_probability(p, self.CLASSES) for p in (0.5, 0.52, 0.635, 0.75)]
-        assert at[0] == at[1] == pytest.approx(0.4, abs=0.003)
-        assert at[2] == pytest.approx((at[1] + at[3]) / 2)
-        assert at[3] == pytest.approx(0.2, abs=0.003)
+    def probability(self, *expected: float, classes: Sequence[ForecastClass] = CLASSES) -> list[float]:
+        return Ties(classes).probability(np.array(expected)).tolist()
+
+    def test_classes_have_their_shares(self) -> None:
+        assert self.probability(0.52, 0.75, 0.93) == pytest.approx([0.4, 0.2, 0.05], abs=0.01)  # the last has 100 pairs
+
+    def test_between_classes_ties_fall_as_games_are_less_even(self) -> None:
+        falling = self.probability(*np.linspace(0.5, 1.0, 51))
+        assert all(left >= right for left, right in itertools.pairwise(falling[2:]))
 
     def test_both_sides_see_the_same(self) -> None:
         for p in (0.0, 0.1, 0.4, 0.5, 1.0):
-            assert tie_probability(p, self.CLASSES) == pytest.approx(tie_probability(1.0 - p, self.CLASSES), abs=1e-15)
+            assert self.probability(p) == pytest.approx(self.probability(1.0 - p), abs=1e-15)
 
-    @pytest.mark.parametrize("p", [0.0, 0.01, 0.3, 0.5, 0.99, 1.0])
-    def test_wins_are_probabilities(self, p: float) -> None:
-        tie = tie_probability(p, self.CLASSES)
-        assert 0.0 <= tie <= 1.0
-        assert p - tie / 2 >= -1e-15
-        assert (1.0 - p) - tie / 2 >= -1e-15
+    @given(st.floats(0.0, 1.0), st.lists(st.tuples(st.floats(1.0, 1e6), st.floats(0.0, 1.0)), min_size=1, max_size=10))
+    def test_every_side_may_win(self, p: float, classes: list[tuple[float, float]]) -> None:
+        known = [ForecastClass(weight, 0.525 + 0.05 * i, 0.5, share * 2 * (0.475 - 0.05 * i)) for i, (weight, share) in enumerate(classes)]
+        [tie] = self.probability(p, classes=known)
+        for expected in (p, 1.0 - p):
+            win = expected - tie / 2
+            assert win >= 0.0
+            assert (win > 0.0) == (expected > 0.0) or expected < 1e-12
 
     def test_nothing_is_known_without_forecasts_and_no_game_of_two_results_is_tied(self) -> None:
-        assert tie_probability(0.5, []) == 0.0
-        assert tie_probability(0.7, [ForecastClass(50.0, 0.6, 0.6, 0.0)]) == 0.0
+        assert self.probability(0.5, classes=[]) == [0.0]
+        assert self.probability(0.7, classes=[ForecastClass(50.0, 0.6, 0.6, 0.0)]) == [0.0]
 
-    def test_a_class_with_few_pairs_has_the_share_of_all(self) -> None:
-        classes = [ForecastClass(1000.0, 0.52, 0.52, 0.3), ForecastClass(1.0, 0.78, 1.0, 0.0)]
-        assert tie_probability(0.78, classes) == pytest.approx(0.3, abs=0.02)
+    def test_a_class_with_few_pairs_has_the_parameter_of_all(self) -> None:
+        many = ForecastClass(1000.0, 0.52, 0.52, 0.3)
+        assert self.probability(0.78, classes=[many, ForecastClass(1.0, 0.78, 1.0, 0.0)]) == pytest.approx(
+            self.probability(0.78, classes=[many]), abs=0.02
+        )
+
+    def test_a_parameter_of_davidson_is_found_again(self) -> None:
+        nu, forecasts = 0.8, np.linspace(0.525, 0.975, 10)
+        ties = [brentq(lambda t, e=e: t - nu * math.sqrt((e - t / 2) * (1 - e - t / 2)), 0.0, 2 * (1 - e)) for e in forecasts]
+        classes = [ForecastClass(1e9, e, e, t) for e, t in zip(forecasts, ties, strict=True)]
+        for e in (0.5, 0.6, 0.83, 0.97):
+            tie = self.probability(e, classes=classes)[0]
+            assert tie == pytest.approx(nu * math.sqrt((e - tie / 2) * (1 - e - tie / 2)), rel=1e-6)
 
 
 class TestWinners:
     def test_two_sides_win_as_forecast(self) -> None:
-        assert win_probabilities([[0.0, 1.3], [-1.3, 0.0]])[0] == pytest.approx(expected_score(1.3), rel=1e-15)
+        assert win_probabilities(np.array([[0.0, 1.3], [-1.3, 0.0]]))[0] == pytest.approx(expected_scores(np.array(1.3)), rel=1e-15)
 
     def test_differences_of_strengths_are_plackett_luce(self) -> None:
         strengths = np.array([0.3, -1.0, 2.0, 0.0])
-        wins = win_probabilities(np.subtract.outer(strengths, strengths).tolist())
+        wins = win_probabilities(np.subtract.outer(strengths, strengths))
         np.testing.assert_allclose(wins, np.exp(strengths) / np.exp(strengths).sum(), rtol=1e-14)
 
     def test_a_cycle_is_even(self) -> None:
-        assert win_probabilities([[0.0, 2.0, -2.0], [-2.0, 0.0, 2.0], [2.0, -2.0, 0.0]]) == pytest.approx([1 / 3] * 3)
+        cycle = np.array([[0.0, 2.0, -2.0], [-2.0, 0.0, 2.0], [2.0, -2.0, 0.0]])
+        np.testing.assert_allclose(win_probabilities(cycle), 1 / 3)
 
     def test_evenness(self) -> None:
-        assert evenness([0.25] * 4) == pytest.approx(1.0)
-        assert evenness([1.0, 0.0]) == 0.0
-        assert evenness([0.5, 0.5]) > evenness([0.6, 0.4]) > evenness([0.9, 0.1])
+        assert evenness(np.full(4, 0.25)) == pytest.approx(1.0)
+        assert evenness(np.full(3, 1 / 3)) <= 1.0
+        assert str(evenness(np.array([1.0, 0.0]))) == "0.0"
+        assert evenness(np.array([0.5, 0.5])) > evenness(np.array([0.6, 0.4])) > evenness(np.array([0.9, 0.1]))
 
 
 class TestModel:
@@ -181,7 +264,7 @@ class TestModel:
 
     def test_doubt_makes_forecasts_even(self) -> None:
         model = ForecastModel(0.01, spread=1e-4)
-        sure, doubted = (model.log_odds(Strength(100.0, deviation), Strength(0.0, deviation)) for deviation in (0.0, 100.0))
+        sure, doubted = (model.log_odds([Strength(100.0, deviation), Strength(0.0, deviation)])[0, 1] for deviation in (0.0, 100.0))
         assert sure == 1.0
         assert doubted == pytest.approx(1 / math.sqrt(3))
 

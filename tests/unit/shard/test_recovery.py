@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from ratings_core.arrays.frozen import Arrays
@@ -149,6 +150,18 @@ def test_a_pool_whose_arrays_are_of_another_version_stops_alone(log: Log, fold_v
     assert partition.pools["odd"].stopped is not None
     assert partition.pools["odd"].folded_to(partition.position) == 1
     assert (partition.pools["good"].stopped is None) == (fold_version == FOLD_VERSION)
+
+
+def test_a_pool_of_the_first_fold_version_keeps_what_its_boards_show(log: Log) -> None:
+    """Sums of forecasts had another shape. Readers see the boards of before until the pool is folded again."""
+    control = control_of("pool")
+    arrays = arrays_of(control, "pool")
+    for name in [name for name in arrays if name.startswith("prequential.") and name.endswith(".sums")]:
+        arrays[name] = np.array([0.5, 0.1, 0.2])
+    arrays["activity"] = np.array([7, 7], np.int64)
+    partition = restore(manifest_of(log, 1, entry_of("pool"), fold_version=1), {"pool": arrays}, 1, control)
+    assert "it needs a new generation" in str(partition.pools["pool"].stopped)
+    assert partition.pools["pool"].content.ratings.activity.tolist() == [7, 7]
 
 
 def test_a_control_log_without_the_pools_of_a_checkpoint_is_another_one(log: Log) -> None:
