@@ -85,4 +85,5 @@ def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> Fo
     try:
         return read(head)
     except UnknownAgents as error:
+        published(here, pool)  # raises 503 if the store lost the pool after its head was read
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error

@@ -24,7 +24,7 @@ LIVE = [
     "/agents/rock",
 ]
 SOLVED = [f"/boards/maximal_lottery{rest}" for rest in ("", "?count=51", "?position=1", "/around/rock", "/history", "/diff")]
-ROUTES = [*LIVE, *SOLVED, "/insight", "/next", ""]
+ROUTES = [*LIVE, *SOLVED, "/insight", "/next", "/matchups?agents=rock&agents=paper&method=elo", ""]
 BOARD = LiveBoard(["rock"], [1.0])
 
 
