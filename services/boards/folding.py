@@ -6,13 +6,16 @@ compared.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from services.control.lifecycles import PartitionStatus
+
 Status: TypeAlias = Literal["fresh", "lagging", "stopped", "silent", "unknown"]
-"""Status of folding, from best to worst. `lagging`: records wait too long. `stopped`: a partition stopped at a record. `silent`: for too
-long no shard has reported a partition, or no report says that the log could be read. `unknown`: the store cannot be read."""
+"""Status of folding, from best to worst. `lagging`: records wait too long. `stopped`: a partition is not folded, for one of
+the reasons of `PartitionStatus`. `silent`: for too long no shard has reported a partition, or no report says that the log could be read.
+`unknown`: the store cannot be read."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +30,8 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
         lag_seconds: Upper bound of the time that the first of these records has waited.
         idle_seconds: Seconds since the folding thread last read the partition's end from the log.
         stopped: Whether the partition stopped.
+        status: Whether the partition runs, and the kind of reason for which it stopped. None in reports of earlier releases.
+        reason: Why the partition stopped, with what to do; None while it runs, and in reports of earlier releases.
     """
 
     partition: int
@@ -37,6 +42,8 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     lag_seconds: float
     idle_seconds: float
     stopped: bool
+    status: PartitionStatus | None = None
+    reason: str | None = None
 
 
 class Heard(NamedTuple):
@@ -61,7 +68,8 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         status: The worst status of the partitions. `fresh`: every partition is folded in time. `lagging`: records wait too long.
-            `stopped`: a partition stopped at a record. `silent`: a partition has no recent report. `unknown`: the store does not answer.
+            `stopped`: a partition stopped, and `says` gives the kind of reason. `silent`: a partition has no recent report. `unknown`: the
+            store does not answer.
         partitions: Number of partitions checked.
         shards: Number of processes that report at least one of them in time.
         lag_records: Number of records that are not yet folded.
@@ -69,7 +77,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         idle_seconds: Seconds since the least recently active partition was known to be folded; None if a partition was never reported.
         limit_seconds: The setting `EQUIRANK_FRESH_SECONDS`.
         silent: Partitions without a recent report.
-        stopped: Partitions that stopped at a record.
+        stopped: Partitions that stopped.
         lagging: Partitions whose records wait too long.
         says: The status in words.
     """
@@ -118,7 +126,8 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
         stopped=[number for number, status in states.items() if status == "stopped"],
         lagging=[number for number, status in states.items() if status == "lagging"],
     )
-    return msgspec.structs.replace(concluded, says=_words(concluded))
+    kinds = {number: heard[number].heartbeat.status for number in concluded.stopped}
+    return msgspec.structs.replace(concluded, says=_words(concluded, kinds))
 
 
 def unknown(partitions: Iterable[int], limit: float) -> Freshness:
@@ -128,17 +137,25 @@ def unknown(partitions: Iterable[int], limit: float) -> Freshness:
     return msgspec.structs.replace(nothing, status="unknown", silent=[], says=words)
 
 
-def _words(freshness: Freshness) -> str:
+def _words(freshness: Freshness, kinds: Mapping[int, PartitionStatus | None]) -> str:
+    """The status in words. kinds: kind of reason by stopped partition."""
     match freshness.status:
         case "lagging":
             return f"Folding is behind: {freshness.lag_records:,} records wait, the first for {duration(freshness.lag_seconds)}."
         case "stopped":
-            return f"Folding of {_numbers(freshness.stopped)} stopped at a record that cannot be folded."
+            different = sorted(set(kinds.values()), key=lambda kind: kind or "")
+            why = "; ".join(_stop([number for number in freshness.stopped if kinds[number] == kind], kind) for kind in different)
+            return f"Folding of {why}. `equirank partitions list` shows what to do."
         case "silent" if freshness.idle_seconds is None:
             return f"No shard has reported {_numbers(freshness.silent)} yet: check that the engine runs."
         case "silent":
             return f"Folding has not moved for {duration(freshness.idle_seconds)}: no shard reports {_numbers(freshness.silent)}."
     return "Outcomes are being folded."
+
+
+def _stop(partitions: list[int], kind: PartitionStatus | None) -> str:
+    reason = _REASONS.get(kind)
+    return f"{_numbers(partitions)} stopped{f': {reason}' if reason else ''}"
 
 
 def _numbers(partitions: list[int]) -> str:
@@ -155,6 +172,16 @@ def duration(seconds: float | None) -> str:
 
 
 _SHOWN = 5
+_REASONS: Final[Mapping[PartitionStatus | None, str]] = {
+    PartitionStatus.RECORDS_LOST: "the log lost records that were not folded",
+    PartitionStatus.DAMAGED: "a batch of the log is damaged",
+    PartitionStatus.ISOLATED: "shards died while they folded one record",
+    PartitionStatus.LOG_REPLACED: "the log was replaced by another one",
+    PartitionStatus.UNREADABLE: "the log is another one, lost its end, or cannot be read",
+    PartitionStatus.ARCHIVE_UNREADABLE: "the archive cannot be read",
+    PartitionStatus.OFFLINE: "no broker answers",
+}
+"""Kind of reason -> its words in `Freshness.says`."""
 _WORSE: tuple[Status, ...] = ("fresh", "lagging", "stopped", "silent", "unknown")
 
 

@@ -13,13 +13,16 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import log_coverage, partition_decisions
+from services.boards.folding import Heard, duration
+from services.boards.store.protocol import StoreError
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import Data, settings_of
+from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import Skipped
 from services.log.protocol import Log
+from services.runtime.settings import Settings
 from services.shard.restarts import Isolated, isolated_at
 
 partitions = typer.Typer(
@@ -29,13 +32,20 @@ partitions = typer.Typer(
 
 @partitions.command("list")
 def list_(data: Data = None) -> None:
-    """List the records in log and archive, the newest checkpoint, the reason if a partition or its archive is stopped, and all skips."""
+    """List the records in log and archive, the newest checkpoint, the reason if a partition or its archive is stopped, and all skips.
+
+    Only shards notice a damaged batch. Their newest reports are read from the store; a line says so if the store does not answer.
+    """
     table = Table("partition", "status", "log holds", "archived to", "checkpoint")
     notes = list[str]()
     with _opened(data) as (log, control, checkpoints):
+        reports = _reports(settings_of(data), log)
+        if reports is None:
+            notes.append("the store does not answer: what only shards notice, such as a damaged batch, is not listed")
         state = control.refresh()
         for coverage in log_coverage.coverage(log, state, checkpoints):
-            status, reasons = _judged(coverage, isolated_at(coverage.partition, state))
+            report = None if reports is None else reports.get(coverage.partition)
+            status, reasons = _judged(coverage, isolated_at(coverage.partition, state), report)
             held = f"{coverage.begin} to {coverage.end}" if coverage.offline is None else "no answer"
             table.add_row(str(coverage.partition), status.value, held, *map(_or_none, (coverage.archived, coverage.checkpoint)))
             notes += reasons
@@ -47,10 +57,21 @@ def list_(data: Data = None) -> None:
         console.print(Text(note))
 
 
-def _judged(coverage: log_coverage.LogCoverage, isolated: int | None) -> tuple[PartitionStatus, list[str]]:
+def _reports(settings: Settings, log: Log) -> dict[int, Heard] | None:
+    """Partition -> the newest report of its shard; None if the store does not answer."""
+    try:
+        with reached(settings, log.outcomes.identity) as store:
+            return None if store is None else store.heartbeats.read()
+    except StoreError:
+        return None
+
+
+def _judged(coverage: log_coverage.LogCoverage, isolated: int | None, report: Heard | None) -> tuple[PartitionStatus, list[str]]:
     """Status of a partition from log, checkpoints and control log, and the reasons why it or its archive stops.
 
-    Damaged batches are not detected here, only by the shard. isolated: offset at which the partition is isolated; None if it is not.
+    If these show no reason, the report of the shard counts: only the shard reads all batches.
+
+    isolated: offset at which the partition is isolated; None if it is not. report: newest report of its shard; None without one.
     """
     status = PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
     stops, accept = f"partition {coverage.partition} stops", f"`equirank partitions accept-loss {coverage.partition}`"
@@ -74,6 +95,9 @@ def _judged(coverage: log_coverage.LogCoverage, isolated: int | None) -> tuple[P
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
     if isolated is not None:
         reasons.append(f"{stops}: {Isolated(coverage.partition, isolated)}")
+    if status is PartitionStatus.RUNNING and report is not None and report.heartbeat.stopped and report.heartbeat.status is not None:
+        status = report.heartbeat.status
+        reasons.append(f"{stops}, as its shard reported {duration(report.age)} ago: {report.heartbeat.reason}")
     return status, reasons
 
 

@@ -49,6 +49,8 @@ class ShardReport:
                 lag_seconds=runtime.lag_seconds(at, now),
                 idle_seconds=max(0.0, now - runtime.measured_at),
                 stopped=runtime.stopped is not None,
+                status=runtime.status,
+                reason=runtime.stopped,
             )
             for runtime in self._owned.all()
         ]

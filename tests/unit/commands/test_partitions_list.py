@@ -1,19 +1,24 @@
-"""`equirank partitions list` names an isolated partition, the record, and both decisions."""
+"""`equirank partitions list` names the partitions that stopped, the records at which they stopped, and what an operator can do."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ratings_core.errors import InputError
 from services.backends import open_log
+from services.boards.folding import Heartbeat
+from services.boards.store.redis import RedisStore
 from services.cli.partitions import accept_loss, list_
+from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import MOST_RESTARTS, Restarts, Skipped, Why
 from services.log.partition import partition_of
-from services.log.protocol import Drops, LogError
+from services.log.protocol import BatchDamaged, Drops, LogError
 from services.log.sqlite.log import SqliteTopic
 from services.runtime.settings import Settings
 from tests.support.pools import first_generation, pool_of
+from tests.support.redis import Server
 
 
 def test_an_isolated_partition_is_listed_until_somebody_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,3 +91,31 @@ def test_a_partition_that_does_not_answer_is_listed_among_the_others(
     told = capsys.readouterr().out
     assert (told.count("running"), told.count("offline")) == (7, 1)
     assert "partition 1 does not answer: no broker leads it; it is retried until it answers" in told
+
+
+def test_what_only_the_shard_notices_is_listed_from_its_newest_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Server(tmp_path) as server, closing(open_log(Settings(data=tmp_path))) as log:
+        monkeypatch.setenv("EQUIRANK_REDIS", server.url)
+        damaged = BatchDamaged(log.outcomes.name, 2, 5, 8, "its checksum does not match")
+        with closing(RedisStore(server.url, log.outcomes.identity)) as store:
+            store.heartbeats.write([report(2, PartitionStatus.DAMAGED, str(damaged)), report(3, PartitionStatus.RUNNING, None)])
+        list_(tmp_path)
+        told = capsys.readouterr().out
+        assert (told.count("running"), told.count(" damaged ")) == (7, 2), "one in the table, one in the reason"
+        assert "partition 2 stops, as its shard reported 0 s ago:" in told
+        assert "`equirank partitions skip 2 --offset 5`" in told
+        assert "the store does not answer" not in told
+        server.kill()
+        list_(tmp_path)
+        told = capsys.readouterr().out
+        assert told.count("running") == 8
+        assert "the store does not answer: what only shards notice, such as a damaged batch, is not listed" in told
+
+
+def report(partition: int, status: PartitionStatus, reason: str | None) -> Heartbeat:
+    return Heartbeat(
+        partition=partition, epoch=1, shard="shard-0/host/1", position=5, lag=0, lag_seconds=0.0, idle_seconds=0.0,
+        stopped=reason is not None, status=status, reason=reason,
+    )  # fmt: skip

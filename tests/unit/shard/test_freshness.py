@@ -1,8 +1,10 @@
 """What readers conclude from heartbeats."""
 
+import msgspec
 import pytest
 
 from services.boards.folding import Heard, Heartbeat, freshness, unknown
+from services.control.lifecycles import PartitionStatus
 
 
 def heard(partition: int, age: float = 0.5, idle: float = 0.5, *, lag: int = 0, waits: float = 0.0, stopped: bool = False) -> Heard:
@@ -55,3 +57,36 @@ def test_the_worst_of_several_is_the_status() -> None:
 def test_a_store_that_cannot_be_read_says_nothing_of_any_partition() -> None:
     found = unknown(range(3), 30.0)
     assert (found.status, found.fresh, found.silent, found.idle_seconds) == ("unknown", False, [], None)
+
+
+STOPS = [status for status in PartitionStatus if status is not PartitionStatus.RUNNING]
+
+
+def stopped(partition: int, status: PartitionStatus | None) -> Heard:
+    one = heard(partition, stopped=True)
+    return one._replace(heartbeat=msgspec.structs.replace(one.heartbeat, status=status))
+
+
+def test_each_kind_of_stop_has_its_own_words() -> None:
+    said = {status: freshness([3], {3: stopped(3, status)}, 30.0).says for status in STOPS}
+    assert len(set(said.values())) == len(STOPS)
+    for text in said.values():
+        assert text.startswith("Folding of partition 3 stopped: ")
+        assert text.endswith(". `equirank partitions list` shows what to do.")
+    assert "a batch of the log is damaged" in said[PartitionStatus.DAMAGED]
+    assert "shards died while they folded one record" in said[PartitionStatus.ISOLATED]
+    assert [status for status, text in said.items() if "record" in text] == [PartitionStatus.RECORDS_LOST, PartitionStatus.ISOLATED]
+
+
+def test_partitions_that_stopped_for_the_same_kind_of_reason_are_named_together() -> None:
+    every = {0: stopped(0, PartitionStatus.OFFLINE), 1: stopped(1, PartitionStatus.DAMAGED), 2: stopped(2, PartitionStatus.OFFLINE)}
+    assert freshness(range(3), every, 30.0).says == (
+        "Folding of partition 1 stopped: a batch of the log is damaged; partitions 0, 2 stopped: no broker answers. "
+        "`equirank partitions list` shows what to do."
+    )
+
+
+def test_a_report_of_an_earlier_release_says_that_the_partition_stopped_without_a_reason() -> None:
+    assert freshness([0], {0: stopped(0, None)}, 30.0).says == (
+        "Folding of partition 0 stopped. `equirank partitions list` shows what to do."
+    )
