@@ -73,6 +73,20 @@ def test_a_page_of_a_pool_that_nobody_folds_any_more_says_since_when(filled: Run
     assert re.search(r"Folding has not moved for \d+ (s|min): no shard reports partition", document)
 
 
+def test_the_live_boards_of_a_stopped_pool_say_stopped_and_why(filled: Running) -> None:
+    why = "at the outcome in record 7"
+    boards = {"elo": LiveBoard(["paper", "rock"], [1510.5, 1490.0]), ACTIVITY: LiveBoard(["paper", "rock"], [3.0, 2.0])}
+    head = head_of("rps", position=13, published_at=NOW, online=["elo"], outcomes=12, stopped=why)
+    assert filled.store.live.publish(head, 1, boards)
+    document, console = dump(filled.url, "/pools/rps")
+    assert console == ""
+    assert f'class="kind live late" title="{why}">stopped<' in document
+    assert not re.search(r'class="kind live[^>]*>live<', document)
+    assert f"This pool stopped: {why}" in document
+    assert 'class="state bad"' in document
+    assert f"This pool stopped: {why}" in dump(filled.url, "/")[0]
+
+
 def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path: Path) -> None:
     with Server(tmp_path) as server, running(tmp_path, server.url, patience=0.3) as here:
         board = LiveBoard(["rock"], [1510.5])

@@ -94,17 +94,21 @@ class Folding {
 // Shows the state in the page's head: "live", or the reason why the page may be outdated.
 function tellState(polled, trouble) {
   const stale = polled?.stale_seconds;
+  const stopped = polled?.pool?.head?.stopped;
   if (stale !== undefined) tell(`The store does not answer, or lost its data. This data was read ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
   else if (trouble) tell(trouble, "bad");
+  else if (stopped) tell("This pool stopped", "bad");
   else tell("live", "ok");
-  mark(stale !== undefined || trouble);
+  mark(stale !== undefined || trouble, stopped);
 }
 
-// Marks live boards as "not updated" while they are not written.
-function mark(troubled) {
+// Marks live boards as "stopped" if no outcome of the pool is folded any more, and as "not updated" while they are not written.
+// stopped: why the pool stopped, or nothing.
+function mark(troubled, stopped) {
   for (const kind of document.querySelectorAll(".kind.live")) {
-    kind.textContent = troubled ? "not updated" : "live";
-    kind.classList.toggle("late", Boolean(troubled));
+    kind.textContent = stopped ? "stopped" : troubled ? "not updated" : "live";
+    kind.title = stopped || "";
+    kind.classList.toggle("late", Boolean(troubled || stopped));
   }
 }
 
@@ -126,6 +130,11 @@ function facts(head) {
     if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
   return make("ul", { class: "facts" }, ...items);
+}
+
+// A line that says why the pool stopped; nothing if it is folded.
+function stoppage(head) {
+  return head?.stopped ? [make("p", { class: "error" }, `This pool stopped: ${head.stopped}`)] : [];
 }
 
 // How many outcomes a solved board lacks. Positions cannot show it, because they also change with other pools of the partition.
@@ -286,9 +295,7 @@ class PoolPage {
   draw() {
     this.fresh = false;
     const { pool: view, boards } = this.poll.value;
-    const parts = [heading(view), facts(view.head)];
-    if (view.head?.stopped) parts.push(make("p", { class: "error" }, `This pool stopped: ${view.head.stopped}`));
-    this.top.replaceChildren(...parts);
+    this.top.replaceChildren(heading(view), facts(view.head), ...stoppage(view.head));
     const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, this.insight.thin(board.method), view.head));
     if (!cards.length || (boards.length === 1 && !boards[0].rows.length)) {
       this.boards.replaceChildren(empty("This pool has no outcomes yet. Send one to see its boards here:", view.kind));
@@ -558,7 +565,7 @@ class ListPage {
     }
     const cards = pools.map((view) => make("section", { class: "card" },
       make("header", {}, make("h2", {}, make("a", { href: `/pools/${encodeURIComponent(view.pool)}` }, view.pool),
-        ...(view.label ? [make("span", { class: "tag" }, view.label)] : [])), make("span", { class: "kind" }, view.kind)), facts(view.head)));
+        ...(view.label ? [make("span", { class: "tag" }, view.label)] : [])), make("span", { class: "kind" }, view.kind)), facts(view.head), ...stoppage(view.head)));
     if (total > pools.length) cards.push(make("p", { class: "more" }, `${pools.length} of ${total} pools; /v1/pools?start=${pools.length} lists the others`));
     this.boards.replaceChildren(...cards);
   }
