@@ -51,6 +51,10 @@ class Maintenance:
         self.checkpoints.step(now)
         self.watch.step(now)
 
+    def check_logs(self) -> None:
+        """Do only the check of the logs, which folds and copies nothing. Raises `Fenced`."""
+        self.watch.step(self._timer())
+
     def drain(self) -> None:
         """Publish all changes and write a last checkpoint of each running partition. Raises `Fenced`."""
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())

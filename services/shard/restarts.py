@@ -6,7 +6,8 @@ that were in the log at its start, and how many shards in a row began there. The
 Until then, each death raises it, and the next shard folds more carefully:
 
 1. The first shard writes the counter once.
-2. The second shard moves the counter to the first record of each call before it folds the call, and sets it to 0 after each poll.
+2. The second shard moves the counter to the first record of each call before it folds the call, and sets it to 0 after each poll. Until
+   then it only folds: generations are built, boards published and checkpoints written after the poll, when no record is blamed for them.
 3. The third shard folds the records of the call at which the second one died one at a time, and moves the counter with them.
 4. The fourth shard begins with the record at which the third one died, alone.
 
@@ -65,6 +66,11 @@ class RestartCounter:
         """The count that is written, and the number of records that are still folded one at a time."""
         self._counting = False
         """Whether the counter in the control log is above 0 because of this shard."""
+
+    @property
+    def blames(self) -> bool:
+        """Whether the counter is at the records of the last call, so that a death now would be counted for them."""
+        return self._counting and self._count > _ONCE
 
     def begin(self, position: int, end: int) -> None:
         """Read the counter from the control log, and count from now on: after a takeover, and after an operator's decision.

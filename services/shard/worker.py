@@ -120,16 +120,25 @@ class ShardWorker:
         for number, position in poll.passed.items():
             runtime = self._owned.runtimes[number]
             self._fold(runtime, poll.records.get(number, NO_RECORDS), behind=poll.full)
+            postponed = runtime.restarts.blames
             runtime.pass_to(position, skipped.get(number, ()))  # at once: a decision may resume it while others are folded
+            if postponed:
+                self._maintenance.step(0.0, behind=poll.full)
         if not poll.records:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 
     def _fold(self, runtime: PartitionRuntime, records: Records, *, behind: bool) -> None:
-        """Fold the records of a partition that a poll brought. Stops the partition before an isolated record."""
+        """Fold the records of a partition that a poll brought. Stops the partition before an isolated record.
+
+        Maintenance is done between the calls, unless the restart counter would blame their records for a death in it.
+        """
         try:
             for part in runtime.restarts.calls(records):
                 self._folding.fold(runtime, part)
-                self._maintenance.step(0.0, behind=behind)
+                if runtime.restarts.blames:
+                    self._maintenance.check_logs()
+                else:
+                    self._maintenance.step(0.0, behind=behind)
         except Isolated as error:
             self._owned.stop(runtime.partition.number, error)
 

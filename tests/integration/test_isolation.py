@@ -13,11 +13,13 @@ from ratings_core.errors import InputError
 from services.admin import partition_decisions
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
-from services.control.log import ControlLog
+from services.control.lifecycles import PartitionStatus
+from services.control.log import ControlLog, control_state
 from services.control.records import MOST_RESTARTS, Restarts, Skipped, Why
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from services.shard.maintenance import Maintenance
 from services.wire.events import GameEvent, Side, encode
 from tests.support.damaged import damage
 from tests.support.waiting import PATIENCE
@@ -139,6 +141,29 @@ def test_shards_that_died_for_another_reason_cost_nothing_but_time(settings: Set
     assert differences(settings, log) == []
 
 
+@pytest.mark.parametrize("count", range(1, MOST_RESTARTS))
+def test_a_death_in_a_build_or_a_publication_is_counted_for_no_record(
+    settings: Settings, log: Log, control: ControlLog, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(log, 0, 300)
+    control.append(Restarts(partition=HOME, epoch=0, position=10, count=count, time=0.0))
+    step, blamed, steps = Maintenance.step, list[Restarts](), 0
+
+    def watched(self: Maintenance, patience: float, *, behind: bool) -> None:
+        nonlocal steps
+        steps += 1
+        known = control_state(log.control).partitions
+        if known.restarts[HOME].epoch == known.epochs[HOME] and known.restarts[HOME].count > 1:
+            blamed.append(known.restarts[HOME])
+        step(self, patience, behind=behind)
+
+    monkeypatch.setattr(Maintenance, "step", watched)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "published")
+    assert steps
+    assert blamed == []
+
+
 @pytest.mark.parametrize("begin", [12, 14], ids=["the whole batch", "its second half"])
 def test_a_damaged_batch_is_skipped_by_an_operators_word_and_nothing_else(
     settings: Settings, log: Log, control: ControlLog, begin: int, monkeypatch: pytest.MonkeyPatch
@@ -151,6 +176,7 @@ def test_a_damaged_batch_is_skipped_by_an_operators_word_and_nothing_else(
         told = worker.health().partitions[HOME].stopped or ""
         assert f"has a damaged batch at offsets {begin} to 16: its checksum does not match" in told
         assert f"`equirank partitions skip {HOME} --offset {begin}`" in told
+        assert [(one.status, one.reason) for one in worker.heartbeats() if one.stopped] == [(PartitionStatus.DAMAGED, told)]
         for wrong in (11, 17, *range(12, begin)):
             with pytest.raises(InputError, match="must be"):
                 skip(settings, log, control, wrong)

@@ -132,6 +132,19 @@ class TestFirstShard:
 
 
 class TestAfterADeath:
+    @pytest.mark.parametrize(("earlier", "blames"), [(0, False), (1, True), (2, True), (3, True)])
+    def test_a_death_is_counted_for_the_records_of_a_call_until_the_counter_is_settled(
+        self, control: ControlLog, earlier: int, blames: bool
+    ) -> None:
+        count(control, 10, earlier)
+        made = counter(control, 10, 20)
+        assert not made.blames
+        for _ in made.calls(records(10, 13)):
+            assert made.blames == blames
+        assert made.blames == blames
+        made.settle(13)
+        assert not made.blames
+
     @pytest.mark.parametrize("died", [8, 10])
     def test_after_a_death_the_counter_moves_with_the_calls(self, control: ControlLog, died: int) -> None:
         """Also if a checkpoint was written after the counter: the record at which the shard died is not known yet."""
