@@ -56,7 +56,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_log_unread_partitions", "Partitions that were added to the outcome topic later. No shard reads them."),
     Metric("gauge", "equirank_log_retention_seconds", "Retention time of the outcome topic in seconds; +Inf if unlimited."),
     Metric("gauge", "equirank_pools", "Pools in the partition.", ("partition",)),
-    Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome that cannot be folded.", ("partition",)),
+    Metric("gauge", "equirank_pools_stopped", "Pools that stopped, for example because folding an outcome failed.", ("partition",)),
     Metric(
         "gauge",
         "equirank_pools_frozen",
@@ -98,7 +98,7 @@ ENGINE: Final = (
         "1 for the shard that last reported the partition, with its host. On Kubernetes, the host is the pod name.",
         ("partition", "shard", "host"),
     ),
-    Metric("gauge", "equirank_partition_stopped", "1 if the partition stopped. The reason is in the shard's log.", ("partition",)),
+    Metric("gauge", "equirank_partition_stopped", "1 if the partition stopped; `equirank partitions list` says why.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_position", "Log offset of the newest checkpoint.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_timestamp_seconds", "Time of the newest checkpoint in seconds since 1970.", ("partition",)),
     Metric("gauge", "equirank_archive_position", "First log offset that is not archived.", ("partition",)),

@@ -23,7 +23,7 @@ from services.shard.maintenance import Maintenance
 from services.state.pool import PoolState, Refused
 from services.wire import events
 from services.wire.pools import Kind
-from tests.support.worker import HOME, board, counted, differences, folded_without, head_of, play, retract, until, working
+from tests.support.worker import HOME, board, counted, differences, folded_without, head_of, play, retract, store_of, until, working
 
 POOL = simulated.POOL
 
@@ -32,6 +32,12 @@ def checkpoint(settings: Settings) -> Manifest:
     manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
     assert manifest is not None
     return manifest
+
+
+def published_to(settings: Settings, position: int) -> bool:
+    with store_of(settings) as store:
+        head = store.live.head(POOL)
+    return head is not None and head.position == position
 
 
 def wish(log: Log, **asked: object) -> int:
@@ -61,6 +67,19 @@ def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:
     assert board(quick) == folded_without([*gone, 550], 600)
     assert differences(quick, log) == []
     assert [(entry.generation, entry.outcomes) for entry in checkpoint(quick).pools] == [(3, 596)]
+
+
+def test_a_raised_limit_counts_what_the_old_one_refused_and_no_limit_stops_a_pool(quick: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    narrow = quick.model_copy(update={"max_agents": 4})
+    with working(narrow, log):
+        until(lambda: published_to(narrow, 10), "published")
+        assert head_of(narrow).dead_letters > 0
+        assert (head_of(narrow).agents, head_of(narrow).stopped) == (4, None)
+        wish(log, fold=FoldSettings(max_agents=1000))
+        until(lambda: counted(narrow, 100, 2), "all are counted, without a replay")
+        assert (head_of(narrow).dead_letters, head_of(narrow).agents > 4) == (0, True)
+    assert differences(narrow, log) == []
 
 
 def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,8 @@ class _Batches:
 class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
     """The records of one partition in a fetch. Whatever fails while they are read becomes a `BatchDamaged`.
 
-    Too little memory is no fault of the batch: the shard ends, and its restart counter says where.
+    Too little memory is no fault of the batch: the shard ends, and the next one reads the batch again. Restart counters count deaths in the
+    fold, not in a read, so no record is blamed.
     """
 
     def _unpack_records(self, tp: TopicPartition, records: Any, *deserializers: Any) -> Iterator[Any]:

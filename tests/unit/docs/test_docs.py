@@ -23,6 +23,7 @@ from ratings_core.online import RATERS
 from services.api.replies import PoolWanted
 from services.cli.main import COMMANDS, application
 from services.control.generations import make_raters
+from services.control.lifecycles import PartitionStatus
 from services.runtime.settings import Settings
 from services.solve.registry import methods
 from services.wire import events, refusals
@@ -166,6 +167,12 @@ def test_generated_docs_are_fresh() -> None:
 def test_every_reason_of_a_dead_letter_is_explained() -> None:
     page = (ROOT / "docs/reference/dead-letters.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(refusals.Reason)
+
+
+def test_every_reason_why_a_partition_stops_is_explained() -> None:
+    page = (ROOT / "docs/concepts/unreadable-records.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert explained == {status.value for status in PartitionStatus} - {PartitionStatus.RUNNING.value}
 
 
 def test_every_setting_says_what_it_is() -> None:
