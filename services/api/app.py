@@ -19,7 +19,7 @@ from services.api import boards, exports, generations, health, insight, methods,
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
-from services.api.context import EXPORTS, Context, Pools, context, here
+from services.api.context import EXPORTS, Context, Threads, context, here
 from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.export_streams import Exports
@@ -68,7 +68,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     directory = Directory(ControlLog(log.control), log.history)
     intake = Intake(settings, log, directory, metrics, clock)
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
-    workers = Pools()
+    workers = Threads()
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     polls = Polls(answers)
     shared = Context(

@@ -50,7 +50,7 @@ _EXPORT_SECONDS: Final = 120.0
 """Deadline for each part of an export, which may read some 100,000 rows of the archive first."""
 
 
-class Pools:
+class Threads:
     """Separate threads for readers, writers, probes, exports and checkpoints, so that no kind of work waits for another."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Context:
     intake: Intake
     access: Access
     metrics: Metrics
-    workers: Pools
+    workers: Threads
     bodies: Bodies
     answers: Answers
     polls: Polls
