@@ -7,9 +7,9 @@ A method's own log odds x are not a forecast for every method: those of Soft Con
 those of Elo its step. So the forecast is sigmoid(s x) with a scale s that is fitted online, one Newton step on the log loss in log s after
 each outcome. The step is d = g/h, where g is the mean of (S - p) s x over the outcome's pairs, and h the sum of the means of
 p (1 - p) (s x)**2 over past outcomes; s is multiplied by (2 + d)/(2 - d), which is nearly e**d. Each outcome counts once, whatever its
-weight and its number of sides, so that no outcome can hold the scale. Past outcomes lose weight by `_FADING` an outcome, so the scale
-follows ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts are as
-reproducible as ratings.
+weight and its number of sides, so that no outcome can keep the scale from moving. Past outcomes lose weight by `_FADING` an outcome, so
+the scale follows ratings that spread. The scale is used for an outcome before it is fitted to it, and is a part of the fold, so forecasts
+are as reproducible as ratings.
 """
 
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 _LARGEST: Final = 1e100
 _TIES_PRIOR: Final = 20.0
-"""Pairs by which each class is drawn to the tie parameter of all classes."""
+"""Pairs with the tie parameter of all classes that are added to each class, which matters where it has few pairs."""
 _MOST_TIES: Final = 0.95
 """Largest share of ties in a class, in units of the largest that its forecast allows. It keeps tie parameters finite."""
 
@@ -93,8 +93,8 @@ class Ties:
     """Probabilities of ties of two sides, from the shares of ties of earlier forecasts.
 
     Davidson's model (1970) says p_tie = nu sqrt(p_win p_loss). Here nu depends on the favourite's forecast: each class of earlier forecasts
-    has its own, drawn to that of all classes where it has few pairs, and straight lines connect them over the classes' mean forecasts. So
-    no forecast leaves a side without a chance to win.
+    has its own, averaged with that of all classes as if it had `_TIES_PRIOR` more pairs, and straight lines connect them over the classes'
+    mean forecasts. So no forecast leaves a side without a chance to win.
 
     Args:
         classes: Classes of earlier forecasts, in ascending order. Without one, nothing is tied.
@@ -106,8 +106,8 @@ class Ties:
             return
         weight, forecast, _, ties = np.array(classes, np.float64).T
         overall = _nu(weight @ forecast / weight.sum(), weight @ ties / weight.sum())
-        drawn = (weight * ties + _TIES_PRIOR * _tie(forecast, overall)) / (weight + _TIES_PRIOR)
-        self._forecasts, self._nu = forecast, _nu(forecast, drawn)
+        averaged = (weight * ties + _TIES_PRIOR * _tie(forecast, overall)) / (weight + _TIES_PRIOR)
+        self._forecasts, self._nu = forecast, _nu(forecast, averaged)
 
     def probability(self, expected: Floats) -> Floats:
         """Probability of a tie. expected: expected scores of one side, 0 to 1; those of the other side give the same values."""

@@ -20,12 +20,12 @@ from services.wire.pools import check_pool_name
 
 ForecastT = TypeVar("ForecastT")
 _MOST_MATCHES: Final = 100
-_MOST_AGENTS: Final = 200
+_MOST_NAMES: Final = 200
 _MAX_BODY: Final = 256 << 10
 _EXAMPLE: Final = Example(value={"matches": [{"sides": [["ann"], ["bob"]]}], "methods": ["elo"]})
 Agents: TypeAlias = Annotated[
     list[str],
-    QueryParameter(min_items=2, max_items=_MOST_AGENTS, description="Names of the agents: `agents=ann&agents=bob`, at most 8,192 bytes."),
+    QueryParameter(min_items=2, max_items=_MOST_NAMES, description="Names of the agents: `agents=ann&agents=bob`, at most 8,192 bytes."),
 ]
 OneMethod: TypeAlias = Annotated[
     str, QueryParameter(description="Name of an online method of the pool.", schema_extra={"pattern": f"^{METHOD_PATTERN}$"})

@@ -8,7 +8,6 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.forecasts import (
     Floats,
-    ForecastClass,
     ForecastModel,
     Strength,
     Ties,
@@ -21,8 +20,9 @@ from ratings_core.records.outcomes import MAX_SIDES
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 
-MOST_AGENTS: Final = 1000
-"""Most agents of all games of a request, repetitions included. It bounds the work of a request, about a millisecond for each game."""
+_MOST_SEATS: Final = 1000
+"""Most agents of all games of a request together; an agent counts in each of its games. It bounds the work of a request, about a
+millisecond for each game."""
 _NO_MODEL: Final = "its forecasts need more than ratings and deviations"
 _EARLIER: Final = "an earlier version folded the pool: it forecasts once the pool is folded again"
 
@@ -98,7 +98,15 @@ class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True):
     matches: list[MatchForecast]
 
 
-class Predictions(msgspec.Struct, frozen=True, kw_only=True):
+class _OfPool(msgspec.Struct, frozen=True, kw_only=True):
+    """What every answer with forecasts says of its pool; its subclasses describe the fields."""
+
+    pool: str
+    generation: int
+    position: int
+
+
+class Predictions(_OfPool, frozen=True, kw_only=True):
     """Forecasts of games.
 
     Attributes:
@@ -109,14 +117,11 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True):
         without: Method -> why it forecasts nothing.
     """
 
-    pool: str
-    generation: int
-    position: int
     methods: list[MethodForecasts]
     without: dict[str, str]
 
 
-class Matchups(msgspec.Struct, frozen=True, kw_only=True):
+class Matchups(_OfPool, frozen=True, kw_only=True):
     """Expected scores of agents against each other.
 
     Attributes:
@@ -130,9 +135,6 @@ class Matchups(msgspec.Struct, frozen=True, kw_only=True):
         ties: Probability of a tie of each pair; None against itself.
     """
 
-    pool: str
-    generation: int
-    position: int
     method: str
     record: Record
     agents: list[str]
@@ -158,13 +160,13 @@ def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], met
 
     Raises:
         InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
-            more than `MOST_AGENTS` agents; or a method is not an online method of the pool.
+            more than `_MOST_SEATS` agents; or a method is not an online method of the pool.
         UnknownAgents: No outcome of the pool has the agents.
         StoreError: The store does not answer.
     """
     agents = [agent for match in matches for side in match.sides for agent in side]
-    if len(agents) > MOST_AGENTS:
-        raise InputError("matches", len(agents), f"must have at most {MOST_AGENTS} agents in all")
+    if len(agents) > _MOST_SEATS:
+        raise InputError("matches", len(agents), f"must have at most {_MOST_SEATS} agents in all")
     for i, match in enumerate(matches):
         _check_sides(f"matches[{i}].sides", match.sides)
     chosen, names = _chosen(head, methods), _known(store, head, agents)
@@ -206,16 +208,16 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
         record=_record(head, method),
         agents=names,
         expected_scores=_without_diagonal(expected),
-        ties=_without_diagonal(Ties(live.classes).probability(expected)),
+        ties=_without_diagonal(live.ties.probability(expected)),
     )
 
 
 class _Forecaster(NamedTuple):
-    """`LiveForecasts` of a method that has a model."""
+    """What the forecasts of a method need: its model, the scale of the log odds, and the probabilities of ties."""
 
     model: ForecastModel
     scale: float
-    classes: Sequence[ForecastClass]
+    ties: Ties
 
 
 def _check_sides(argument: str, sides: Sequence[Sequence[str]]) -> None:
@@ -253,7 +255,7 @@ def _ready(head: PoolHead, method: str) -> tuple[_Forecaster | None, str]:
     live = head.forecasts.get(method)
     if live is None:
         return None, _EARLIER
-    return (None, _NO_MODEL) if live.model is None else (_Forecaster(live.model, live.scale, live.classes), "")
+    return (None, _NO_MODEL) if live.model is None else (_Forecaster(live.model, live.scale, Ties(live.classes)), "")
 
 
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
@@ -268,7 +270,7 @@ def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapp
     log_odds = live.scale * live.model.log_odds(teams)
     scores = (expected_scores(log_odds).sum(axis=1) - 0.5) / (len(teams) - 1)
     first = win_probabilities(log_odds)
-    tie = float(Ties(live.classes).probability(scores[:1])[0]) if len(teams) == 2 else None
+    tie = float(live.ties.probability(scores[:1])[0]) if len(teams) == 2 else None
     wins = first if tie is None else scores - tie / 2
     shown = zip(sides, scores.tolist(), wins.tolist(), strict=True)
     forecasts = [SideForecast(agents=list(side), expected_score=score, win=win) for side, score, win in shown]
