@@ -171,11 +171,11 @@ def _start(
     """Add the generations to fold to `partition`, and return it.
 
     The fold creates the state of a chosen generation at its first record. The state exists before if retractions were applied, or if an
-    operator left records out: then the pool may have no record, as `Partition.begin_unread` says.
+    operator skipped records: then the pool may have no record, as `Partition.begin_unread` says.
     """
-    left_out = control.partitions.has_left_out(partition.number)
+    skips = control.partitions.has_skips(partition.number)
     for made in chosen.values():
-        if made.retraction_horizon or left_out:
+        if made.retraction_horizon or skips:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
     for made in further:
         build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))

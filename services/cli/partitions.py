@@ -66,14 +66,14 @@ def _reports(settings: Settings, log: Log) -> dict[int, Heard] | None:
         return None
 
 
-def _judged(coverage: log_coverage.LogCoverage, isolated: int | None, report: Heard | None) -> tuple[PartitionStatus, list[str]]:
+def _judged(coverage: log_coverage.LogCoverage, isolated_offset: int | None, report: Heard | None) -> tuple[PartitionStatus, list[str]]:
     """Status of a partition from log, checkpoints and control log, and the reasons why it or its archive stops.
 
     If these show no reason, the report of the shard counts: only the shard reads all batches.
 
-    isolated: offset at which the partition is isolated; None if it is not. report: newest report of its shard; None without one.
+    isolated_offset: offset at which the partition is isolated; None if it is not. report: newest report of its shard; None without one.
     """
-    status = PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
+    status = PartitionStatus.RUNNING if isolated_offset is None else PartitionStatus.ISOLATED
     stops, accept = f"partition {coverage.partition} stops", f"`equirank partitions accept-loss {coverage.partition}`"
     reasons: list[str] = []
     if coverage.offline is not None:
@@ -93,8 +93,8 @@ def _judged(coverage: log_coverage.LogCoverage, isolated: int | None, report: He
         what = f"the archive of partition {coverage.partition} stops at offset {coverage.unarchived}"
         what += ": its topic has dropped the next records"
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
-    if isolated is not None:
-        reasons.append(f"{stops}: {Isolated(coverage.partition, isolated)}")
+    if isolated_offset is not None:
+        reasons.append(f"{stops}: {Isolated(coverage.partition, isolated_offset)}")
     if status is PartitionStatus.RUNNING and report is not None and report.heartbeat.stopped and report.heartbeat.status is not None:
         status = report.heartbeat.status
         reasons.append(f"{stops}, as its shard reported {duration(report.age)} ago: {report.heartbeat.reason}")

@@ -333,7 +333,7 @@ class PartitionRecords:
         """Whether the record at `offset` is skipped."""
         return self.beyond(partition, offset) > offset
 
-    def has_left_out(self, partition: int, position: float = inf) -> bool:
+    def has_skips(self, partition: int, position: float = inf) -> bool:
         """Whether records of a partition below `position` are skipped."""
         return any(begin < position for begin, _ in self.skipped.get(partition, ()))
 

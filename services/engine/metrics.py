@@ -45,7 +45,7 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_partition_lag_seconds": lambda partition: partition.lag_seconds,
     "equirank_partition_folded_timestamp_seconds": lambda partition: partition.folded_at,
     "equirank_partition_epoch": lambda partition: partition.epoch,
-    "equirank_partition_isolated": lambda partition: partition.isolated is not None,
+    "equirank_partition_isolated": lambda partition: partition.isolated_offset is not None,
     "equirank_partition_stopped": lambda partition: partition.stopped is not None,
     "equirank_checkpoint_position": lambda partition: partition.checkpoint,
     "equirank_checkpoint_timestamp_seconds": lambda partition: partition.checkpoint_at,

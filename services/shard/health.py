@@ -19,7 +19,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
         checkpoint, checkpoint_at: Position and time of the newest checkpoint.
         status: Whether the partition runs, and the kind of reason for which it stopped.
         stopped: Why the partition stopped, for people; None while it runs.
-        isolated: Offset of the record at which the partition is isolated.
+        isolated_offset: Offset of the record at which the partition is isolated.
         pools_frozen: Number of pools whose boards are no longer updated, because their generation cannot be folded again.
         counts: Outcomes and retractions by `COUNTERS`, since the shard took over the partition. Counts never decrease.
         pending: Pending retractions that change a result (`PoolRetractions.waiting`).
@@ -38,7 +38,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_at: float | None
     status: PartitionStatus
     stopped: str | None
-    isolated: int | None
+    isolated_offset: int | None
     pools: int
     pools_stopped: int
     pools_frozen: int

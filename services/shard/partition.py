@@ -124,7 +124,7 @@ class Partition:
     def begin_unread(self) -> None:
         """Add the pools that no checkpoint contains, without outcomes.
 
-        The caller has found that an operator left records out. These may be all that a pool had, so that no record begins it, and its old
+        The caller has found that an operator skipped records. These may be all that a pool had, so that no record begins it, and its old
         boards would stay.
         """
         for pool, state in self.readers.unread.items():
@@ -195,7 +195,7 @@ class Partition:
         self._last = last
 
     @property
-    def frozen(self) -> set[str]:
+    def unbuilt(self) -> set[str]:
         """Hidden pools whose builds have all failed. Their published boards are not updated."""
         building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
         return {pool for pool in self.readers.hidden if pool not in building and any(pool == built for built, _ in self.builds)}

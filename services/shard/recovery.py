@@ -30,7 +30,7 @@ class WrongLog(Exception):  # noqa: N818 - names the fact
 
 
 def recover(
-    number: int, log_: Log, control: ControlState, checkpoints: CheckpointStore, skipped: list[SkippedCheckpoint]
+    number: int, log_: Log, control: ControlState, checkpoints: CheckpointStore, skipped_checkpoints: list[SkippedCheckpoint]
 ) -> tuple[Partition, Manifest | None]:
     """Restore a partition from its newest valid checkpoint. Without one, the partition is empty at its first needed offset.
 
@@ -39,7 +39,7 @@ def recover(
         log_: Log of the partition.
         control: State of the control log.
         checkpoints: Where checkpoints are read.
-        skipped: Receives the checkpoints that were not valid.
+        skipped_checkpoints: Receives the checkpoints that were not valid.
 
     Returns:
         The partition, and the manifest of the checkpoint or None.
@@ -50,8 +50,8 @@ def recover(
     """
     topic = log_.outcomes
     check_bound(number, topic, control)
-    newest = checkpoints.recover(number, skipped)
-    for checkpoint in skipped:
+    newest = checkpoints.recover(number, skipped_checkpoints)
+    for checkpoint in skipped_checkpoints:
         log.warning("checkpoint %s was skipped: %s", checkpoint.name, checkpoint.reason, extra={"partition": number})
     if newest is None:
         partition, manifest = Partition(number, topic.partitions, beginning(number, log_.history, control)), None

@@ -54,12 +54,12 @@ def isolated_at(partition: int, control: ControlState) -> int | None:
 class RestartCounter:
     """The restart counter of one partition under one epoch. Called by the folding thread.
 
-    isolated: offset of the record that must not be folded; None without one.
+    isolated_offset: offset of the record that must not be folded; None without one.
     """
 
     def __init__(self, partition: int, epoch: int, control: ControlLog, clock: Callable[[], float] = time.time) -> None:
         self._partition, self._epoch, self._control, self._clock = partition, epoch, control, clock
-        self.isolated: int | None = None
+        self.isolated_offset: int | None = None
         self._begin = self._until = 0
         """Records from the first to before the second offset are counted."""
         self._count, self._alone = _ONCE, 0
@@ -80,7 +80,7 @@ class RestartCounter:
             end: End of its log as last read. Records below it are counted.
         """
         self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
-        self._counting, self.isolated = False, None
+        self._counting, self.isolated_offset = False, None
         known = self._control.known().partitions
         counter = known.restarts.get(self._partition)
         if counter is None or not counter.count or known.skips(self._partition, counter.position):
@@ -96,7 +96,7 @@ class RestartCounter:
             what = f"{counter.count} shards died before they folded the records from offset {counter.position} on"
             log.warning("%s: these are now folded one at a time", what, extra={"partition": self._partition})
             return
-        self.isolated = counter.position
+        self.isolated_offset = counter.position
         if counter.count == MOST_RESTARTS:
             self._write(counter.position, self._count)
 
@@ -127,8 +127,8 @@ class RestartCounter:
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""
-        if self.isolated is not None:
-            raise Isolated(self._partition, self.isolated)
+        if self.isolated_offset is not None:
+            raise Isolated(self._partition, self.isolated_offset)
         if self._count > _ONCE or not self._counting:
             self._counting = True
             self._write(offset, self._count)
@@ -148,7 +148,7 @@ class RestartCounter:
             self._control.append(Restarts(partition=self._partition, epoch=self._epoch, position=position, count=count, time=self._clock()))
         except LogError as error:
             log.warning("the restart counter cannot be written to the control log: %s", error, extra={"partition": self._partition})
-            if self.isolated is None:
+            if self.isolated_offset is None:
                 self._until = 0
             return False
         return True

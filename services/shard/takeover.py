@@ -57,13 +57,13 @@ class Takeovers:
         If the checkpoint and the log do not match, or the log does not answer, the partition is stopped and the shard continues with its
         other partitions. Raises `LogError` if the control log cannot be read.
         """
-        skipped = list[SkippedCheckpoint]()
-        partition, manifest, end, failure = self._restore(number, skipped)
+        skipped_checkpoints = list[SkippedCheckpoint]()
+        partition, manifest, end, failure = self._restore(number, skipped_checkpoints)
         partition.counters.future_seconds = FUTURE_SECONDS
         log.info("the shard took the partition over with epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
-        checkpointer.writer.renews = bool(skipped)
+        checkpointer.writer.renews = bool(skipped_checkpoints)
         builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures)
         restarts = RestartCounter(number, epoch, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the counted records may have been folded
@@ -74,24 +74,26 @@ class Takeovers:
             runtime.stop(failure)
         return runtime
 
-    def _restore(self, number: int, skipped: list[SkippedCheckpoint]) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
+    def _restore(
+        self, number: int, skipped_checkpoints: list[SkippedCheckpoint]
+    ) -> tuple[Partition, Manifest | None, int, WrongLog | LogError | None]:
         """Return a partition, the manifest of its checkpoint or None, the end of its log, and the error that stops it or None.
 
-        skipped: receives the checkpoints that were not valid.
+        skipped_checkpoints: receives the checkpoints that were not valid.
         """
         end = 0
         failure: WrongLog | LogError | None = None
         topic, control = self._log.outcomes, self._control.refresh()
         try:
-            partition, manifest = recover(number, self._log, control, self._checkpoints, skipped)
+            partition, manifest = recover(number, self._log, control, self._checkpoints, skipped_checkpoints)
             end = topic.end(number)
         except (WrongLog, LogError) as error:
             partition, manifest, failure = Partition(number, topic.partitions), None, error
         finally:
-            self._figures.counts["checkpoints_skipped"] += len(skipped)
+            self._figures.counts["checkpoints_skipped"] += len(skipped_checkpoints)
         if not isinstance(failure, WrongLog | TopicReplaced):  # else the pools of the control log may be those of another log
             missing = [made for made in served(number, topic, control) if made.pool not in partition.pools]
             partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in missing}
-        if failure is None and control.partitions.has_left_out(number):
+        if failure is None and control.partitions.has_skips(number):
             partition.begin_unread()
         return partition, manifest, end, failure

@@ -94,7 +94,7 @@ class LogWatch:
         number = runtime.partition.number
         if runtime.recovered:
             runtime.partition.position = position
-            if self._control.known().partitions.has_left_out(number):
+            if self._control.known().partitions.has_skips(number):
                 runtime.partition.begin_unread()
             runtime.go_on(event)
         else:

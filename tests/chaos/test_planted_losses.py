@@ -53,7 +53,7 @@ def test_a_skip_that_skips_too_much_is_found(settings: Settings, log: Log, monke
     with closing(ControlLog(log.control)) as control:
         control.append(Restarts(partition=HOME, epoch=0, position=BLAMED, count=MOST_RESTARTS + 1, time=0.0))
         with working(settings, log) as shard:
-            until(lambda: [one.isolated for one in shard.health().partitions if one.stopped] == [BLAMED], "isolated")
+            until(lambda: [one.isolated_offset for one in shard.health().partitions if one.stopped] == [BLAMED], "isolated")
             partition_decisions.skip(HOME, BLAMED, log, control, CheckpointStore(settings.checkpoint_url), 0.0)
             until(lambda: published(settings) == 390 - 10 * more, "it goes on")
     assert worker.differences(settings, log) == [], "verify skips the same records"

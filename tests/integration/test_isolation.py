@@ -90,7 +90,7 @@ def isolated(log: Log, control: ControlLog) -> None:
 def test_a_running_shard_takes_an_operators_word(settings: Settings, log: Log, control: ControlLog, decision: str, outcomes: int) -> None:
     isolated(log, control)
     with working(settings, log) as worker:
-        until(lambda: [one.isolated for one in worker.health().partitions if one.stopped] == [DEADLY], "isolated")
+        until(lambda: [one.isolated_offset for one in worker.health().partitions if one.stopped] == [DEADLY], "isolated")
         assert [one.position for one in worker.health().partitions if one.partition == HOME] == [DEADLY]
         until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [1], "the others go on")
         told = f"2 shards died while they folded the record at offset {DEADLY}"

@@ -91,7 +91,7 @@ def test_left_out_records_concern_later_positions_of_their_partition(log: Log) -
     with closing(ControlLog(log.control)) as control:
         control.append(Skipped(partition=HOME, begin=20, end=21, time=0.0))
         control.refresh()
-        judge: Callable[[int, int], bool] = Provenance(log.outcomes, control, list).has_left_out
+        judge: Callable[[int, int], bool] = Provenance(log.outcomes, control, list).has_skips
         assert [judge(HOME, 20), judge(HOME, 21), judge(HOME + 1, 21)] == [False, True, False]
 
 

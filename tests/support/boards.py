@@ -14,7 +14,7 @@ class Content:
         self.left_out: int | None = None
         """Offset of a record that an operator skipped."""
 
-    def has_left_out(self, _partition: int, position: int) -> bool:
+    def has_skips(self, _partition: int, position: int) -> bool:
         return self.left_out is not None and self.left_out < position
 
     def was_folded_from_the_log(self, _head: PoolHead) -> bool:

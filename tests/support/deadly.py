@@ -52,7 +52,7 @@ def main(data: Path, redis: str, outcome: str, positions: dict[int, int]) -> Non
     thread = threading.Thread(target=worker.run)
     thread.start()
     until(lambda: _reached(worker, positions), "each partition has stopped or has reached its offset")
-    print(json.dumps({one.partition: one.isolated for one in worker.health().partitions if one.isolated is not None}))  # noqa: T201
+    print(json.dumps({one.partition: one.isolated_offset for one in worker.health().partitions if one.isolated_offset is not None}))  # noqa: T201
     worker.stop()
     thread.join()
     store.close()

@@ -79,7 +79,7 @@ def _stated_size(block: bytes) -> int:
     return 2 * number if number >= 0 else -2 * number - 1
 
 
-class Batch(DefaultRecordBatch):  # type: ignore[misc]
+class PresentBatch(DefaultRecordBatch):  # type: ignore[misc]
     """A batch of the present format (2). Headers of records are skipped, because Equirank does not use them and there can be millions."""
 
     def __iter__(self) -> Iterator[DefaultRecord]:
@@ -103,7 +103,7 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
             raise CorruptRecordError(f"{size - at} bytes follow its records")
 
 
-class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
+class LegacyBatch(LegacyRecordBatch):  # type: ignore[misc]
     """A batch of the formats before Kafka 0.11 (0 and 1). kafka-python lists all messages of a compressed one, and trusts their lengths."""
 
     def _read_all_headers(self) -> list[Any]:
@@ -152,7 +152,7 @@ class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
             base = getattr(batches.last, "base_offset", at)
             # A batch of the formats 0 and 1 states only its last offset, and begins anywhere before.
             begin, end = (
-                (at, base + 1) if isinstance(batches.last, OldBatch) else (max(base, at), getattr(batches.last, "next_offset", at + 1))
+                (at, base + 1) if isinstance(batches.last, LegacyBatch) else (max(base, at), getattr(batches.last, "next_offset", at + 1))
             )
             why = str(error) if isinstance(error, TooLarge) else f"it cannot be read ({type(error).__name__}: {error})"
             raise BatchDamaged(tp.topic, tp.partition, begin, max(begin + 1, end), why, min(base, begin)) from error
@@ -161,5 +161,5 @@ class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
 for _module in (codec, default_records, legacy_records):
     _module.gzip_decode, _module.snappy_decode, _module.lz4_decode = gunzip, unsnap, unlz4
 default_records.zstd_decode = unzstd
-memory_records.DefaultRecordBatch, memory_records.LegacyRecordBatch = Batch, OldBatch
+memory_records.DefaultRecordBatch, memory_records.LegacyRecordBatch = PresentBatch, LegacyBatch
 Fetcher.PartitionRecords = _PartitionRecords

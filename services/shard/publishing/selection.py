@@ -25,7 +25,7 @@ class Selection:
         self._tracks: dict[str, Track] = {}
 
     def updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
-        """Return an update for each changed pool, for the unchanged pools least recently written, and for heads of frozen pools.
+        """Return updates: of each changed pool, of the unchanged pools least recently written, and of heads whose boards must not change.
 
         Unchanged pools are included at most 100 at a time, if their last update is at least 2 s old, and so are pools that wait for their
         published position. Boards that the store lost are thereby detected and written again.
@@ -40,13 +40,13 @@ class Selection:
         due = [entry for entry in ready if entry[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda entry: entry[1].checked_at)
         at = self._clock()
         taken = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
-        frozen = [entry for partition in partitions for entry in self._due_frozen_pools(now, partition)]
-        waiting = nsmallest(_IDLE_AT_ONCE, (entry for entry in frozen if _only_waits(*entry)), key=lambda entry: entry[1].checked_at)
-        reported = [entry for entry in frozen if not _only_waits(*entry)]
-        taken += [_frozen_update(state, track, epochs[partition.number], partition, at) for state, track, partition in reported + waiting]
+        heads = [entry for partition in partitions for entry in self._due_heads(now, partition)]
+        waiting = nsmallest(_IDLE_AT_ONCE, (entry for entry in heads if _only_waits(*entry)), key=lambda entry: entry[1].checked_at)
+        reported = [entry for entry in heads if not _only_waits(*entry)]
+        taken += [_head_update(state, track, epochs[partition.number], partition, at) for state, track, partition in reported + waiting]
         return [update for update in taken if update is not None]
 
-    def _due_frozen_pools(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
+    def _due_heads(self, now: float, partition: Partition) -> Iterator[tuple[PoolState, Track, Partition]]:
         """Yield pools whose published boards must not change, if an update of their head is due. `_why` gives the reasons."""
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
         behind = {
@@ -68,8 +68,8 @@ class Selection:
         return track
 
 
-def _frozen_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
-    """Update of the head of a frozen pool; None if there is nothing to report, and the store need not be asked.
+def _head_update(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
+    """Update of a head whose boards must not change; None if there is nothing to report, and the store need not be asked.
 
     The head of a broken pool describes an empty board, which belongs to the start of the generation.
     """
@@ -79,8 +79,8 @@ def _frozen_update(state: PoolState, track: Track, epoch: int, partition: Partit
     head = msgspec.structs.replace(head, stopped=why)
     if state.broken:
         head = msgspec.structs.replace(head, position=state.generation.start, record=None)
-    unbuilt = not state.broken and _hidden(head.pool, partition, track) and head.pool in partition.frozen
-    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True, broken=state.broken, unbuilt=unbuilt)
+    unbuilt = not state.broken and _hidden(head.pool, partition, track) and head.pool in partition.unbuilt
+    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, head_only=True, broken=state.broken, unbuilt=unbuilt)
 
 
 def _hidden(pool: str, partition: Partition, track: Track) -> bool:
@@ -99,7 +99,7 @@ def _precedes_published(state: PoolState, partition: Partition, track: Track) ->
 
 
 def _only_waits(state: PoolState, track: Track, partition: Partition) -> bool:
-    """Whether there is nothing to report about a frozen pool: it is folded until it reaches its published position."""
+    """Whether nothing is to report of a pool whose boards must not change: it is folded until it reaches its published position."""
     return bool(track.visible) and track.told is None and state.stopped is None and partition.readers.stopped is None
 
 

@@ -40,8 +40,8 @@ class Track:
 class Update:
     """Changes of one pool.
 
-    ids: agents in `boards`. frozen: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is broken, so
-    that `head` describes an empty board. unbuilt: whether the pool is intact, and hidden behind a generation that cannot be built again.
+    ids: agents in `boards`. head_only: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is broken,
+    so that `head` describes an empty board. unbuilt: whether the pool is intact, and hidden behind a generation that cannot be built again.
     """
 
     state: PoolState
@@ -50,7 +50,7 @@ class Update:
     head: PoolHead
     ids: NDArray[np.int32]
     boards: Mapping[str, LiveBoard]
-    frozen: bool = False
+    head_only: bool = False
     broken: bool = False
     unbuilt: bool = False
 

@@ -62,9 +62,9 @@ class Provenance:
             self._agreed[head.partition] = self._agreed_to(head.partition)
         return head.position <= self._agreed[head.partition] or self._holds(head)
 
-    def has_left_out(self, partition: int, position: int) -> bool:
+    def has_skips(self, partition: int, position: int) -> bool:
         """Whether an operator skipped records of a partition below `position`."""
-        return self._control.known().partitions.has_left_out(partition, position)
+        return self._control.known().partitions.has_skips(partition, position)
 
     def is_superseded(self, partition: int, epoch: int) -> bool:
         """Whether another shard took over the partition after `epoch`. Raises `LogError`."""
@@ -113,8 +113,8 @@ class BoardWriter:
 
     def _write_one(self, update: Update) -> End:
         try:
-            if update.frozen:
-                return self._write_frozen(update)
+            if update.head_only:
+                return self._write_head(update)
             if not update.track.known and (end := self._ask(update)) is not None:
                 return end
             return self._publish(update, update.head, update.boards)
@@ -151,7 +151,7 @@ class BoardWriter:
             log.warning("boards were deleted and are published again: %s", why, extra={"pool": pool, "position": update.head.position})
         return End.LOST
 
-    def _write_frozen(self, update: Update) -> End:
+    def _write_head(self, update: Update) -> End:
         """Update the reason `stopped` in the published head."""
         published, why = self._boards.head(update.head.pool), update.head.stopped
         if published is None:
@@ -165,7 +165,8 @@ class BoardWriter:
         return self._publish(update, head, {})
 
     def _write_absent(self, update: Update) -> End:
-        """Handle a frozen pool without a published head: no reader sees a later position, because the store is new or lost the head.
+        """Handle a pool whose boards must not change, and that has no published head: no reader sees a later position, because the store is
+        new or lost the head.
 
         A broken pool gets an empty board with the reason. A pool before its published position is published where it is, and so is a pool
         whose later generation cannot be built again.
@@ -208,9 +209,9 @@ class BoardWriter:
         return None
 
     def _is_tainted(self, update: Update, fence: Fence) -> bool:
-        """Whether the boards may contain records that no fold contains: left out by an operator, or of a publication that was cut off."""
-        left_out = self._judge.has_left_out(update.head.partition, fence.position)
-        return left_out or self._boards.is_interrupted(update.head.pool)
+        """Whether the boards may contain records that no fold contains: skipped by an operator, or of a publication that was cut off."""
+        skips = self._judge.has_skips(update.head.partition, fence.position)
+        return skips or self._boards.is_interrupted(update.head.pool)
 
 
 def _covers(fence: Fence, update: Update) -> bool:

@@ -238,7 +238,8 @@ def test_a_partition_is_told_with_its_shard_and_host() -> None:
     metrics, counts = EngineMetrics(None), dict.fromkeys(COUNTERS, 0)
     partition = PartitionHealth(
         partition=3, epoch=1, position=0, lag=0, lag_seconds=0.0, folded_at=None, checkpoint=None, checkpoint_at=None,
-        status=PartitionStatus.RUNNING, stopped=None, isolated=None, pools=0, pools_stopped=0, pools_frozen=0, agents=0, counts=counts,
+        status=PartitionStatus.RUNNING, stopped=None, isolated_offset=None, pools=0, pools_stopped=0, pools_frozen=0, agents=0,
+        counts=counts,
     )  # fmt: skip
     metrics.shards([msgspec.structs.replace(health_of("shard-0/machine/1"), partitions=[partition])], 1)
     told = [sample.labels for family in metrics.collect() for sample in family.samples if sample.name == "equirank_partition_owner"]

@@ -48,7 +48,7 @@ def test_a_partition_that_was_isolated_stays_isolated_until_somebody_decides(log
     assert control.known().partitions.restarts[3].count == MOST_RESTARTS + 1
     counter = RestartCounter(3, 0, control)
     counter.begin(48, 60)
-    assert counter.isolated == 51
+    assert counter.isolated_offset == 51
     log.control.append(0, [(b"attempt/3", WITHDRAWN)])
     assert isolated_at(3, control.refresh()) is None
 
@@ -59,4 +59,4 @@ def test_other_attempts_have_no_effect(log: Log, control: ControlLog, value: byt
     assert isolated_at(3, control.refresh()) is None
     counter = RestartCounter(3, 0, control)
     counter.begin(48, 60)
-    assert (counter.isolated, control.refresh().partitions.restarts[3].count) == (None, 0)
+    assert (counter.isolated_offset, control.refresh().partitions.restarts[3].count) == (None, 0)

@@ -209,11 +209,11 @@ def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store
     for _ in range(20):
         driver.round()
     assert store.heads["pool1"] == standing, "while it is being built readers have what they had"
-    assert partition.frozen == set()
+    assert partition.unbuilt == set()
     build.fail("the log holds 7 to 9")
     for _ in range(20):
         driver.round()
-    assert partition.frozen == {"pool1"}
+    assert partition.unbuilt == {"pool1"}
     head = store.heads["pool1"]
     assert (head.generation, head.position, head.outcomes) == (2, 99, 42)
     assert head.stopped == "generation 2 could not be folded again, so its boards stay as they were: the log holds 7 to 9"

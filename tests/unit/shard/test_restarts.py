@@ -180,7 +180,7 @@ class TestAfterADeath:
     def test_records_that_a_checkpoint_covers_are_not_blamed(self, control: ControlLog, died: int) -> None:
         count(control, 12, died)
         made = counter(control, 14, 20)
-        assert made.isolated is None
+        assert made.isolated_offset is None
         assert folded(made, control, 14, 16) == [([14, 15], (14, 2))]
 
     def test_a_counter_of_0_blames_nothing(self, control: ControlLog) -> None:
@@ -190,7 +190,7 @@ class TestAfterADeath:
     def test_the_record_at_which_the_third_shard_died_is_folded_alone(self, control: ControlLog) -> None:
         count(control, 12, 3)
         made = counter(control, 12, 20)
-        assert made.isolated is None
+        assert made.isolated_offset is None
         assert folded(made, control, 12, 15) == [([12], (12, 4)), ([13, 14], (13, 2))]
 
     def test_a_death_before_the_blamed_record_does_not_raise_the_counter(self, control: ControlLog) -> None:
@@ -202,7 +202,7 @@ class TestAfterADeath:
         count(control, 12, MOST_RESTARTS)
         for _ in range(2):
             made = counter(control, 10, 20)
-            assert made.isolated == 12
+            assert made.isolated_offset == 12
             assert [offsets for offsets, _ in folded(made, control, 10, 15, isolated=True)] == [[10, 11]]
             made.settle(12)
             assert counted(control) == (12, ISOLATED), "it stays until an operator decides"
@@ -213,12 +213,12 @@ class TestAfterADeath:
         for _ in range(MOST_RESTARTS):
             made = counter(control, 10, 20)
             for begin in (10, 15):
-                assert made.isolated is None
+                assert made.isolated_offset is None
                 if any(deadly in part.offset for part in made.calls(records(begin, begin + 5))):
                     break
             else:
                 pytest.fail("the record was not folded")
-        assert counter(control, 10, 20).isolated == deadly
+        assert counter(control, 10, 20).isolated_offset == deadly
 
     def test_a_partition_beside_the_deadly_record_is_not_isolated(self, control: ControlLog) -> None:
         """Its records of the same poll are folded before, and more records wait."""
@@ -228,7 +228,7 @@ class TestAfterADeath:
             control.refresh()
             for one in (beside, ending):
                 one.begin(10, 20)
-                assert one.isolated is None
+                assert one.isolated_offset is None
             for _part in beside.calls(records(10, 15)):
                 pass
             beside.settle(15)
@@ -236,7 +236,7 @@ class TestAfterADeath:
         control.refresh()
         beside.begin(10, 20)
         ending.begin(10, 20)
-        assert (beside.isolated, ending.isolated) == (None, deadly)
+        assert (beside.isolated_offset, ending.isolated_offset) == (None, deadly)
 
     def test_a_shard_that_another_one_superseded_does_not_count(self, control: ControlLog) -> None:
         old = counter(control, 10, 20)
@@ -248,7 +248,7 @@ class TestAfterADeath:
         count(control, 12, died)
         control.append(Skipped(partition=1, begin=12, end=13, time=0.0))
         made = counter(control, 12, 20)
-        assert made.isolated is None
+        assert made.isolated_offset is None
         assert isolated_at(1, control.refresh()) is None
         assert folded(made, control, 13, 15) == [([13, 14], (13, 1))]
 
@@ -261,7 +261,7 @@ class TestAfterADeath:
         count(control, 12, MOST_RESTARTS - 1)
         assert isolated_at(1, control.refresh()) is None
         made.begin(12, end)
-        assert made.isolated is None
+        assert made.isolated_offset is None
         assert folded(made, control, 12, 13) == [([12], (12, MOST_RESTARTS))]
         made.settle(13)
         assert counted(control) == (13, 0)
@@ -282,7 +282,7 @@ class TestAfterADeath:
         control.append(Skipped(partition=1, begin=12, end=13, time=0.0))
         control.refresh()
         made.begin(12, 20)
-        assert made.isolated is None
+        assert made.isolated_offset is None
         assert folded(made, control, 13, 16) == [([13, 14, 15], (13, 1))]
 
     def test_a_decision_on_records_before_the_isolated_one_leaves_it_isolated(self, control: ControlLog) -> None:
@@ -291,7 +291,7 @@ class TestAfterADeath:
         control.append(Skipped(partition=1, begin=10, end=11, time=0.0))
         control.refresh()
         made.begin(11, 20)
-        assert made.isolated == 12
+        assert made.isolated_offset == 12
         made.settle(11)
         assert counted(control) == (12, ISOLATED)
 
