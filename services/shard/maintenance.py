@@ -33,7 +33,7 @@ class Maintenance:
         self.publisher, self.checkpoints, self.watch = publisher, checkpoints, watch
 
     def step(self, patience: float, *, behind: bool) -> None:
-        """Do a short piece of each kind of work.
+        """Do a short piece of each kind of work. No generation is built while a partition catches up after deaths.
 
         Args:
             patience: Seconds to wait for the old records that the builds of one partition read.
@@ -44,8 +44,10 @@ class Maintenance:
             LogError: The log failed.
         """
         now = self._timer()
-        for runtime in self._owned.running().values():
-            if runtime.partition.builds:
+        running = self._owned.running().values()
+        careful = any(runtime.restarts.careful(runtime.reached) for runtime in running)
+        for runtime in running:
+            if runtime.partition.builds and not careful:
                 self._build(runtime, patience)
         self.publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
         self.checkpoints.step(now)

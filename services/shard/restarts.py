@@ -7,7 +7,8 @@ Until then, each death raises it, and the next shard folds more carefully:
 
 1. The first shard writes the counter once.
 2. The second shard moves the counter to the first record of each call before it folds the call, and sets it to 0 after each poll. Until
-   then it only folds: generations are built, boards published and checkpoints written after the poll, when no record is blamed for them.
+   then it only folds: boards are published and checkpoints written after the poll, when no record is blamed for them. No generation is
+   built before all counted records are folded, so that the stream goes on between deaths that a build causes.
 3. The third shard folds the records of the call at which the second one died one at a time, and moves the counter with them.
 4. The fourth shard begins with the record at which the third one died, alone.
 
@@ -71,6 +72,10 @@ class RestartCounter:
     def blames(self) -> bool:
         """Whether the counter is at the records of the last call, so that a death now would be counted for them."""
         return self._counting and self._count > _ONCE
+
+    def careful(self, position: int) -> bool:
+        """Whether earlier shards died before everything was folded that is counted, and a partition at `position` has not folded it yet."""
+        return self._count > _ONCE and position < self._until
 
     def begin(self, position: int, end: int) -> None:
         """Read the counter from the control log, and count from now on: after a takeover, and after an operator's decision.

@@ -19,7 +19,9 @@ from services.control.records import MOST_RESTARTS, Restarts, Skipped, Why
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from services.shard import worker as worker_module
 from services.shard.maintenance import Maintenance
+from services.shard.partition_runtime import PartitionRuntime
 from services.wire.events import GameEvent, Side, encode
 from tests.support.damaged import damage
 from tests.support.waiting import PATIENCE
@@ -162,6 +164,34 @@ def test_a_death_in_a_build_or_a_publication_is_counted_for_no_record(
         until(lambda: published(settings) == 300, "published")
     assert steps
     assert blamed == []
+
+
+@pytest.mark.parametrize("count", range(1, MOST_RESTARTS))
+def test_a_generation_is_built_after_deaths_only_when_everything_is_folded(
+    settings: Settings, log: Log, control: ControlLog, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "BATCH_RECORDS", 5)
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "published")
+    newest = control.refresh().newest(simulated.POOL)
+    assert newest is not None
+    control.append(generations.wish(newest, time=0.0))
+    play(log, 100, 400)
+    epoch = control.refresh().partitions.epochs[HOME]
+    control.append(Restarts(partition=HOME, epoch=epoch, position=10, count=count, time=0.0))
+    build, positions = Maintenance._build, list[int]()
+
+    def watched(self: Maintenance, runtime: PartitionRuntime, patience: float) -> None:
+        positions.append(runtime.reached)
+        build(self, runtime, patience)
+
+    monkeypatch.setattr(Maintenance, "_build", watched)
+    with working(settings, log):
+        until(lambda: control.refresh().served(simulated.POOL) == 2, "a new generation serves")
+        until(lambda: published(settings) == 400, "published")
+    assert set(positions) == {40}
+    assert differences(settings, log) == []
 
 
 @pytest.mark.parametrize("begin", [12, 14], ids=["the whole batch", "its second half"])

@@ -145,6 +145,17 @@ class TestAfterADeath:
         made.settle(13)
         assert not made.blames
 
+    @pytest.mark.parametrize("earlier", range(4))
+    def test_a_partition_is_folded_with_care_up_to_the_end_that_its_shard_began_with(self, control: ControlLog, earlier: int) -> None:
+        count(control, 10, earlier)
+        made = counter(control, 10, 20)
+        for end in (13, 20):
+            assert made.careful(end - 1) == (earlier > 0)
+            folded(made, control, end - 3, end)
+            made.settle(end)
+        assert made.careful(19) == (earlier > 0)
+        assert not made.careful(20)
+
     @pytest.mark.parametrize("died", [8, 10])
     def test_after_a_death_the_counter_moves_with_the_calls(self, control: ControlLog, died: int) -> None:
         """Also if a checkpoint was written after the counter: the record at which the shard died is not known yet."""
