@@ -6,6 +6,7 @@ import pytest
 from ratings_core.online import Elo, WengLin
 from ratings_core.records.beliefs import Belief
 from ratings_core.records.forecasts import ForecastClass, Strength, Ties, expected_scores
+from services.boards import predictions
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts
 from tests.support.api import Running
 from tests.support.boards import head_of
@@ -46,6 +47,18 @@ def asked(pool: Running, *matches: list[list[str]], **more: object) -> dict:
     answer = pool.client.post(f"{URL}/predict", json={"matches": [{"sides": sides} for sides in matches], **more})
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def test_probabilities_of_ties_are_prepared_once_a_method_and_not_for_each_game(pool: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[Ties]()
+
+    def ties(classes: list[ForecastClass]) -> Ties:
+        made.append(Ties(classes))
+        return made[-1]
+
+    monkeypatch.setattr(predictions, "Ties", ties)
+    answer = asked(pool, *[[["ann"], ["bob"]]] * 20)
+    assert (len(made), len(answer["methods"][0]["matches"])) == (2, 20)
 
 
 def test_a_duel(pool: Running) -> None:
