@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from services.api.answers import Answers, Asked
-from services.api.problems import ApiError
+from services.api.problems import RETRY, ApiError
 from services.api.replies import Boards, PoolView
 from services.api.stream_events import AgentRows, Reader, State, Wanted, state_of
 from services.api.workers import Workers
@@ -86,7 +86,7 @@ class Feed:
             if self._failure is not None:
                 raise self._failure
             if self.ended is not None:
-                raise ApiError(503, "stopping", "the process ends: connect again", headers={"Retry-After": "1"})
+                raise ApiError(503, "stream ended", f"streams of pool {self.pool} ended ({self.ended}): connect again", headers=RETRY)
             await changed.wait()
 
     def end(self, reason: str) -> None:
