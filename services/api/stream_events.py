@@ -129,6 +129,7 @@ class State:
         self.number, self.version, self.pool, self.count, self.agents = number, version, pool, count, agents
         self._boards = boards
         self._events: dict[tuple[str, int], BoardEvent] = {}
+        self._pool_events: dict[Wanted, bytes] = {}
         self._pool_data = msgspec.json.encode(pool)
 
     def board_events(self, wanted: Wanted) -> dict[str, BoardEvent]:
@@ -137,7 +138,10 @@ class State:
 
     def pool_event(self, wanted: Wanted) -> bytes:
         """Return the encoded `pool` event with the id of this state."""
-        return encoded("pool", self._pool_data, self.id_of(wanted))
+        event = self._pool_events.get(wanted)
+        if event is None:
+            event = self._pool_events[wanted] = encoded("pool", self._pool_data, self.id_of(wanted))
+        return event
 
     def id_of(self, wanted: Wanted) -> str:
         """Return the id of this state in a stream. Streams with other parameters have other ids, because they send other events."""
