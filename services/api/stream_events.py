@@ -118,7 +118,7 @@ class State:
 
     Args:
         number: Number of the state. It counts different states, so a reader knows how many it missed.
-        version: Version of the state. Equal versions mean equal events.
+        version: Version of the pool and of its solved boards. Rows may differ at an equal version, for example after an erasure of a name.
         pool: Data of the `pool` event.
         boards: Boards with their first `count` rows.
         count: Most rows of each board.
@@ -144,10 +144,21 @@ class State:
         return event
 
     def id_of(self, wanted: Wanted) -> str:
-        """Return the id of this state in a stream. Streams with other parameters have other ids, because they send other events."""
-        methods = "" if wanted.methods is None else " ".join(sorted(wanted.methods))
-        text = msgspec.json.encode([methods, wanted.rows, wanted.agents])
-        return f"{self.pool.generation}-{self.pool.position}-{blake2b(self.version + text, digest_size=9).hexdigest()}"
+        """Return the id of this state in a stream: equal ids mean equal events. So streams with other parameters have other ids."""
+        parameters = [sorted(wanted.methods or ()), wanted.rows, wanted.agents, list(self.rows_of(wanted).items())]
+        digest = blake2b(self.version + msgspec.json.encode(parameters), digest_size=9)
+        for event in self.board_events(wanted).values():
+            digest.update(event.content)
+        return f"{self.pool.generation}-{self.pool.position}-{digest.hexdigest()}"
+
+    def rows_of(self, wanted: Wanted) -> dict[tuple[str, str], AgentRow]:
+        """(agent, method) -> row, for the agents that a stream follows and the boards that it sends."""
+        return {
+            (agent, method): row
+            for agent in wanted.agents
+            for method, row in sorted(self.agents.get(agent, {}).items())
+            if wanted.has(method)
+        }
 
     def _board_event(self, method: str, count: int) -> BoardEvent:
         event = self._events.get((method, count))
@@ -208,7 +219,7 @@ def _content(board: Board) -> bytes:
 class Reader:
     """What one stream has sent. It makes the events that lead from there to a state, however many states are between.
 
-    last_id: Id of the last state that the client received before it connected again; empty if there is none.
+    last_id: Id of the last state that the client received before it connected again, or empty.
     """
 
     def __init__(self, wanted: Wanted, last_id: str) -> None:
@@ -231,9 +242,11 @@ class Reader:
         if before is not None:
             self.dropped += max(0, state.number - before.number - 1)
         was_stale, self._stale = self._stale, False
-        if before is not None and before.version == state.version and not was_stale:
+        if before is state and not was_stale:
             return b""
         parts = self._board_parts(state) + self._agent_parts(state)
+        if before is not None and before.version == state.version and not parts and not was_stale:
+            return b""
         if before is None and self._last_id == state.id_of(self.wanted):
             return comment("nothing changed since the last event")
         self.sent += len(parts) + 1
@@ -259,12 +272,7 @@ class Reader:
         return changed
 
     def _agent_parts(self, state: State) -> list[bytes]:
-        rows = {
-            (agent, method): row
-            for agent in self.wanted.agents
-            for method, row in state.agents.get(agent, {}).items()
-            if self.wanted.has(method)
-        }
+        rows = state.rows_of(self.wanted)
         keys = sorted({*rows, *self._agents})
         changes = [
             AgentChange(agent=agent, method=method, before=before, after=after)

@@ -86,6 +86,14 @@ class TestStates:
             publish(filled, 2, 1500.0)
             assert brief(opened.until_pool()) == [("pool", 2)]
 
+    def test_rows_that_change_at_the_same_position_are_sent(self, filled: Running) -> None:
+        """An erasure of a name writes live boards again, at the position that readers already see."""
+        with stream(filled.url, methods="elo") as opened:
+            first = opened.until_pool()[-1]
+            publish(filled, 1, 1600.0, published_at=NOW + 1)
+            assert brief(again := opened.until_pool()) == [("board", "elo"), ("pool", 1)]
+        assert first.id != again[-1].id
+
     def test_a_switch_of_generations_sends_the_boards_of_the_new_one(self, filled: Running) -> None:
         with stream(filled.url, methods="elo") as opened:
             opened.until_pool()
