@@ -9,6 +9,8 @@ from contextvars import Context
 from functools import partial
 from typing import Final, TypeAlias
 
+from anyio import CancelScope, current_time
+
 from services.api.answers import Answers, Asked
 from services.api.problems import RETRY, ApiError
 from services.api.replies import Boards, PoolView
@@ -29,6 +31,9 @@ _STALE_SECONDS: Final = 2.0
 _FOLLOWED: Final = 500
 """Most agents of a pool that the streams of a process follow. Each change reads the rows of all of them, about 1 ms for every ten."""
 
+_LAST_SECONDS: Final = 1.0
+"""Time for a slow reader to take what it was sent before its feed ended. Longer than this, it would hold up the end of the process."""
+
 ReadAgents: TypeAlias = Callable[[PoolHead, Methods, Sequence[str]], AgentRows]
 """Reads the rows of agents on the given boards from the store."""
 
@@ -40,6 +45,7 @@ class Feed:
         state: The newest state; None before the first read.
         trouble: Why the store does not confirm the state now; None if it does.
         ended: Reason of the `end` event if the feed has ended, else None.
+        sending: Deadlines of the streams that send at this moment. They are shortened when the feed ends.
         changed: Set after the next change of these attributes. Each change replaces it by a new event.
     """
 
@@ -48,6 +54,7 @@ class Feed:
         self.state: State | None = None
         self.trouble: str | None = None
         self.ended: str | None = None
+        self.sending: set[CancelScope] = set()
         self.changed = asyncio.Event()
         self._confirmed_at = time.monotonic()
         self._failure: Exception | None = None
@@ -95,6 +102,8 @@ class Feed:
             self.ended = reason
             self._task.cancel()
             self._notify()
+            for limit in self.sending:
+                limit.deadline = min(limit.deadline, current_time() + _LAST_SECONDS)
 
     def _covers(self, count: int, agents: Sequence[str]) -> bool:
         return self.state is not None and self.state.count >= count and self.state.agents.keys() >= set(agents)

@@ -109,8 +109,12 @@ class _Answer(ASGIStreamingResponse):
         """Send the events. The framework's own method would wait without limit for a client that takes nothing."""
 
         async def send_in_time(message: Message) -> None:
-            with fail_after(_SEND_SECONDS):
-                await send(message)
+            with fail_after(_SEND_SECONDS) as limit:
+                self._feed.sending.add(limit)
+                try:
+                    await send(message)
+                finally:
+                    self._feed.sending.discard(limit)
 
         async def send_events() -> None:
             with suppress(TimeoutError):

@@ -5,18 +5,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
+from services.boards.store.redis import RedisStore
 from services.cli.ports import free_port
 from services.control import generations
 from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from tests.support.event_streams import Events, stream
+from tests.support.event_streams import Events, fill_buffers, idle_reader, stream
 from tests.support.http import PLAIN
 from tests.support.processes import child
 from tests.support.redis import Server
@@ -134,3 +136,12 @@ def test_streams_end_with_an_event_when_the_api_is_stopped(settings: Settings, l
         _, errors = api.process.communicate(timeout=PATIENCE)
     assert b"Cancel" not in errors, "no stream had to be cancelled"
     assert b"Traceback" not in errors
+
+
+def test_a_reader_that_takes_nothing_does_not_keep_the_api_from_its_end(log: Log, api: Api, server: Server) -> None:
+    with closing(RedisStore(server.url, log.outcomes.identity)) as store, idle_reader(api.url, store):
+        fill_buffers(api.url, store)
+        api.process.send_signal(signal.SIGTERM)
+        _, errors = api.process.communicate(timeout=PATIENCE)
+    assert b"Traceback" not in errors
+    assert b"Finished server process" in errors

@@ -1,7 +1,5 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
-import socket
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -15,13 +13,12 @@ from services.boards.result import AgentRow
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
-from tests.support.event_streams import Event, stream
+from tests.support.event_streams import Event, fill_buffers, idle_reader, metric, publish_large, stream
 from tests.support.redis import Server, flush
 from tests.support.waiting import until
 
 PATH = "/v1/pools/blitz/stream"
 NAMES = ["rock", "paper"]
-MANY = [f"{number:03}{'x' * 150}" for number in range(200)]
 
 
 def publish(here: Running, position: int, rating: float, **more: object) -> None:
@@ -46,11 +43,6 @@ def brief(events: list[Event]) -> list[tuple[str, object]]:
         "agents": lambda data: [(change["agent"], change["method"]) for change in data["changes"]],
     }
     return [(event.name, subjects[event.name](event.data)) for event in events]
-
-
-def metric(here: Running, name: str) -> float:
-    line = next(line for line in here.client.get("/metrics").text.splitlines() if line.startswith(f"{name} "))
-    return float(line.split()[1])
 
 
 class TestStates:
@@ -159,7 +151,7 @@ class TestAgents:
             other.until_pool()
             refused = filled.client.get(f"{PATH}?agents=d")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
-        until(lambda: metric(filled, "equirank_api_streams") == 0, "all places are free")
+        until(lambda: metric(filled.url, "equirank_api_streams") == 0, "all places are free")
 
 
 class TestReconnects:
@@ -210,10 +202,10 @@ class TestRefusals:
                 one.__enter__()
             refused = here.client.get(PATH)
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-            assert metric(here, "equirank_api_streams") == 8
+            assert metric(here.url, "equirank_api_streams") == 8
             for one in opened:
                 one.__exit__(None, None, None)
-            until(lambda: metric(here, "equirank_api_streams") == 0, "the places are free")
+            until(lambda: metric(here.url, "equirank_api_streams") == 0, "the places are free")
             with stream(here.url) as again:
                 again.until_pool()
 
@@ -226,7 +218,7 @@ class TestRefusals:
     def test_a_stream_that_was_refused_takes_no_place(self, filled: Running) -> None:
         for _ in range(3):
             assert filled.client.get("/v1/pools/nobody/stream").status_code == 404
-        assert metric(filled, "equirank_api_streams") == 0
+        assert metric(filled.url, "equirank_api_streams") == 0
 
 
 class TestSharing:
@@ -252,7 +244,7 @@ class TestSharing:
     def test_events_are_counted(self, filled: Running) -> None:
         with stream(filled.url) as opened:
             opened.until_pool()
-            assert metric(filled, "equirank_api_stream_events_total") == 4
+            assert metric(filled.url, "equirank_api_stream_events_total") == 4
 
 
 class TestSilence:
@@ -307,53 +299,23 @@ class TestSilence:
 
 
 class TestSlowReaders:
-    def publish_many(self, here: Running, position: int) -> None:
-        """Publish a state of about 200 kB, in which every row is new."""
-        board = LiveBoard(MANY, [float(position + number) for number in range(200)])
-        online = ["elo", "sco", "glicko2", "weng_lin"]
-        boards = {**dict.fromkeys(online, board), ACTIVITY: board}
-        assert here.store.live.publish(head_of(position=position, published_at=NOW, online=online), 1, boards)
-
-    @pytest.fixture
-    def slow(self, api: Running) -> Iterator[socket.socket]:
-        """A connection that asked for a stream and reads nothing of it."""
-        self.publish_many(api, 1)
-        with socket.socket() as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.connect(("127.0.0.1", int(api.url.rpartition(":")[2])))
-            connection.sendall(f"GET {PATH}?count=200 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-            yield connection
-
-    def test_they_get_the_newest_state_and_miss_those_between(
-        self, api: Running, slow: socket.socket, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_they_get_the_newest_state_and_miss_those_between(self, api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(feeds, "_PERIOD_SECONDS", 0.01)
-        positions = count(2)
-        with stream(api.url, methods="elo", count=1) as quick:
-            quick.until_pool()
+        with idle_reader(api.url, api.store) as slow:
+            last = fill_buffers(api.url, api.store)
+            received = b""
+            while f'"position":{last},"outcomes"'.encode() not in received:
+                part = slow.recv(1 << 20)
+                assert part
+                received = (received + part)[-(1 << 21) :]
+            until(lambda: metric(api.url, "equirank_api_stream_dropped_states_total") > 0, "states were dropped")
 
-            def sent_to_the_quick_reader_only() -> bool:
-                before = metric(api, "equirank_api_stream_events_total")
-                self.publish_many(api, position := next(positions))
-                assert quick.next("pool").data["position"] == position
-                return metric(api, "equirank_api_stream_events_total") == before + 2  # its board and its pool
-
-            until(lambda: all(sent_to_the_quick_reader_only() for _ in range(3)), "the slow reader is sent nothing more")
-            self.publish_many(api, last := next(positions))
-            assert quick.next("pool").data["position"] == last
-        received = b""
-        while f'"position":{last},"outcomes"'.encode() not in received:
-            part = slow.recv(1 << 20)
-            assert part
-            received = (received + part)[-(1 << 21) :]
-        until(lambda: metric(api, "equirank_api_stream_dropped_states_total") > 0, "states were dropped")
-
-    def test_those_that_take_nothing_lose_their_stream(self, api: Running, slow: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_those_that_take_nothing_lose_their_stream(self, api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(feeds, "_PERIOD_SECONDS", 0.01)
         monkeypatch.setattr(streams, "_SEND_SECONDS", 0.01)
-        until(lambda: metric(api, "equirank_api_streams") == 1, "the stream is open")
-        positions = count(2)
-        until(lambda: self.publish_many(api, next(positions)) or metric(api, "equirank_api_streams") == 0, "its place is free")
+        with idle_reader(api.url, api.store):
+            positions = count(2)
+            until(lambda: publish_large(api.store, next(positions)) or metric(api.url, "equirank_api_streams") == 0, "its place is free")
 
 
 def state(number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | None = None) -> State:
