@@ -35,9 +35,9 @@ CONFIG: Final = """\
 "path.agent" = ["ann", "bob", "nobody"]
 
 [checks.negative_data_rejection]
-expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429]
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 414, 415, 422, 428, 429]
 """
-"""413: a body that breaks the schema may also be too large."""
+"""413, 414: a body or an address that breaks the schema may also be too large."""
 NOW: Final = 1.7e9
 AHEAD_SECONDS: Final = 300.0
 """How far ahead of the clock the API takes times."""
