@@ -29,8 +29,11 @@ _BUSY: Final = 2.0
 _STALE_SECONDS: Final = 2.0
 """The store may fail for this long before streams report it, so that a single refused or late read is not reported."""
 _FOLLOWED: Final = 500
-"""Most agents of a pool that the streams of a process follow. Each change reads the rows of all of them, about 1 ms for every ten."""
-
+"""Most agents of a pool that the streams of a process follow. Each change reads the rows of all of them: about 1 ms of a
+thread for ten agents on three boards."""
+_READS: Final = 2
+"""Feeds that read boards at the same time: half of the threads that read the store, so that requests have the others. Feeds of many pools
+that change at once wait for each other, and pause for longer."""
 _LAST_SECONDS: Final = 1.0
 """Time for a slow reader to take what it was sent before its feed ended. Longer than this, it would hold up the end of the process."""
 
@@ -152,13 +155,18 @@ class Feed:
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
         known = version == self._read_version and self._covers(count, agents)
-        boards = None if known and published.head is not None else await self._boards(published, count)
-        if boards is None or known:  # without boards, the pool was removed at this moment: the next comparison shows it
+        if known and published.head is not None:
             return self.state
-        head = boards.pool.head
-        rows = await self._rows(head, boards.methods, solved, agents) if head is not None and agents else {agent: {} for agent in agents}
+        async with self._feeds.reading:
+            boards = await self._boards(published, count)
+            if boards is None or known:  # without boards, the pool was removed at this moment: the next comparison shows it
+                return self.state
+            head = boards.pool.head
+            rows: AgentRows = {}
+            if head is not None and agents:
+                rows = await self._rows(head, boards.methods, solved, agents)
         number = self.state.number if self.state is not None else 0
-        state = state_of(number, boards, solved, count, rows)
+        state = state_of(number, boards, solved, count, {agent: rows.get(agent, {}) for agent in agents})
         if self.state is not None and self.state.version != state.version:
             state.number += 1
         self._read_version = version
@@ -205,6 +213,7 @@ class Feeds:
         self, answers: Answers, readers: Workers, read_agents: ReadAgents, check: Callable[[str], PoolView], most: int, metrics: Metrics
     ) -> None:
         self.answers, self.readers, self.read_agents, self.check = answers, readers, read_agents, check
+        self.reading = asyncio.Semaphore(_READS)
         self._most, self._open, self._ending = most, 0, False
         self._feeds: dict[str, Feed] = {}
         metrics.gauge("equirank_api_streams").set_function(lambda: self._open)

@@ -1,5 +1,6 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.support.waiting import until
 
 PATH = "/v1/pools/blitz/stream"
 NAMES = ["rock", "paper"]
+POOLS = [f"pool-{number}" for number in range(5)]
 
 
 def publish(here: Running, position: int, rating: float, **more: object) -> None:
@@ -120,6 +122,17 @@ class TestStates:
             assert [len(opened.until_pool()[0].data["rows"]) for opened in (one, two)] == [1, 2]
             publish(filled, 2, 1600.0)
             assert [len(opened.until_pool()[0].data["rows"]) for opened in (one, two)] == [1, 2]
+
+    def test_streams_of_pools_are_independent(self, api: Running) -> None:
+        for position, pool in enumerate(POOLS, 1):
+            publish(api, position, 1500.0, pool=pool)
+        with ExitStack() as stack:
+            opened = {pool: stack.enter_context(stream(api.url, f"/v1/pools/{pool}/stream", methods="elo")) for pool in POOLS}
+            assert [opened[pool].until_pool()[-1].data["position"] for pool in POOLS] == [1, 2, 3, 4, 5]
+            for pool in POOLS[::-1]:
+                publish(api, 9, 1600.0, pool=pool)
+                events = opened[pool].until_pool()
+                assert ([event.data["pool"] for event in events], events[-1].data["position"]) == ([pool, pool], 9)
 
 
 class TestAgents:
