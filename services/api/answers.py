@@ -125,6 +125,23 @@ class Answers:
         _age(entry, now)
         return Answer(entry.body, entry.tag)
 
+    async def version(self, pool: str) -> PoolVersion:
+        """Return the newest version of a pool's boards. Raises `StoreError`, `ApiError`."""
+        return await self._versions.get(pool)
+
+    async def value(self, asked: Asked, published: PoolVersion) -> Value | None:
+        """Return an answer before its encoding, at least as new as `published`; None if the pool or board does not exist.
+
+        Raises `StoreError`, `ApiError`.
+        """
+        version = _part_of(asked, published)
+        entry = None if version is None else await self._newest(asked, version, published)
+        if entry is None:
+            return None
+        entry.confirmed_at = now = self._clock()
+        _age(entry, now)
+        return entry.value
+
     async def _newest(self, asked: Asked, version: Version, published: PoolVersion) -> _Entry | None:
         entry = self._entries.get(asked)
         if entry is not None and entry.version == version:

@@ -15,7 +15,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions
+from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
@@ -23,13 +23,16 @@ from services.api.context import EXPORTS, Context, Threads, context, here
 from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.export_streams import Exports
+from services.api.feeds import Feeds
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
 from services.api.parameters import known_parameters, parameter_error_text
 from services.api.polls import Polls
+from services.api.pools import published
 from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
+from services.boards.reading import rows_of_agents
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
@@ -58,6 +61,7 @@ _ROUTES: Final = (
     *(generations.get_generations, generations.post_generation, methods.get_methods, methods.put_methods),
     *(boards.get_boards, boards.get_board, boards.get_around, boards.get_history, boards.get_difference, boards.get_agent),
     *(insight.get_insight, insight.get_next, predictions.post_predict, predictions.get_matchups, exports.get_export),
+    streams.get_stream,
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
 
@@ -71,10 +75,14 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     workers = Threads()
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     polls = Polls(answers)
+    feeds = Feeds(
+        answers, workers.readers, partial(rows_of_agents, store, provisional=settings.provisional), lambda pool: published(shared, pool),
+        most=settings.api_connections // 2, metrics=metrics,
+    )  # fmt: skip
     shared = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
-        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), clock=clock,
+        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), feeds=feeds, clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = Litestar(
@@ -87,7 +95,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )
-    return RequestMiddleware(polls.around(app), access, metrics)
+    return RequestMiddleware(polls.around(app), access, metrics, before_stop=feeds.end)
 
 
 def _document() -> OpenAPIConfig:

@@ -18,6 +18,7 @@ from services.api.answers import Answers
 from services.api.bodies import Bodies
 from services.api.directory import Directory
 from services.api.export_streams import Exports
+from services.api.feeds import Feeds
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.polls import Polls
@@ -66,7 +67,8 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. partitions: number of partitions of the outcome log. started: time at which this process began, seconds since 1970.
+    under way. feeds: open streams. partitions: number of partitions of the outcome log. started: time at which this process began, seconds
+    since 1970.
     """
 
     settings: Settings
@@ -81,6 +83,7 @@ class Context:
     polls: Polls
     heads: AllHeads
     exports: Exports
+    feeds: Feeds
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

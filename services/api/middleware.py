@@ -4,6 +4,7 @@ import logging
 import random
 import re
 import time
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
@@ -47,10 +48,13 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
 class RequestMiddleware:
-    """ASGI middleware around the application. The framework's own middleware is not called for requests without a route."""
+    """ASGI middleware around the application. The framework's own middleware is not called for requests without a route.
 
-    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
-        self._app, self._access, self._metrics = app, access, metrics
+    before_stop: ends requests that would not end by themselves. The server calls it before it waits for requests under way.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics, before_stop: Callable[[], None] = lambda: None) -> None:
+        self._app, self._access, self._metrics, self.before_stop = app, access, metrics, before_stop
         self._counters: dict[tuple[str, str, int], Counter] = {}
         self._histograms: dict[str, Histogram] = {}
 

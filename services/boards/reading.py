@@ -131,6 +131,22 @@ def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional =
     return rows or None
 
 
+def rows_of_agents(
+    store: RedisStore, head: PoolHead, methods: Methods, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
+) -> dict[str, dict[str, AgentRow]]:
+    """Agent -> method -> the agent's row on its board, for the given boards. Agents without a row have an empty entry.
+
+    Takes one round trip for all live boards, and two for each solved board. Raises `StoreError`.
+    """
+    live = store.live.rows_of(head, methods.live, agents)
+    rows = {name: {page.method: _live_rows(page, provisional)[0] for page in live[name]} for name in agents}
+    for method in methods.solved:
+        solved, total = store.solved.rows_of(head.pool, method, agents)
+        for name, row in solved.items():
+            rows[name][method] = _mark_wide_ranks([row], total, provisional)[0]
+    return rows
+
+
 def first_rows(
     store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> list[Board]:

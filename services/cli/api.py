@@ -23,4 +23,5 @@ def api() -> None:
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
     url = store_url(settings)  # before `open_log`, which would create a log if the data folder is wrong
     with closing(open_log(settings)) as log, closing(RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)) as store:
-        serve(create_app(settings, log, store), settings)
+        app = create_app(settings, log, store)
+        serve(app, settings, app.before_stop)

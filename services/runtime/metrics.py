@@ -43,6 +43,13 @@ API: Final = (
         "equirank_api_folding_idle_seconds",
         "Seconds since the least recently active partition was known to be folded; +Inf if unknown.",
     ),
+    Metric("gauge", "equirank_api_streams", "Open streams of server-sent events."),
+    Metric("counter", "equirank_api_stream_events_total", "Events sent to streams."),
+    Metric(
+        "counter",
+        "equirank_api_stream_dropped_states_total",
+        "States that slow readers of streams did not get, because a newer one replaced them.",
+    ),
     Metric("gauge", "equirank_api_store_garbage_values", "Values in the store with an invalid format, which readers skip."),
 )
 

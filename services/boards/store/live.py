@@ -113,6 +113,19 @@ class LiveBoards:
         check_window(0, count)
         return self._pages(head, methods, scripts.AROUND, [agent, count])
 
+    def rows_of(self, head: PoolHead | None, methods: Sequence[str], agents: Sequence[str]) -> dict[str, list[BoardPage]]:
+        """Agent -> its rows on live boards of the pool of `head`, each as a page of one row. Boards without the agent are left out."""
+        known = [] if head is None else [method for method in methods if method in head.live_methods]
+        if head is None or not known or not agents:
+            return {agent: [] for agent in agents}
+        jobs = [(agent, method) for agent in agents for method in known]
+        answers = self._redis.calls([(scripts.AROUND, self._page_keys(head, method), [agent, 1]) for agent, method in jobs])
+        pages: dict[str, list[BoardPage]] = {agent: [] for agent in agents}
+        for (agent, method), answer in zip(jobs, answers, strict=True):
+            if answer is not None:
+                pages[agent].append(_page(head, method, answer))
+        return pages
+
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
         if not agents:

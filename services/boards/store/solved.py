@@ -161,6 +161,20 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
+    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[dict[str, AgentRow], int]:
+        """Rows of agents on a solved board, by agent, and the number of all rows. Agents that are not on it are left out."""
+        for _ in range(_TRIES):
+            pointer = self._pointer(pool, method)
+            if pointer is None or not agents:
+                return {}, 0
+            version, total, board = pointer
+            names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
+            answers = self._redis.calls([(scripts.SOLVED_AROUND, names, [agent, 1]) for agent in agents])
+            if None not in answers or self._pointer(pool, method) == pointer:
+                rows = self._with_rows(board, [text for texts in answers if texts for text in texts]).result.agents
+                return {row.agent: row for row in rows}, total
+        raise _switching(pool, method)
+
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names
         for start in range(0, len(agents), MEMBERS_A_CALL):

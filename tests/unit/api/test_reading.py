@@ -219,6 +219,7 @@ class TestOpenApi:
             "/v1/pools/{pool}/export",
             "/v1/pools/{pool}/predict",
             "/v1/pools/{pool}/matchups",
+            "/v1/pools/{pool}/stream",
         }
 
     def test_every_route_says_in_its_summary_what_it_does(self, api: Running) -> None:
