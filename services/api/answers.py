@@ -204,10 +204,14 @@ def _board_of(asked: Asked, method: str) -> Asked:
     return Asked("board", asked.pool, method, 0, asked.rows)
 
 
+def tag_of(value: Value) -> str:
+    """The tag of an answer: it changes with everything but ages."""
+    return f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
+
+
 def _entry(value: Value, version: Version, now: float) -> _Entry:
-    tag = f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
     body = msgspec.json.encode(value)
-    return _Entry(version, value, tag, body, now, now, len(body))
+    return _Entry(version, value, tag_of(value), body, now, now, len(body))
 
 
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:

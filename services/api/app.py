@@ -23,6 +23,7 @@ from services.api.context import EXPORTS, Context, Pools, context, here
 from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.export_streams import Exports
+from services.api.head_requests import with_head
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
@@ -87,7 +88,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )
-    return RequestMiddleware(polls.around(app), access, metrics)
+    return RequestMiddleware(with_head(polls.around(app)), access, metrics)
 
 
 def _document() -> OpenAPIConfig:

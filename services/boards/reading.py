@@ -7,6 +7,8 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.records.names import check_name
+from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.boards.store.beliefs import belief_intervals
@@ -17,6 +19,11 @@ from services.runtime.settings import PROVISIONAL, Provisional
 
 TRIES: Final = 5
 """Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
+
+MOST_ROWS: Final = 200_000
+"""Most rows of an answer with all rows."""
+_ROWS_A_READ: Final = 5000
+"""Rows of a read of all rows. A read of a live board is one script, and other readers wait for it."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +48,9 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         tasks: Ratings of the tasks, if the method rates tasks.
         extra: Further results of the method.
         intervals: Description of the intervals in the rows.
+        next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
+        changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
+            agents may be missing or appear twice. `false`: it has not.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
@@ -61,6 +71,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
+    changed: bool | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -99,10 +111,99 @@ def board(
         StoreError: The store does not answer.
         InputError: A name or a number breaks a rule.
     """
-    page = store.live.page(pool, method, start, count)
-    if page is not None:
-        return _of_live(page, now, provisional)
-    return _solved_page(store.solved, pool, method, start, count, now, provisional)
+    read = _read(store, pool, method, start, count, now, provisional)
+    return None if read is None else with_next(*read, start)
+
+
+def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+    """Read the page that begins at a cursor of a live or solved board. Returns None if there is no such board.
+
+    Other arguments and errors are those of `board`.
+
+    Raises:
+        ReplacedBoard: The board of the cursor was solved, and another solve is shown now.
+    """
+    read = _read(store, cursor.pool, cursor.method, cursor.start, count, now, provisional)
+    return None if read is None else continued(*read, cursor)
+
+
+def continued(page: Board, version: str, cursor: Cursor) -> Board:
+    """The page of a cursor with the cursor of the next page. Raises `ReplacedBoard`. version: that of the board of the page."""
+    if page.source != cursor.source or (page.source != "live" and version != cursor.version):
+        raise ReplacedBoard(cursor.pool, cursor.method)
+    if page.source == "live":
+        page = msgspec.structs.replace(page, changed=not version or version != cursor.version)
+    return with_next(page, version, cursor.start)
+
+
+def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+    """Read all rows of a live or solved board in one version. Returns None if there is no such board.
+
+    Raises:
+        InputError: The board has more than `MOST_ROWS` rows.
+        StoreError: The store does not answer, or a board of more than `_ROWS_A_READ` rows changes during every attempt.
+    """
+    for _ in range(TRIES):
+        first = board(store, pool, method, start=0, count=_ROWS_A_READ, now=now, provisional=provisional)
+        if first is None:
+            return None
+        if first.total > MOST_ROWS:
+            raise InputError("count", "all", f"must be given: the board has {first.total} rows, and one answer at most {MOST_ROWS}")
+        rows = _rest(store, first, now, provisional)
+        if rows is not None:
+            return msgspec.structs.replace(first, rows=rows, next=None)
+    rule = "its rows were written during every attempt to read all: read pages with a cursor, or a past board, which does not change"
+    raise StoreError(f"the board {method} of pool {pool} keeps changing; {rule}", retriable=True)
+
+
+def of_agents(
+    store: RedisStore, pool: str, method: str, names: Sequence[str], *, now: float, provisional: Provisional = PROVISIONAL
+) -> Board | None:
+    """Read the rows of some agents, in the order of their names. Returns None if there is no such board.
+
+    Each row of a live board is read by itself, and is at least as new as the board's position.
+
+    Raises:
+        InputError: There is no name, a name is there twice, or breaks a rule.
+        WithoutRow: The board has no row of an agent.
+        StoreError: The store does not answer.
+    """
+    if not names or len(set(names)) != len(names):
+        raise InputError("agents", ", ".join(names[:5]), "must be one or more, each once")
+    asked = [check_name(name, "agents") for name in names]
+    pages = store.live.rows_of(pool, method, asked)
+    if pages is not None:
+        shown = [page for page in pages if page is not None]
+        rows = [row for page in shown for row in _live_rows(page, provisional)]
+        found = _of_live(shown[0], now, provisional) if shown else None
+    else:
+        solved = store.solved.rows_of(pool, method, asked) if method != INSIGHT else None
+        if solved is None:
+            return None
+        found = _of_solved(*solved, now, provisional)
+        rows = found.rows
+    held = {row.agent for row in rows}
+    if missing := [name for name in asked if name not in held]:
+        raise WithoutRow(method, missing)
+    return None if found is None else msgspec.structs.replace(found, rows=rows)
+
+
+class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing pool
+    """Agents that have no row on a board."""
+
+    def __init__(self, method: str, names: Sequence[str]) -> None:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
+
+
+def with_next(page: Board, version: str, start: int) -> Board:
+    """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
+    end = start + len(page.rows)
+    if not page.rows or end >= page.total:
+        return msgspec.structs.replace(page, next=None)
+    position = page.position if page.source == "past" else None
+    cursor = Cursor(page.pool, page.method, page.source, version, end, position)
+    return msgspec.structs.replace(page, next=cursor.text())
 
 
 def around(
@@ -177,11 +278,53 @@ def keeps_changing(pool: str, method: str) -> StoreError:
     return StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
+def past_version(page: Board) -> str:
+    """Version of a past board."""
+    return digest(page.generation, page.position, page.total, page.outcomes, page.seconds, page.certificate)
+
+
+def _read(
+    store: RedisStore, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
+) -> tuple[Board, str] | None:
+    """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
+    settled = store.live.settled_page(pool, method, start, count)
+    if settled is not None:
+        page, token = settled
+        return _of_live(page, now, provisional), digest(token, page.total) if token else ""
+    return _solved_rows(store.solved, pool, method, start, count, now, provisional)
+
+
+def _solved_rows(
+    boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
+) -> tuple[Board, str] | None:
+    solved = boards.page(pool, method, start, count) if method != INSIGHT else None
+    if solved is None:
+        return None
+    shown, total = solved
+    return _of_solved(shown, total, now, provisional), digest(*shown.solve, total)
+
+
 def _solved_page(
     boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
 ) -> Board | None:
-    solved = boards.page(pool, method, start, count) if method != INSIGHT else None
-    return None if solved is None else _of_solved(*solved, now, provisional)
+    read = _solved_rows(boards, pool, method, start, count, now, provisional)
+    return None if read is None else with_next(*read, start)
+
+
+def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional) -> list[AgentRow] | None:
+    """All rows of the board of its first page; None if it changed in between."""
+    rows, page = list(first.rows), first
+    while isinstance(page.next, str):
+        cursor = cursor_of(page.next, first.pool, first.method)
+        try:
+            after = resumed(store, cursor, count=_ROWS_A_READ, now=now, provisional=provisional)
+        except ReplacedBoard:
+            return None
+        if after is None or after.changed is True:
+            return None
+        page = after
+        rows += page.rows
+    return rows if len(rows) == first.total else None
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:

@@ -99,6 +99,26 @@ class LiveBoards:
         """Rows `start` to `start + count` of a live board (0 is the best agent); None if there is no such board."""
         return next(iter(self.pages(self.head(pool), [method], start, count)), None)
 
+    def settled_page(self, pool: str, method: str, start: int, count: int) -> tuple[BoardPage, str] | None:
+        """A page as `page`, and the token of the publication that it shows; None if there is no such board.
+
+        The token is empty if a publication was under way. Two pages with one token, not empty, and one total are of the same rows:
+        a publication claims another token before it writes, and after its commit it only removes rows.
+        """
+        before = self._settled(check_pool_name(pool))
+        page = self.page(pool, method, start, count)
+        return None if page is None else (page, before if before == self._settled(pool) else "")
+
+    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> list[BoardPage | None] | None:
+        """A page of one row for each agent, None for an agent without a row; None if there is no such live board."""
+        head = self.head(pool)
+        if head is None or method not in head.live_methods:
+            return None
+        keys = self._page_keys(head, method)
+        parts = [agents[start : start + _CALLS_A_TRIP] for start in range(0, len(agents), _CALLS_A_TRIP)]
+        answers = [answer for part in parts for answer in self._redis.calls([(scripts.AROUND, keys, [agent, 1]) for agent in part])]
+        return [None if answer is None else _page(head, method, answer) for answer in answers]
+
     def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
         """Rows `start` to `start + count` of several live boards of the pool of `head`. Missing boards are left out."""
         check_window(start, count)
@@ -144,6 +164,11 @@ class LiveBoards:
         for pool in pools:
             self._remove(pool)
             self._redis.run(methodcaller("srem", self._keys.pools, pool))
+
+    def _settled(self, pool: str) -> str:
+        """Token of the newest publication if it was committed; otherwise empty."""
+        token, done = self._redis.run(lambda client: client.hmget(self._keys.fence(pool), "token", "done"))
+        return token if token is not None and token == done else ""
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         last = self._committed.get(pool)

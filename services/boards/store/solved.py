@@ -161,6 +161,24 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
+    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[SolvedBoard, int] | None:
+        """A solved board with the rows of some agents only, in their order, and the number of all rows; None if there is no such board.
+
+        Agents without a row are left out.
+        """
+        for _ in range(_TRIES):
+            pointer = self._pointer(pool, method)
+            if pointer is None:
+                return None
+            version, total, board = pointer
+            rows, index = self._keys.rows(pool, method, version), self._keys.index(pool, method, version)
+            places = self._redis.run(methodcaller("hmget", index, list(agents)))
+            commands: list[Command] = [methodcaller("lindex", rows, int(place)) for place in places if place is not None]
+            texts = self._redis.pipeline(commands) if commands else []
+            if None not in texts and (None not in places or self._pointer(pool, method) == pointer):
+                return self._with_rows(board, texts), total
+        raise _switching(pool, method)
+
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names
         for start in range(0, len(agents), MEMBERS_A_CALL):
