@@ -42,6 +42,7 @@ class Asked(NamedTuple):
     """The answer that a reader polls, and the key of the cache.
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
+    everyone: as of `services.boards.reading.board`.
     """
 
     kind: Kind
@@ -49,6 +50,7 @@ class Asked(NamedTuple):
     method: str = ""
     start: int = 0
     rows: int = 0
+    everyone: bool = False
 
 
 Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]

@@ -42,6 +42,14 @@ Agents: TypeAlias = Annotated[
         description="Return only the rows of these agents, in this order: `agents=ann&agents=bob`, at most 200 names and 8,192 bytes.",
     ),
 ]
+All: TypeAlias = Annotated[
+    bool,
+    QueryParameter(
+        name="all",
+        description="Return also the agents outside the support of a maximal lottery, whose probability is 0. By default, JSON only counts "
+        "them; other formats have them always. A cursor keeps the choice.",
+    ),
+]
 Form: TypeAlias = Annotated[BoardFormat | None, QueryParameter(name="format", description="Format of the answer, in place of Accept.")]
 Position: TypeAlias = Annotated[
     int | None,
@@ -70,6 +78,7 @@ class AskedBoard:
     agents: Agents = None
     position: Position = None
     at: At = None
+    everyone: All = False
     form: Form = None
 
     def __post_init__(self) -> None:

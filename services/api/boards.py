@@ -64,7 +64,8 @@ def built(
         case "boards":
             return _summary(store, directory, provisional, clock(), asked, known)
         case "board":
-            return boards.board(store, asked.pool, asked.method, start=asked.start, count=asked.rows, now=clock(), provisional=provisional)
+            read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
+            return read(now=clock(), provisional=provisional)
         case "insight":
             return insight(store.solved, asked.pool, now=clock())
 
@@ -78,7 +79,11 @@ def _summary(
     methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store.solved, head)
     names = [*methods.live, *methods.solved] if asked.rows else []
     unknown = [method for method in names if method not in known]
-    read = boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional) if head and unknown else []
+    read = (
+        boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
+        if head and unknown
+        else []
+    )
     shown = {**known, **{board.method: board for board in read}}
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
@@ -117,11 +122,12 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
     The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-    continues; the other formats have all rows, at most 200,000, unless `count` is given.
+    continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+    formats have all rows, at most 200,000, unless `start` or `count` is given.
     """
     here, form = context(request), format_of(request, asked)
     if form is BoardFormat.JSON and asked.page:
-        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, asked.rows(form) or 0))
+        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, asked.rows(form) or 0, asked.everyone))
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.exports

@@ -22,6 +22,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
         version: Version of the board; empty for a live board that was being written.
         start: Index of the page's first row.
         position: Log offset of a past board; None for other boards.
+        everyone: Whether agents outside a lottery's support have rows.
 
     """
 
@@ -31,6 +32,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
     version: str
     start: int
     position: int | None = None
+    everyone: bool = True
 
     def text(self) -> str:
         """The cursor as readers get it."""

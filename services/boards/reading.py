@@ -20,6 +20,8 @@ from services.runtime.settings import PROVISIONAL, Provisional
 TRIES: Final = 5
 """Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
 
+_LOTTERY: Final = "maximal_lottery"
+"""The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
 MOST_ROWS: Final = 200_000
 """Most rows of an answer with all rows."""
 _ROWS_A_READ: Final = 5000
@@ -48,6 +50,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         tasks: Ratings of the tasks, if the method rates tasks.
         extra: Further results of the method.
         intervals: Description of the intervals in the rows.
+        outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
             agents may be missing or appear twice. `false`: it has not.
@@ -71,6 +74,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
+    outside: int | msgspec.UnsetType = msgspec.UNSET
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
@@ -94,8 +98,9 @@ def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
 
 
 def board(
-    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
-) -> Board | None:
+    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
+    everyone: bool = True,
+) -> Board | None:  # fmt: skip
     """Read rows `start` to `start + count` of a live or solved board. Returns None if there is no such board.
 
     Args:
@@ -106,13 +111,14 @@ def board(
         count: Largest number of rows.
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
+        everyone: Whether agents outside the support of a maximal lottery have rows; otherwise `Board.outside` is their number.
 
     Raises:
         StoreError: The store does not answer.
         InputError: A name or a number breaks a rule.
     """
     read = _read(store, pool, method, start, count, now, provisional)
-    return None if read is None else with_next(*read, start)
+    return None if read is None else _page_of(*read, start, everyone=everyone)
 
 
 def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
@@ -133,7 +139,7 @@ def continued(page: Board, version: str, cursor: Cursor) -> Board:
         raise ReplacedBoard(cursor.pool, cursor.method)
     if page.source == "live":
         page = msgspec.structs.replace(page, changed=not version or version != cursor.version)
-    return with_next(page, version, cursor.start)
+    return _page_of(page, version, cursor.start, everyone=cursor.everyone)
 
 
 def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
@@ -198,11 +204,11 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
 
 def with_next(page: Board, version: str, start: int) -> Board:
     """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
-    end = start + len(page.rows)
-    if not page.rows or end >= page.total:
+    end, everyone = start + len(page.rows), not isinstance(page.outside, int)
+    if not page.rows or end >= page.total - (page.outside or 0):
         return msgspec.structs.replace(page, next=None)
     position = page.position if page.source == "past" else None
-    cursor = Cursor(page.pool, page.method, page.source, version, end, position)
+    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone)
     return msgspec.structs.replace(page, next=cursor.text())
 
 
@@ -233,16 +239,17 @@ def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional =
 
 
 def first_rows(
-    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
-) -> list[Board]:
+    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL,
+    everyone: bool = True,
+) -> list[Board]:  # fmt: skip
     """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
 
-    Raises `StoreError`.
+    everyone: as of `board`. Raises `StoreError`.
     """
     live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
     others = set(methods) - {board.method for board in live}
-    solved = [_solved_page(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
-    return live + [board for board in solved if board is not None]
+    solved = [_solved_rows(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
+    return live + [_page_of(*read, 0, everyone=everyone) for read in solved if read is not None]
 
 
 def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
@@ -304,11 +311,17 @@ def _solved_rows(
     return _of_solved(shown, total, now, provisional), digest(*shown.solve, total)
 
 
-def _solved_page(
-    boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
-) -> Board | None:
-    read = _solved_rows(boards, pool, method, start, count, now, provisional)
-    return None if read is None else with_next(*read, start)
+def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
+    return with_next(page if everyone else _without_outside(page, start), version, start)
+
+
+def _without_outside(page: Board, start: int) -> Board:
+    """The page of a maximal lottery without the agents outside of its support, which come last; another board as it is."""
+    support = page.extra.get("support") if page.source == "solved" and page.method == _LOTTERY else None
+    if not isinstance(support, list):
+        return page
+    rows = page.rows[: max(0, len(support) - start)]
+    return msgspec.structs.replace(page, rows=rows, outside=page.total - len(support))
 
 
 def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional) -> list[AgentRow] | None:

@@ -3,8 +3,11 @@
 import csv
 import io
 import json
+import re
+import shlex
 import sys
 from itertools import count
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
+from services.api.context import EXPORTS
 from services.api.media_types import MEDIA_TYPES, accepted
 from services.boards import reading
 from services.boards.cursors import Cursor, cursor_of
@@ -21,6 +25,7 @@ from services.boards.formats import COLUMNS, BoardFormat
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import Running
 from tests.support.boards import head_of, solved_of
+from tests.support.waiting import until
 
 AGENTS = ["rock", "=1+1", 'a,"b"\u00e9', "<b>", "paper", "z"]
 ELO, LOTTERY = "/v1/pools/blitz/boards/elo", "/v1/pools/blitz/boards/maximal_lottery"
@@ -75,7 +80,7 @@ def test_a_page_that_was_read_during_a_publication_promises_nothing(filled: Runn
 
 def test_a_cursor_of_a_solve_that_was_replaced_is_410(filled: Running) -> None:
     cursor = filled.client.get(f"{LOTTERY}?count=2").json()["next"]
-    assert filled.store.solved.publish(msgspec.structs.replace(solved_of(position=10, error="failed"), solved_at=5.0, sequence=2))
+    assert filled.store.solved.publish(msgspec.structs.replace(solved_of(position=10), solved_at=5.0, sequence=2))
     answer = filled.client.get(LOTTERY, params={"cursor": cursor})
     assert (answer.status_code, answer.json()["title"]) == (410, "board replaced")
 
@@ -249,7 +254,43 @@ def test_head_of_a_route_without_get_is_405_and_head_is_counted(filled: Running)
 
 
 def test_head_of_an_export_ends_after_the_headers_and_gives_its_place_back(filled: Running) -> None:
-    sent = {"outcomes": [{"pool": "blitz", "id": "a", "sides": [["rock"], ["paper"]], "places": [1, 2]}]}
-    filled.client.post("/v1/outcomes", json=sent)
-    for _ in range(5):
-        assert filled.client.head("/v1/pools/blitz/export").status_code == filled.client.get("/v1/pools/blitz/export").status_code
+    assert filled.client.put("/v1/pools/sent", json={"kind": "games"}).status_code == 201
+    for _ in range(2 * EXPORTS + 1):
+        assert filled.client.head("/v1/pools/sent/export").status_code == 200
+        assert until(lambda: filled.client.get("/v1/pools/sent/export").status_code == 200, "an export may begin")
+
+
+def test_a_maximal_lottery_is_its_support_and_the_number_of_the_others(api: Running) -> None:
+    publish(api, 12, [5.0, 5.0, 4.0, 3.0, 3.0, 1.0])
+    assert api.store.solved.publish(solved_of(ratings=[(name, max(0.0, 0.5 - 0.2 * i)) for i, name in enumerate(AGENTS)]))
+    board = api.client.get(LOTTERY).json()
+    assert ([row["agent"] for row in board["rows"]], board["outside"], board["total"], board["next"]) == (AGENTS[:3], 3, 6, None)
+    everyone = api.client.get(f"{LOTTERY}?all=true").json()
+    assert ([row["agent"] for row in everyone["rows"]], "outside" in everyone) == (AGENTS, False)
+    [shown] = [one for one in api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"] if one["method"] == "maximal_lottery"]
+    assert (shown["rows"], shown["outside"]) == (board["rows"], 3)
+    assert [row for page in pages(api, LOTTERY, 2) for row in page["rows"]] == board["rows"]
+    first = api.client.get(f"{LOTTERY}?all=true&count=4").json()
+    after = api.client.get(LOTTERY, params={"cursor": first["next"]}).json()
+    assert first["rows"] + after["rows"] == everyone["rows"]
+    assert len(api.client.get(f"{LOTTERY}?format=csv").text.splitlines()) == 1 + len(AGENTS)
+    assert api.client.get(LOTTERY, params={"agents": "z"}).json()["rows"][0]["rating"] == 0.0
+
+
+def test_the_examples_of_the_guide_are_answered(api: Running) -> None:
+    names = ["ann", "bob", "cem"]
+    live = {"elo": LiveBoard(names, [3.0, 2.0, 1.0]), ACTIVITY: LiveBoard(names, [9.0] * 3)}
+    assert api.store.live.publish(head_of(position=12, online=["elo"], agents=3), 1, live)
+    assert api.store.solved.publish(solved_of(ratings=[(name, 1.0 / 3) for name in names]))
+    cursor = api.client.get(f"{ELO}?count=2").json()["next"]
+    page = (Path(__file__).parents[3] / "docs/guides/boards.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) for line in block.splitlines()]
+    assert len(lines) == 8
+    for line in lines:
+        words = shlex.split(line.replace("$NEXT", cursor))
+        headers = dict(words[i + 1].split(": ") for i, word in enumerate(words) if word == "-H")
+        verb = "HEAD" if "-sI" in words else "GET"
+        answer = api.client.request(verb, words[-1].removeprefix("http://127.0.0.1:8000"), headers=headers)
+        assert answer.status_code == 200, line
+    assert all(f"| `{form}` | `{media}` |" in page for form, media in MEDIA_TYPES.items())
+    assert f"{reading.MOST_ROWS:,}" in page
