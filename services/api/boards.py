@@ -5,6 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
+import msgspec
 from litestar import Request, Response, get
 from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter
@@ -130,9 +131,9 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
         return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, asked.rows(form) or 0, asked.everyone))
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
-    workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.exports
+    workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
     if when is not None:
-        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, asked.rows(form) or boards.MOST_ROWS)
+        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, asked.rows(form))
     else:
         read = partial(_get_newest, here, asked, cursor, asked.rows(form))
     return board_reply(request, asked, form, await workers.run(lambda: board_body(read(), form)))
@@ -208,16 +209,19 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         raise ApiError(410, "board replaced", str(error)) from error
 
 
-def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int) -> Board:
-    """Read a past board. Raises `ApiError`."""
+def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int | None) -> Board:
+    """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
-    start = asked.begin if cursor is None else cursor.start
-    rows = PastRows(asked.pool, asked.method, when, start, count, here.settings.provisional)
+    start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
+    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
         page = _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
+        if count is None:
+            boards.check_size(page)
         version = boards.past_version(page)
-        return boards.with_next(page, version, start) if cursor is None else boards.continued(page, version, cursor)
+        page = boards.with_next(page, version, start) if cursor is None else boards.continued(page, version, cursor)
+        return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
     except ReplacedBoard as error:

@@ -153,13 +153,18 @@ def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional:
         first = board(store, pool, method, start=0, count=_ROWS_A_READ, now=now, provisional=provisional)
         if first is None:
             return None
-        if first.total > MOST_ROWS:
-            raise InputError("count", "all", f"must be given: the board has {first.total} rows, and one answer at most {MOST_ROWS}")
+        check_size(first)
         rows = _rest(store, first, now, provisional)
         if rows is not None:
             return msgspec.structs.replace(first, rows=rows, next=None)
     rule = "its rows were written during every attempt to read all: read pages with a cursor, or a past board, which does not change"
     raise StoreError(f"the board {method} of pool {pool} keeps changing; {rule}", retriable=True)
+
+
+def check_size(page: Board) -> None:
+    """Raise `InputError` if the board has too many rows for an answer with all rows."""
+    if page.total > MOST_ROWS:
+        raise InputError("count", "all", f"must be given: the board has {page.total} rows, and one answer at most {MOST_ROWS}")
 
 
 def of_agents(

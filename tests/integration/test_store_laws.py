@@ -1,11 +1,16 @@
 """The laws of services.boards.store.protocol, on real servers."""
 
+import secrets
+
 import msgspec
 import pytest
 import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
 from services.boards import reading as boards
+from services.boards.cursors import cursor_of
 from services.boards.history import kept
 from services.boards.store import scripts
 from services.boards.store.live import MEMBERS_A_CALL
@@ -178,6 +183,27 @@ class TestLiveBoards:
         assert after is not None
         assert after[1] not in {"", first[1]}
         assert other.live.settled_page("blitz", "none", 0, 1) is None
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(ratings=st.lists(st.integers(0, 3), min_size=1, max_size=12), size=st.integers(1, 13))
+    def test_pages_by_cursor_are_the_whole_board(self, store: RedisStore, ratings: list[int], size: int) -> None:
+        pool = f"p{secrets.token_hex(8)}"
+        agents = [f"agent-{i}" for i in range(len(ratings))]
+        assert store.live.publish(head_of(pool, position=1), 1, {"elo": LiveBoard(agents, [float(rating) for rating in ratings])})
+        by_rating = sorted(zip(agents, map(float, ratings), strict=True), key=lambda pair: -pair[1])
+        assert store.solved.publish(solved_of(pool, ratings=by_rating))
+        for method in ("elo", "maximal_lottery"):
+            page, rows = boards.board(store, pool, method, start=0, count=size, now=0.0), []
+            while page is not None and isinstance(page.next, str):
+                rows += page.rows
+                page = boards.resumed(store, cursor_of(page.next, pool, method), count=size, now=0.0)
+                assert page is not None
+                assert page.changed is not True
+            whole = boards.whole(store, pool, method, now=0.0)
+            assert page is not None
+            assert whole is not None
+            assert rows + page.rows == whole.rows
+            assert len(whole.rows) == len(agents)
 
     def test_rows_of_many_agents_are_those_of_the_board(self, store: RedisStore) -> None:
         agents = [f"agent-{i:03}" for i in range(60)]

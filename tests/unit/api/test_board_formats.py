@@ -22,6 +22,7 @@ from services.api.media_types import MEDIA_TYPES, accepted
 from services.boards import reading
 from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import COLUMNS, BoardFormat
+from services.boards.history import kept
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import Running
 from tests.support.boards import head_of, solved_of
@@ -294,3 +295,21 @@ def test_the_examples_of_the_guide_are_answered(api: Running) -> None:
         assert answer.status_code == 200, line
     assert all(f"| `{form}` | `{media}` |" in page for form, media in MEDIA_TYPES.items())
     assert f"{reading.MOST_ROWS:,}" in page
+
+
+def test_a_past_board_has_pages_and_formats_until_it_is_not_kept(filled: Running) -> None:
+    early, late = (solved_of(position=position, ratings=[(name, 1.0 / 6) for name in AGENTS]) for position in (10, 12))
+    filled.store.solved.publish_history("blitz", "maximal_lottery", [kept(early), kept(late)])
+    path = f"{LOTTERY}?position=11"
+    first = filled.client.get(f"{path}&count=4").json()
+    after = filled.client.get(LOTTERY, params={"cursor": first["next"]}).json()
+    assert (first["source"], after["source"], after["position"], after["next"]) == ("past", "past", 10, None)
+    assert [row["agent"] for row in first["rows"] + after["rows"]] == sorted(AGENTS)
+    assert len(filled.client.get(f"{path}&format=csv").text.splitlines()) == 1 + len(AGENTS)
+    filled.store.solved.publish_history("blitz", "maximal_lottery", [kept(late)])
+    assert filled.client.get(LOTTERY, params={"cursor": first["next"]}).status_code == 410
+
+
+@pytest.mark.parametrize("path", [ELO, LOTTERY])
+def test_position_and_time_exclude_each_other(filled: Running, path: str) -> None:
+    assert filled.client.get(f"{path}?position=3&at=5").status_code == 422
