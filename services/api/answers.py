@@ -42,6 +42,7 @@ class Asked(NamedTuple):
     """The answer that a reader polls, and the key of the cache.
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
+    everyone: as of `services.boards.reading.board`.
     """
 
     kind: Kind
@@ -49,6 +50,7 @@ class Asked(NamedTuple):
     method: str = ""
     start: int = 0
     rows: int = 0
+    everyone: bool = False
 
 
 Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
@@ -221,10 +223,14 @@ def _board_of(asked: Asked, method: str) -> Asked:
     return Asked("board", asked.pool, method, 0, asked.rows)
 
 
+def tag_of(value: Value) -> str:
+    """The tag of an answer: it changes with everything but ages."""
+    return f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
+
+
 def _entry(value: Value, version: Version, now: float) -> _Entry:
-    tag = f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
     body = msgspec.json.encode(value)
-    return _Entry(version, value, tag, body, now, now, len(body))
+    return _Entry(version, value, tag_of(value), body, now, now, len(body))
 
 
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:

@@ -24,6 +24,7 @@ from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
 from services.api.export_streams import Exports
 from services.api.feeds import Feeds
+from services.api.head_requests import with_head
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
@@ -95,7 +96,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )
-    return RequestMiddleware(polls.around(app), access, metrics, before_stop=feeds.end)
+    return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)
 
 
 def _document() -> OpenAPIConfig:

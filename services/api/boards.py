@@ -5,11 +5,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
+import msgspec
 from litestar import Request, Response, get
+from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter
 
-from ratings_core.records.times import seconds
 from services.api.answers import Asked
+from services.api.board_answers import AskedBoard, BoardFormats, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
 from services.api.described import Described, problems
 from services.api.directory import Directory
@@ -18,6 +20,8 @@ from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now
 from services.api.replies import AgentView, Boards, History, Value
 from services.boards import reading as boards
+from services.boards.cursors import Cursor, ReplacedBoard
+from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, When
@@ -32,7 +36,6 @@ from services.wire.pools import check_pool_name
 
 ReadT = TypeVar("ReadT")
 _WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
-Start: TypeAlias = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
     int | None,
@@ -41,19 +44,6 @@ Against: TypeAlias = Annotated[
         le=2**63 - 1,
         description="Position of the earlier solve. Default: the solve before the newest one.",
         schema_extra={"minimum": 0},
-    ),
-]
-Position: TypeAlias = Annotated[
-    int | None,
-    QueryParameter(
-        ge=0, description="Return the board at the newest kept position that is not after this one.", schema_extra={"minimum": 0}
-    ),
-]
-At: TypeAlias = Annotated[
-    str | None,
-    QueryParameter(
-        description="Return the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
-        "1970. Not with `position`."
     ),
 ]
 Summary: TypeAlias = Annotated[int, QueryParameter(ge=0, le=200, description="Number of first rows of each board; 0 for names only.")]
@@ -75,7 +65,8 @@ def built(
         case "boards":
             return _summary(store, directory, provisional, clock(), asked, known)
         case "board":
-            return boards.board(store, asked.pool, asked.method, start=asked.start, count=asked.rows, now=clock(), provisional=provisional)
+            read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
+            return read(now=clock(), provisional=provisional)
         case "insight":
             return insight(store.solved, asked.pool, now=clock())
 
@@ -89,7 +80,11 @@ def _summary(
     methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store.solved, head)
     names = [*methods.live, *methods.solved] if asked.rows else []
     unknown = [method for method in names if method not in known]
-    read = boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional) if head and unknown else []
+    read = (
+        boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
+        if head and unknown
+        else []
+    )
     shown = {**known, **{board.method: board for board in read}}
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
@@ -107,7 +102,7 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
     if answer is None:
         return Response(await here.workers.readers.run(partial(_answer_uncached, here, asked)))
     here.polls.remember(request.scope, asked)
-    status, headers, body = sent(answer, request.headers.get("if-none-match", ""))
+    status, headers, body = sent(asked, answer, request.headers.get("if-none-match", ""))
     return Response(body, status_code=status, headers=headers)
 
 
@@ -117,21 +112,31 @@ async def get_boards(request: Request, pool: Pool, count: Summary = 0) -> Respon
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count))
 
 
-@get("/v1/pools/{pool:str}/boards/{method:str}", tags=["boards"], operation_class=Described, responses=problems(404, 410, 422, 503))
-async def get_board(
-    request: Request,  # type: ignore[type-arg]
-    pool: Pool,
-    method: Method,
-    start: Start = 0,
-    count: Count = 50,
-    position: Position = None,
-    at: At = None,
-) -> Response[Board]:
-    """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept."""
-    if position is None and at is None:
-        return await polled(request, Asked("board", check_pool_name(pool), method, start, count))
-    here, when = context(request), When(position, None if at is None else seconds(at, "at"))
-    return Response(await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count)))
+@get(
+    "/v1/pools/{pool:str}/boards/{method:str}",
+    tags=["boards"],
+    operation_class=BoardFormats,
+    dependencies={"asked": Provide(AskedBoard, sync_to_thread=False)},
+    responses=problems(404, 406, 410, 414, 422, 501, 503),
+)
+async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Response[Board]:  # type: ignore[type-arg]
+    """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
+
+    The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
+    continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+    formats have all rows, at most 200,000, unless `start` or `count` is given.
+    """
+    here, form = context(request), format_of(request, asked)
+    if form is BoardFormat.JSON and asked.page:
+        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, asked.rows(form) or 0, asked.everyone))
+    cursor = asked.continued()
+    when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
+    workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
+    if when is not None:
+        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, asked.rows(form))
+    else:
+        read = partial(_get_newest, here, asked, cursor, asked.rows(form))
+    return board_reply(request, asked, form, await workers.run(lambda: board_body(read(), form)))
 
 
 @get(
@@ -182,14 +187,45 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     return cast("Value", _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
 
 
-def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Board:
+def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None) -> Board:
+    """Read the newest board. count: largest number of rows; None for all rows. Raises `ApiError`."""
+    pool, method, store = asked.pool, asked.method, here.store
+    now, provisional = here.clock(), here.settings.provisional
+    read: Callable[[], Board | None]
+    if asked.agents is not None:
+        read = partial(boards.of_agents, store, pool, method, asked.agents, now=now, provisional=provisional)
+    elif count is None:
+        read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
+    elif cursor is not None:
+        read = partial(boards.resumed, store, cursor, count=count, now=now, provisional=provisional)
+    else:
+        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, now=now, provisional=provisional)
+    try:
+        return _read_or_raise(here, pool, method, f"board {method}", read)
+    except boards.WithoutRow as error:
+        published(here, pool)  # raises 503 if the store lost the pool in between
+        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
+    except ReplacedBoard as error:
+        raise ApiError(410, "board replaced", str(error)) from error
+
+
+def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int | None) -> Board:
+    """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
-    rows = PastRows(pool, method, when, start, count, here.settings.provisional)
+    start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
+    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        return _read_or_raise(here, pool, method, f"board {method}", read)
+        page = _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
+        if count is None:
+            boards.check_size(page)
+        version = boards.past_version(page)
+        page = boards.with_next(page, version, start) if cursor is None else boards.continued(page, version, cursor)
+        return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
+    except ReplacedBoard as error:
+        raise ApiError(410, "board replaced", str(error)) from error
 
 
 def _read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:

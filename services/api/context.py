@@ -40,6 +40,9 @@ _WRITE_SECONDS: Final = 15.0
 """Seconds in which the log must store a request. A slower request is answered 503."""
 EXPORTS: Final = 2
 """Largest number of exports at a time in a process. More are answered 503."""
+DOWNLOADS: Final = 2
+"""Largest number of complete boards that are read and encoded at a time in a process."""
+_DOWNLOAD_SECONDS: Final = 60.0
 _READERS: Final = 4
 """Number of threads that read the store. A read is short and holds Python's interpreter lock, so more threads would delay each other and
 the event loop."""
@@ -52,13 +55,14 @@ _EXPORT_SECONDS: Final = 120.0
 
 
 class Threads:
-    """Separate threads for readers, writers, probes, exports and checkpoints, so that no kind of work waits for another."""
+    """Separate threads for readers, writers, probes, exports, complete boards and checkpoints: no kind of work waits for another."""
 
     def __init__(self) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
         self.log = Workers("the log", threads=WRITERS, places=_WRITES, seconds=_WRITE_SECONDS)
         self.probes = Workers("the store", threads=2, places=64, seconds=2.0)
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
+        self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
 
 

@@ -25,6 +25,7 @@ _SHOWN_DEFAULTS: Final = (str, int, float, bool, type(None))
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
     401: "The request has no key.",
+    406: "No format of the answer is accepted. The detail lists the formats.",
     408: "The body was not complete in time.",
     403: "The key does not allow this request, or the request came from a page of another site.",
     404: "The pool, board or agent does not exist.",

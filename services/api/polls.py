@@ -8,6 +8,8 @@ from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from services.api.answers import Answer, Answers, Asked
 from services.api.bodies import JSON
+from services.api.media_types import accepted
+from services.boards.formats import BoardFormat
 from services.boards.store.protocol import StoreError
 
 _ADDRESSES: Final = 4096
@@ -47,6 +49,8 @@ class Polls:
 
     async def _answer(self, scope: HTTPScope, send: Send) -> bool:
         known = self._known.get((scope["raw_path"], scope["query_string"]))
+        if known is not None and known.asked.kind == "board" and not _accepts_json(scope):
+            return False  # a board has other formats
         try:
             answer = None if known is None else await self._answers.get(known.asked)
         except StoreError:
@@ -55,16 +59,21 @@ class Polls:
             return False
         scope["path_template"] = known.template
         given = next((value for name, value in scope["headers"] if name == b"if-none-match"), b"")
-        status, headers, body = sent(answer, given.decode("latin-1"))
+        status, headers, body = sent(known.asked, answer, given.decode("latin-1"))
         raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": raw_headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})
         return True
 
 
-def sent(answer: Answer, if_none_match: str) -> tuple[int, dict[str, str], bytes]:
+def _accepts_json(scope: HTTPScope) -> bool:
+    accept = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return accepted(accept.decode("latin-1")) is BoardFormat.JSON
+
+
+def sent(asked: Asked, answer: Answer, if_none_match: str) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body of the response to a poll. Without a body, 304, if `if_none_match` contains the answer's tag."""
-    headers = {"cache-control": "no-cache"}
+    headers = {"cache-control": "no-cache", **({"vary": "accept"} if asked.kind == "board" else {})}
     if answer.stale_seconds is not None:
         headers["warning"] = _STALE
     if answer.tag is not None:

@@ -7,6 +7,8 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.records.names import check_name
+from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.boards.store.beliefs import belief_intervals
@@ -17,6 +19,13 @@ from services.runtime.settings import PROVISIONAL, Provisional
 
 TRIES: Final = 5
 """Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
+
+_LOTTERY: Final = "maximal_lottery"
+"""The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
+MOST_ROWS: Final = 200_000
+"""Most rows of an answer with all rows."""
+_ROWS_A_READ: Final = 5000
+"""Rows of a read of all rows. A read of a live board is one script, and other readers wait for it."""
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +50,10 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         tasks: Ratings of the tasks, if the method rates tasks.
         extra: Further results of the method.
         intervals: Description of the intervals in the rows.
+        outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
+        next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
+        changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
+            agents may be missing or appear twice. `false`: it has not.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
     """
 
@@ -61,6 +74,9 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
+    outside: int | msgspec.UnsetType = msgspec.UNSET
+    next: str | msgspec.UnsetType | None = msgspec.UNSET
+    changed: bool | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -82,8 +98,9 @@ def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
 
 
 def board(
-    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
-) -> Board | None:
+    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
+    everyone: bool = True,
+) -> Board | None:  # fmt: skip
     """Read rows `start` to `start + count` of a live or solved board. Returns None if there is no such board.
 
     Args:
@@ -94,15 +111,110 @@ def board(
         count: Largest number of rows.
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
+        everyone: Whether agents outside the support of a maximal lottery have rows; otherwise `Board.outside` is their number.
 
     Raises:
         StoreError: The store does not answer.
         InputError: A name or a number breaks a rule.
     """
-    page = store.live.page(pool, method, start, count)
-    if page is not None:
-        return _of_live(page, now, provisional)
-    return _solved_page(store.solved, pool, method, start, count, now, provisional)
+    read = _read(store, pool, method, start, count, now, provisional)
+    return None if read is None else _page_of(*read, start, everyone=everyone)
+
+
+def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+    """Read the page that begins at a cursor of a live or solved board. Returns None if there is no such board.
+
+    Other arguments and errors are those of `board`.
+
+    Raises:
+        ReplacedBoard: The board of the cursor was solved, and another solve is shown now.
+    """
+    read = _read(store, cursor.pool, cursor.method, cursor.start, count, now, provisional)
+    return None if read is None else continued(*read, cursor)
+
+
+def continued(page: Board, version: str, cursor: Cursor) -> Board:
+    """The page of a cursor with the cursor of the next page. Raises `ReplacedBoard`. version: that of the board of the page."""
+    if page.source != cursor.source or (page.source != "live" and version != cursor.version):
+        raise ReplacedBoard(cursor.pool, cursor.method)
+    if page.source == "live":
+        page = msgspec.structs.replace(page, changed=not version or version != cursor.version)
+    return _page_of(page, version, cursor.start, everyone=cursor.everyone)
+
+
+def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
+    """Read all rows of a live or solved board in one version. Returns None if there is no such board.
+
+    Raises:
+        InputError: The board has more than `MOST_ROWS` rows.
+        StoreError: The store does not answer, or a board of more than `_ROWS_A_READ` rows changes during every attempt.
+    """
+    for _ in range(TRIES):
+        first = board(store, pool, method, start=0, count=_ROWS_A_READ, now=now, provisional=provisional)
+        if first is None:
+            return None
+        check_size(first)
+        rows = _rest(store, first, now, provisional)
+        if rows is not None:
+            return msgspec.structs.replace(first, rows=rows, next=None)
+    rule = "its rows were written during every attempt to read all: read pages with a cursor, or a past board, which does not change"
+    raise StoreError(f"the board {method} of pool {pool} keeps changing; {rule}", retriable=True)
+
+
+def check_size(page: Board) -> None:
+    """Raise `InputError` if the board has too many rows for an answer with all rows."""
+    if page.total > MOST_ROWS:
+        raise InputError("count", "all", f"must be given: the board has {page.total} rows, and one answer at most {MOST_ROWS}")
+
+
+def of_agents(
+    store: RedisStore, pool: str, method: str, names: Sequence[str], *, now: float, provisional: Provisional = PROVISIONAL
+) -> Board | None:
+    """Read the rows of some agents, in the order of their names. Returns None if there is no such board.
+
+    Each row of a live board is read by itself, and is at least as new as the board's position.
+
+    Raises:
+        InputError: There is no name, a name is there twice, or breaks a rule.
+        WithoutRow: The board has no row of an agent.
+        StoreError: The store does not answer.
+    """
+    if not names or len(set(names)) != len(names):
+        raise InputError("agents", ", ".join(names[:5]), "must be one or more, each once")
+    asked = [check_name(name, "agents") for name in names]
+    head = store.live.head(pool)
+    if head is not None and method in head.live_methods:
+        shown = [page for page in store.live.rows_of(head, method, asked) if page is not None]
+        rows = [row for page in shown for row in _live_rows(page, provisional)]
+        found = _of_live(shown[0], now, provisional) if shown else None
+    else:
+        solved = store.solved.rows_of(pool, method, asked) if method != INSIGHT else None
+        if solved is None:
+            return None
+        found = _of_solved(*solved, now, provisional)
+        rows = found.rows
+    held = {row.agent for row in rows}
+    if missing := [name for name in asked if name not in held]:
+        raise WithoutRow(method, missing)
+    return None if found is None else msgspec.structs.replace(found, rows=rows)
+
+
+class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing pool
+    """Agents that have no row on a board."""
+
+    def __init__(self, method: str, names: Sequence[str]) -> None:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
+
+
+def with_next(page: Board, version: str, start: int) -> Board:
+    """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
+    end, everyone = start + len(page.rows), not isinstance(page.outside, int)
+    if not page.rows or end >= page.total - (page.outside or 0):
+        return msgspec.structs.replace(page, next=None)
+    position = page.position if page.source == "past" else None
+    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone)
+    return msgspec.structs.replace(page, next=cursor.text())
 
 
 def around(
@@ -136,28 +248,46 @@ def rows_of_agents(
 ) -> dict[str, dict[str, AgentRow]]:
     """Agent -> method -> the agent's row on its board, for the given boards. Agents without a row have an empty entry.
 
-    Takes one round trip for all live boards, and two for each solved board. Raises `StoreError`.
+    Takes one round trip for each live board, and two for each solved board. Raises `StoreError`.
     """
-    live = store.live.rows_of(head, methods.live, agents)
-    rows = {name: {page.method: _live_rows(page, provisional)[0] for page in live[name]} for name in agents}
-    for method in methods.solved:
-        solved, total = store.solved.rows_of(head.pool, method, agents)
-        for name, row in solved.items():
-            rows[name][method] = _mark_wide_ranks([row], total, provisional)[0]
+    rows: dict[str, dict[str, AgentRow]] = {name: {} for name in agents}
+    for method in [*methods.live, *methods.solved]:
+        for name, row in zip(agents, ratings(store, head, method, agents, provisional=provisional) or [], strict=False):
+            if row is not None:
+                rows[name][method] = row
     return rows
 
 
-def first_rows(
-    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
-) -> list[Board]:
-    """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
+def ratings(
+    store: RedisStore, head: PoolHead, method: str, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
+) -> list[AgentRow | None] | None:
+    """The row of each agent on one board; None for agents that are not on it. Returns None if there is no such board.
 
     Raises `StoreError`.
     """
+    if method in head.live_methods:
+        pages = store.live.rows_of(head, method, agents)
+        return [None if page is None else _live_rows(page, provisional)[0] for page in pages]
+    solved = store.solved.rows_of(head.pool, method, agents)
+    if solved is None:
+        return None
+    board, total = solved
+    rows = {row.agent: row for row in _mark_wide_ranks(board.result.agents, total, provisional)}
+    return [rows.get(name) for name in agents]
+
+
+def first_rows(
+    store: RedisStore, head: PoolHead, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL,
+    everyone: bool = True,
+) -> list[Board]:  # fmt: skip
+    """The first `count` rows of several boards of a pool: live boards (as of `head`), then solved boards. Missing boards are left out.
+
+    everyone: as of `board`. Raises `StoreError`.
+    """
     live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
     others = set(methods) - {board.method for board in live}
-    solved = [_solved_page(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
-    return live + [board for board in solved if board is not None]
+    solved = [_solved_rows(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
+    return live + [_page_of(*read, 0, everyone=everyone) for read in solved if read is not None]
 
 
 def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
@@ -193,11 +323,59 @@ def keeps_changing(pool: str, method: str) -> StoreError:
     return StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
-def _solved_page(
+def past_version(page: Board) -> str:
+    """Version of a past board."""
+    return digest(page.generation, page.position, page.total, page.outcomes, page.seconds, page.certificate)
+
+
+def _read(
+    store: RedisStore, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
+) -> tuple[Board, str] | None:
+    """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
+    settled = store.live.settled_page(pool, method, start, count)
+    if settled is not None:
+        page, token = settled
+        return _of_live(page, now, provisional), digest(token, page.total) if token else ""
+    return _solved_rows(store.solved, pool, method, start, count, now, provisional)
+
+
+def _solved_rows(
     boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
-) -> Board | None:
+) -> tuple[Board, str] | None:
     solved = boards.page(pool, method, start, count) if method != INSIGHT else None
-    return None if solved is None else _of_solved(*solved, now, provisional)
+    if solved is None:
+        return None
+    shown, total = solved
+    return _of_solved(shown, total, now, provisional), digest(*shown.solve, total)
+
+
+def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
+    return with_next(page if everyone else _without_outside(page, start), version, start)
+
+
+def _without_outside(page: Board, start: int) -> Board:
+    """The page of a maximal lottery without the agents outside of its support, which come last; another board as it is."""
+    support = page.extra.get("support") if page.source == "solved" and page.method == _LOTTERY else None
+    if not isinstance(support, list):
+        return page
+    rows = page.rows[: max(0, len(support) - start)]
+    return msgspec.structs.replace(page, rows=rows, outside=page.total - len(support))
+
+
+def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional) -> list[AgentRow] | None:
+    """All rows of the board of its first page; None if it changed in between."""
+    rows, page = list(first.rows), first
+    while isinstance(page.next, str):
+        cursor = cursor_of(page.next, first.pool, first.method)
+        try:
+            after = resumed(store, cursor, count=_ROWS_A_READ, now=now, provisional=provisional)
+        except ReplacedBoard:
+            return None
+        if after is None or after.changed is True:
+            return None
+        page = after
+        rows += page.rows
+    return rows if len(rows) == first.total else None
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:

@@ -1,11 +1,16 @@
 """The laws of services.boards.store.protocol, on real servers."""
 
+import secrets
+
 import msgspec
 import pytest
 import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
 from services.boards import reading as boards
+from services.boards.cursors import cursor_of
 from services.boards.history import kept
 from services.boards.store import scripts
 from services.boards.store.live import MEMBERS_A_CALL
@@ -154,6 +159,67 @@ class TestLiveBoards:
         assert names(store) == [("new", 1.0, 1)]
         assert 0 < raw.ttl(KEYS.live("blitz", 1, "elo")) <= 60
         assert raw.ttl(KEYS.live("blitz", 2, "elo")) == -1
+
+    def test_a_page_has_the_token_of_its_publication_unless_one_is_under_way(
+        self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.live.publish(head_of(position=1), 1, live(a=1.0, b=2.0))
+        first = other.live.settled_page("blitz", "elo", 0, 1)
+        second = other.live.settled_page("blitz", "elo", 1, 1)
+        assert first is not None
+        assert second is not None
+        assert first[1] == second[1] != ""
+        seen = []
+        commit = store.live._commit
+
+        def looking(*arguments):
+            seen.append(other.live.settled_page("blitz", "elo", 0, 1))
+            return commit(*arguments)
+
+        monkeypatch.setattr(store.live, "_commit", looking)
+        store.live.publish(head_of(position=2), 1, live(a=3.0))
+        assert [token for _, token in seen] == [""]
+        after = other.live.settled_page("blitz", "elo", 0, 1)
+        assert after is not None
+        assert after[1] not in {"", first[1]}
+        assert other.live.settled_page("blitz", "none", 0, 1) is None
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(ratings=st.lists(st.integers(0, 3), min_size=1, max_size=12), size=st.integers(1, 13))
+    def test_pages_by_cursor_are_the_whole_board(self, store: RedisStore, ratings: list[int], size: int) -> None:
+        pool = f"p{secrets.token_hex(8)}"
+        agents = [f"agent-{i}" for i in range(len(ratings))]
+        assert store.live.publish(head_of(pool, position=1), 1, {"elo": LiveBoard(agents, [float(rating) for rating in ratings])})
+        by_rating = sorted(zip(agents, map(float, ratings), strict=True), key=lambda pair: -pair[1])
+        assert store.solved.publish(solved_of(pool, ratings=by_rating))
+        for method in ("elo", "maximal_lottery"):
+            page, rows = boards.board(store, pool, method, start=0, count=size, now=0.0), []
+            while page is not None and isinstance(page.next, str):
+                rows += page.rows
+                page = boards.resumed(store, cursor_of(page.next, pool, method), count=size, now=0.0)
+                assert page is not None
+                assert page.changed is not True
+            whole = boards.whole(store, pool, method, now=0.0)
+            assert page is not None
+            assert whole is not None
+            assert rows + page.rows == whole.rows
+            assert len(whole.rows) == len(agents)
+
+    def test_rows_of_many_agents_are_those_of_the_board(self, store: RedisStore) -> None:
+        agents = [f"agent-{i:03}" for i in range(60)]
+        board = LiveBoard(agents, [float(i // 2) for i in range(60)])
+        store.live.publish(head_of(position=1), 1, {"elo": board, ACTIVITY: board})
+        store.solved.publish(solved_of(ratings=[(agent, 1.0 / 60) for agent in agents]))
+        for method in ("elo", "maximal_lottery"):
+            whole = boards.board(store, "blitz", method, start=0, count=60, now=0.0)
+            found = boards.of_agents(store, "blitz", method, agents, now=0.0)
+            assert whole is not None
+            assert found is not None
+            assert {row.agent: row for row in found.rows} == {row.agent: row for row in whole.rows}
+            assert [row.agent for row in found.rows] == agents
+            with pytest.raises(boards.WithoutRow, match="nobody"):
+                boards.of_agents(store, "blitz", method, ["nobody"], now=0.0)
+        assert boards.of_agents(store, "blitz", "none", ["nobody"], now=0.0) is None
 
     @pytest.mark.parametrize(("start", "count"), [(-1, 5), (0, 0)])
     def test_a_window_out_of_range_is_refused(self, store: RedisStore, start: int, count: int) -> None:

@@ -99,6 +99,16 @@ class LiveBoards:
         """Rows `start` to `start + count` of a live board (0 is the best agent); None if there is no such board."""
         return next(iter(self.pages(self.head(pool), [method], start, count)), None)
 
+    def settled_page(self, pool: str, method: str, start: int, count: int) -> tuple[BoardPage, str] | None:
+        """A page as `page`, and the token of the publication that it shows; None if there is no such board.
+
+        The token is empty if a publication was under way. Two pages with one token, not empty, and one total are of the same rows:
+        a publication claims another token before it writes, and after its commit it only removes rows.
+        """
+        before = self._settled(check_pool_name(pool))
+        page = self.page(pool, method, start, count)
+        return None if page is None else (page, before if before == self._settled(pool) else "")
+
     def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
         """Rows `start` to `start + count` of several live boards of the pool of `head`. Missing boards are left out."""
         check_window(start, count)
@@ -113,18 +123,14 @@ class LiveBoards:
         check_window(0, count)
         return self._pages(head, methods, scripts.AROUND, [agent, count])
 
-    def rows_of(self, head: PoolHead | None, methods: Sequence[str], agents: Sequence[str]) -> dict[str, list[BoardPage]]:
-        """Agent -> its rows on live boards of the pool of `head`, each as a page of one row. Boards without the agent are left out."""
-        known = [] if head is None else [method for method in methods if method in head.live_methods]
-        if head is None or not known or not agents:
-            return {agent: [] for agent in agents}
-        jobs = [(agent, method) for agent in agents for method in known]
-        answers = self._redis.calls([(scripts.AROUND, self._page_keys(head, method), [agent, 1]) for agent, method in jobs])
-        pages: dict[str, list[BoardPage]] = {agent: [] for agent in agents}
-        for (agent, method), answer in zip(jobs, answers, strict=True):
-            if answer is not None:
-                pages[agent].append(_page(head, method, answer))
-        return pages
+    def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
+        """A page of one row for each agent, of a live board of the pool of `head`; None for agents that are not on the board."""
+        if method not in head.live_methods:
+            return [None] * len(agents)
+        keys = self._page_keys(head, method)
+        parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
+        answers = [answer for part in parts for answer in self._redis.calls([(scripts.AROUND, keys, [agent, 1]) for agent in part])]
+        return [None if answer is None else _page(head, method, answer) for answer in answers]
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
@@ -157,6 +163,11 @@ class LiveBoards:
         for pool in pools:
             self._remove(pool)
             self._redis.run(methodcaller("srem", self._keys.pools, pool))
+
+    def _settled(self, pool: str) -> str:
+        """Token of the newest publication if it was committed; otherwise empty."""
+        token, done = self._redis.run(lambda client: client.hmget(self._keys.fence(pool), "token", "done"))
+        return token if token is not None and token == done else ""
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         last = self._committed.get(pool)

@@ -161,18 +161,22 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
-    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[dict[str, AgentRow], int]:
-        """Rows of agents on a solved board, by agent, and the number of all rows. Agents that are not on it are left out."""
+    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[SolvedBoard, int] | None:
+        """A solved board with the rows of some agents only, in their order, and the number of all rows; None if there is no such board.
+
+        Agents without a row are left out.
+        """
         for _ in range(_TRIES):
             pointer = self._pointer(pool, method)
-            if pointer is None or not agents:
-                return {}, 0
+            if pointer is None:
+                return None
             version, total, board = pointer
-            names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
-            answers = self._redis.calls([(scripts.SOLVED_AROUND, names, [agent, 1]) for agent in agents])
-            if None not in answers or self._pointer(pool, method) == pointer:
-                rows = self._with_rows(board, [text for texts in answers if texts for text in texts]).result.agents
-                return {row.agent: row for row in rows}, total
+            rows, index = self._keys.rows(pool, method, version), self._keys.index(pool, method, version)
+            places = self._redis.run(methodcaller("hmget", index, list(agents)))
+            commands: list[Command] = [methodcaller("lindex", rows, int(place)) for place in places if place is not None]
+            texts = self._redis.pipeline(commands) if commands else []
+            if None not in texts and (None not in places or self._pointer(pool, method) == pointer):
+                return self._with_rows(board, texts), total
         raise _switching(pool, method)
 
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:

@@ -236,6 +236,12 @@ function effect(feature) {
   return `feature ${feature.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`;
 }
 
+// How many agents a card shows. A lottery's board leaves out the agents with probability 0.
+function listed(board) {
+  const shown = `${Math.min(ROWS, board.rows.length)} of ${board.total.toLocaleString("en")} agents`;
+  return board.outside ? `${shown}; ${board.outside.toLocaleString("en")} have probability 0` : shown;
+}
+
 function card(board, thin, head) {
   const kind = make("span", { class: `kind ${board.source}` }, board.source);
   const uncertain = board.rows.some((row) => row.low !== undefined) ? " uncertain" : "";
@@ -249,9 +255,10 @@ function card(board, thin, head) {
   if (board.intervals) section.append(intervalLine(board));
   if (thin) section.append(make("p", { class: "error" }, `Weakly connected agents among the first ${thin.of}: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
-  if (board.total > ROWS) {
-    const all = make("a", { href: `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}?count=1000` }, "JSON");
-    section.append(make("p", { class: "more" }, `${ROWS} of ${board.total.toLocaleString("en")} agents · `, all));
+  if (board.total > ROWS || board.outside) {
+    const address = `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}`;
+    const links = [make("a", { href: `${address}?count=1000` }, "JSON"), " · ", make("a", { href: `${address}?format=csv` }, "CSV")];
+    section.append(make("p", { class: "more" }, `${listed(board)} · `, ...links));
   }
   return section;
 }
@@ -493,7 +500,7 @@ class Chart {
       this.whole.delete(name);
       return;
     }
-    const answer = await fetch(`/v1/pools/${encodeURIComponent(board.pool)}/boards/${name}?count=${CHART_ROWS}`, { signal: AbortSignal.timeout(10 * SECOND) });
+    const answer = await fetch(`/v1/pools/${encodeURIComponent(board.pool)}/boards/${name}?count=${CHART_ROWS}&all=true`, { signal: AbortSignal.timeout(10 * SECOND) });
     if (answer.ok) this.whole.set(name, { at: now, board: await answer.json() });
   }
 

@@ -1,0 +1,161 @@
+"""The parameters of the route of a board, and its answers in several formats."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Annotated, Any, Final, TypeAlias
+
+from litestar import Request, Response
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
+from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
+from litestar.params import QueryParameter
+
+from ratings_core.errors import InputError, MissingExtraError
+from ratings_core.records.times import seconds
+from services.api.answers import tag_of
+from services.api.context import Method, Pool
+from services.api.described import Described
+from services.api.media_types import MEDIA_TYPES, chosen
+from services.api.problems import ApiError
+from services.boards.cursors import Cursor, cursor_of
+from services.boards.formats import BoardFormat, encoded_rows
+from services.boards.past import When
+from services.boards.reading import Board
+from services.wire.pools import check_pool_name
+
+_MOST_AGENTS: Final = 200
+_ROWS: Final = 50
+Start: TypeAlias = Annotated[int | None, QueryParameter(ge=0, le=2**31 - 1, description="Number of rows to skip. Default: 0.")]
+Count: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(ge=1, le=1000, description="Largest number of rows to return. Default: 50 in JSON, all rows in other formats."),
+]
+After: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        name="cursor", description="`next` of an earlier answer: return the page after it. Not with `start`, `position`, `at` or `agents`."
+    ),
+]
+Agents: TypeAlias = Annotated[
+    list[str] | None,
+    QueryParameter(
+        max_items=_MOST_AGENTS,
+        description="Return only the rows of these agents, in this order: `agents=ann&agents=bob`, at most 200 names and 8,192 bytes.",
+    ),
+]
+All: TypeAlias = Annotated[
+    bool,
+    QueryParameter(
+        name="all",
+        description="Return also the agents outside the support of a maximal lottery, whose probability is 0. By default, JSON only counts "
+        "them; other formats have them always. A cursor keeps the choice.",
+    ),
+]
+Form: TypeAlias = Annotated[BoardFormat | None, QueryParameter(name="format", description="Format of the answer, in place of Accept.")]
+Position: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=0, description="Return the board at the newest kept position that is not after this one.", schema_extra={"minimum": 0}
+    ),
+]
+At: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Return the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since "
+        "1970. Not with `position`."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBoard:
+    """The parameters of the route of a board."""
+
+    pool: Pool
+    method: Method
+    start: Start = None
+    count: Count = None
+    cursor: After = None
+    agents: Agents = None
+    position: Position = None
+    at: At = None
+    everyone: All = False
+    form: Form = None
+
+    def __post_init__(self) -> None:
+        """Raise `InputError` for parameters that exclude each other."""
+        check_pool_name(self.pool)
+        past = self.position is not None or self.at is not None
+        if self.cursor is not None and (past or self.start is not None or self.agents is not None):
+            raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
+        if self.agents is not None and (past or self.start is not None or self.count is not None):
+            raise InputError("agents", ", ".join(self.agents[:5]), "must not be sent with start, count, position or at")
+
+    @property
+    def begin(self) -> int:
+        """Index of the first row."""
+        return self.start or 0
+
+    @property
+    def page(self) -> bool:
+        """Whether the answer is a page of the newest board by `start` and `count`."""
+        return self.cursor is None and self.agents is None and self.when is None
+
+    @property
+    def when(self) -> When | None:
+        """Position or time of a past board; None for the newest board."""
+        if self.position is None and self.at is None:
+            return None
+        return When(self.position, None if self.at is None else seconds(self.at, "at"))
+
+    def rows(self, form: BoardFormat) -> int | None:
+        """Largest number of rows; None for all rows."""
+        if self.count is not None:
+            return self.count
+        return _ROWS if form is BoardFormat.JSON or self.start is not None or self.cursor is not None else None
+
+    def continued(self) -> Cursor | None:
+        """The cursor. Raises `InputError`."""
+        return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.method)
+
+
+def format_of(request: Request, asked: AskedBoard) -> BoardFormat:  # type: ignore[type-arg]
+    """The format of the answer. Raises `ApiError` 406."""
+    return chosen(asked.form, ",".join(request.headers.getall("accept", [])))
+
+
+def board_body(board: Board, form: BoardFormat) -> tuple[bytes, str, Board]:
+    """The body of an answer, its tag, and its board. Raises `ApiError` 501 if a package is missing."""
+    try:
+        body = encoded_rows(board, form)
+    except MissingExtraError as error:
+        raise ApiError(501, "not installed", str(error)) from error
+    return body, tag_of(board) if form is BoardFormat.JSON else f'"{blake2b(body, digest_size=12).hexdigest()}"', board
+
+
+def board_reply(request: Request, asked: AskedBoard, form: BoardFormat, made: tuple[bytes, str, Board]) -> Response[Any]:  # type: ignore[type-arg]
+    """The response of an answer that is not cached; 304 if the client has it."""
+    body, tag, board = made
+    headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache", "Vary": "Accept"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(None, status_code=304, headers=headers)
+    if form is not BoardFormat.JSON:
+        headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total")}
+        headers["Content-Disposition"] = f'attachment; filename="{asked.pool}.{asked.method}.{form}"'
+        if isinstance(board.next, str):
+            headers["Equirank-Next"] = board.next
+        if isinstance(board.changed, bool):
+            headers["Equirank-Changed"] = str(board.changed).lower()
+    return Response(body, headers=headers, media_type=MEDIA_TYPES[form])
+
+
+@dataclass
+class BoardFormats(Described):
+    """The route of a board, whose answer has several media types."""
+
+    def __post_init__(self) -> None:
+        """Describe the other media types."""
+        super().__post_init__()
+        answer = (self.responses or {}).get("200")
+        if isinstance(answer, OpenAPIResponse) and answer.content is not None:
+            binary = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+            answer.content.update({media: binary for form, media in MEDIA_TYPES.items() if form is not BoardFormat.JSON})
