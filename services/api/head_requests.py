@@ -1,7 +1,20 @@
 """HEAD for every GET route: the answer to GET without its body."""
 
+from functools import partial
+
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
+
+
+async def _send_allowed(send: Send, message: Message) -> None:
+    """Send a message. A header Allow that names GET also names HEAD."""
+    if message["type"] == "http.response.start" and message["status"] in {204, 405}:
+        message["headers"] = [_allowed(name, value) for name, value in message.get("headers", ())]
+    await send(message)
+
+
+def _allowed(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    return (name, value + b", HEAD") if name.lower() == b"allow" and b"GET" in value.split(b", ") else (name, value)
 
 
 def with_head(app: ASGIApp) -> ASGIApp:
@@ -9,7 +22,7 @@ def with_head(app: ASGIApp) -> ASGIApp:
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP or scope["method"] != "HEAD":
-            await app(scope, receive, send)
+            await app(scope, receive, partial(_send_allowed, send))
             return
         started = False
 
