@@ -7,6 +7,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
+import msgspec
 from litestar import HttpMethod, Litestar, MediaType, Request, Response, Router, route
 from litestar.datastructures import State
 from litestar.di import Provide
@@ -83,7 +84,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document, with an example of each answer. No log, store or setting is needed."""
-    return with_examples(_routes(State()).openapi_schema.to_schema())
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(_routes(State()).openapi_schema.to_schema()))
+    return with_examples(document)
 
 
 def _routes(state: State) -> Litestar:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
@@ -107,10 +107,10 @@ def failed_connection(call: Call, error: httpx.HTTPError) -> EquirankError:
     return ConnectionFailedError(f"{call.method} {call.address}: {type(error).__name__}: {error}")
 
 
-def decoded(response: httpx.Response, kind: Any) -> Any:
+def decoded(response: httpx.Response, kind: type[T]) -> T:
     """Decode the body of a successful response; text is returned as it is. Raises `ConnectionFailedError` if it is not of its type."""
     if kind is str:
-        return response.text
+        return cast("T", response.text)
     try:
         return msgspec.json.decode(response.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -127,7 +127,12 @@ def path(template: str, **names: str) -> str:
 
 
 def with_ids(outcomes: Sequence[T]) -> list[T]:
-    """Return the outcomes, each with an id, so that a request that is sent again counts once. New ids are random."""
+    """Return the outcomes, each with an id, so that a request that is sent again counts once. New ids are random.
+
+    Raises `TypeError` for a single outcome.
+    """
+    if isinstance(outcomes, str | bytes | Mapping):
+        raise TypeError("outcomes must be a sequence of outcomes")
     return [_with_id(one) for one in outcomes]
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import httpx
 import msgspec
@@ -14,6 +14,7 @@ from equirank_client.calls import Call, Retries, decoded, failed_connection
 from equirank_client.errors import problem_of
 from equirank_client.events import Event, EventParser, Lines
 
+T = TypeVar("T")
 Failure: TypeAlias = httpx.Response | httpx.TransportError
 """Why a request has to be sent again."""
 SILENCE_SECONDS: Final = 60.0
@@ -80,7 +81,7 @@ class Connection:
         """Close the connections."""
         self._http.close()
 
-    def _value(self, call: Call, kind: Any) -> Any:
+    def _value(self, call: Call, kind: type[T]) -> T:
         return decoded(self._response(call), kind)
 
     def _response(self, call: Call, *, stream: bool = False) -> httpx.Response:
@@ -225,7 +226,7 @@ class AsyncConnection:
         """Close the connections."""
         await self._http.aclose()
 
-    async def _value(self, call: Call, kind: Any) -> Any:
+    async def _value(self, call: Call, kind: type[T]) -> T:
         return decoded(await self._response(call), kind)
 
     async def _response(self, call: Call, *, stream: bool = False) -> httpx.Response:
@@ -299,7 +300,6 @@ class AsyncEvents(AbstractAsyncContextManager["AsyncEvents"]):
         retries: Retries,
         timeout: float,
         sleep: Callable[[float], Awaitable[object]],
-        last_id: str = "",
     ) -> None:
         self._http, self._call, self._retries, self._timeout, self._sleep = http, call, retries, timeout, sleep
         self._parser, self._iterator = EventParser(), self._read()

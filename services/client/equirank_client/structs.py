@@ -75,7 +75,7 @@ class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     period_seconds: float | None = None
     start: float = 0.0
     logit: float = 1.0
-    stretch: Any = Stretch(base=0.0, distance=0.0, doubt=0.0, spread=0.0)
+    stretch: Any = msgspec.field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
