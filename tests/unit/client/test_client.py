@@ -74,7 +74,8 @@ def test_examples_of_answers_are_of_the_clients_types(route) -> None:  # type: i
     if entry is None:
         return
     kind = getattr(structs, entry["schema"]["$ref"].rpartition("/")[2])
-    assert msgspec.convert(entry["example"], kind).pool == "blitz" if "pool" in entry["example"] else entry["example"]
+    found = msgspec.to_builtins(msgspec.convert(entry["example"], kind))
+    assert found.keys() >= {name for name, value in entry["example"].items() if value}
 
 
 @pytest.mark.parametrize("route", [one for one in routes(DOCUMENT) if one.method == "GET"], ids=lambda route: route.name)
