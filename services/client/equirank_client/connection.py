@@ -18,7 +18,7 @@ T = TypeVar("T")
 Failure: TypeAlias = httpx.Response | httpx.TransportError
 """Why a request has to be sent again."""
 SILENCE_SECONDS: Final = 60.0
-"""Longest silence of a stream of events before it is read anew. The server sends comments more often."""
+"""Longest silence of a stream of events before the connection is opened again. The server sends comments more often."""
 
 
 def _options(base_url: str, key: str | None, timeout: float) -> dict[str, Any]:
@@ -177,9 +177,8 @@ class Events(AbstractContextManager["Events"]):
                         failure = response
                     else:
                         for chunk in response.iter_bytes():
-                            for event in self._parser.feed(chunk):
-                                failed = 0
-                                yield event
+                            failed = 0  # a comment too shows that the stream works
+                            yield from self._parser.feed(chunk)
             except httpx.TransportError as error:
                 failure = error
             failed += 1
@@ -331,8 +330,8 @@ class AsyncEvents(AbstractAsyncContextManager["AsyncEvents"]):
                         failure = response
                     else:
                         async for chunk in response.aiter_bytes():
+                            failed = 0  # a comment too shows that the stream works
                             for event in self._parser.feed(chunk):
-                                failed = 0
                                 yield event
             except httpx.TransportError as error:
                 failure = error

@@ -23,7 +23,7 @@ class ApiError(EquirankError):
         status: HTTP status.
         title: What went wrong.
         detail: The cause, and what to do.
-        request_id: Identifies the request in the server's log; empty if the answer does not say it.
+        request_id: Identifies the request in the server's log; empty without one.
         refusals: The refused outcomes, if outcomes were refused.
     """
 
