@@ -68,6 +68,10 @@ def test_the_library_installs_no_package_named_services(library: Environment) ->
     assert library.python_output(ours).split() == ["equirank_client", "equirank_services", "ratings_core"]
 
 
+def test_the_client_is_a_package_of_the_wheel(service: Environment) -> None:
+    assert service.python_output("import equirank_client as c; print(c.__file__)").startswith(str(service.packages))
+
+
 def test_no_module_of_the_library_compiles_or_loads_a_kernel_when_it_is_imported(library: Environment) -> None:
     """What the start of a command costs is a row of `benchmarks.files`."""
     modules, kernels, loaded = map(int, library.python_output(EVERY_MODULE).split())
