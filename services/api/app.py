@@ -7,6 +7,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
+import msgspec
 from litestar import HttpMethod, Litestar, MediaType, Request, Response, Router, route
 from litestar.datastructures import State
 from litestar.di import Provide
@@ -22,6 +23,7 @@ from services.api.bodies import Bodies
 from services.api.context import EXPORTS, Context, Threads, context, here
 from services.api.described import LimitsPlugin, StructsPlugin
 from services.api.directory import Directory
+from services.api.examples import with_examples
 from services.api.export_streams import Exports
 from services.api.feeds import Feeds
 from services.api.head_requests import with_head
@@ -58,10 +60,10 @@ async def options(request: Request) -> Response[None]:  # type: ignore[type-arg]
 
 _ROUTES: Final = (
     options,  # first, because a path takes one such route
-    *(outcomes.post_outcomes, pools.get_pools, pools.get_pool, pools.put_pool),
-    *(generations.get_generations, generations.post_generation, methods.get_methods, methods.put_methods),
-    *(boards.get_boards, boards.get_board, boards.get_around, boards.get_history, boards.get_difference, boards.get_agent),
-    *(insight.get_insight, insight.get_next, predictions.post_predict, predictions.get_matchups, exports.get_export),
+    *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
+    *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
+    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, boards.get_agent),
+    *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
@@ -86,9 +88,20 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), feeds=feeds, clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
-    app = Litestar(
+    app = _routes(State({"context": shared}, deep_copy=False))
+    return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)
+
+
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document, with an example of each answer. No log, store or setting is needed."""
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(_routes(State()).openapi_schema.to_schema()))
+    return with_examples(document)
+
+
+def _routes(state: State) -> Litestar:
+    return Litestar(
         [Router("/", route_handlers=_ROUTES, before_request=known_parameters), *_OTHERS],
-        state=State({"context": shared}, deep_copy=False),
+        state=state,
         dependencies={"here": Provide(here)},
         exception_handlers={**dict.fromkeys(_PROBLEMS, _refused), Exception: _fault},
         openapi_config=_document(),
@@ -96,7 +109,14 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         request_max_body_size=None,  # `LimitedBody` has the limits
         logging_config=None,
     )
-    return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)
+
+
+class _Document(JsonRenderPlugin):
+    """Sends the document with an example of each answer."""
+
+    def render(self, request: Request, openapi_schema: dict[str, Any]) -> bytes:  # type: ignore[type-arg]
+        """Return the document as JSON."""
+        return super().render(request, with_examples(openapi_schema))
 
 
 def _document() -> OpenAPIConfig:
@@ -105,7 +125,7 @@ def _document() -> OpenAPIConfig:
         version=version("equirank"),
         description=_ABOUT,
         path="/openapi.json",
-        render_plugins=[JsonRenderPlugin(path="/", media_type=MediaType.JSON)],
+        render_plugins=[_Document(path="/", media_type=MediaType.JSON)],
         use_handler_docstrings=True,
         operation_id_creator=lambda handler, *_: handler.handler_name,
     )

@@ -107,7 +107,7 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
 
 
 @get("/v1/pools/{pool:str}/boards", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-async def get_boards(request: Request, pool: Pool, count: Summary = 0) -> Response[Boards]:  # type: ignore[type-arg]
+async def list_boards(request: Request, pool: Pool, count: Summary = 0) -> Response[Boards]:  # type: ignore[type-arg]
     """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
     return await polled(request, Asked("boards", check_pool_name(pool), rows=count))
 
@@ -146,7 +146,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     responses=problems(404, 422, 503),
 )
 @reads
-def get_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
+def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
     provisional, name = here.settings.provisional, agent_name(agent)
     read = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
@@ -155,7 +155,7 @@ def get_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Coun
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def get_history(here: Here, pool: Pool, method: Method) -> History:
+def list_solves(here: Here, pool: Pool, method: Method) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
     solves = _read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
     return History(pool=pool, method=method, solves=solves)
@@ -163,7 +163,7 @@ def get_history(here: Here, pool: Pool, method: Method) -> History:
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
-def get_difference(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
+def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
     return _read_or_raise(here, pool, method, f"two kept solves of {method}", read)

@@ -77,7 +77,7 @@ class _Exports(Described):
     dependencies={"asked": Provide(Asked, sync_to_thread=False)},
     responses=problems(401, 403, 404, 422, 429, 501, 503),
 )
-async def get_export(here: Here, asked: NamedDependency[Asked], form: Form = Format.JSONL) -> ASGIStreamingResponse:
+async def export_outcomes(here: Here, asked: NamedDependency[Asked], form: Form = Format.JSONL) -> ASGIStreamingResponse:
     """Stream a pool's outcomes and retractions as they were sent. They come from the archive, and newer ones from the log.
 
     If the installation has keys, a key is required: boards are public, but outcomes are not.

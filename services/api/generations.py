@@ -47,7 +47,7 @@ async def get_generations(here: Here, pool: Pool) -> Generations:
     responses=problems(401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
     response_description="The request is durable in the log.",
 )
-async def post_generation(here: Here, pool: Pool, data: Annotated[GenerationAsked, Body(examples=[_EXAMPLE])]) -> GenerationWish:
+async def request_generation(here: Here, pool: Pool, data: Annotated[GenerationAsked, Body(examples=[_EXAMPLE])]) -> GenerationWish:
     """Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
 
     An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it

@@ -36,7 +36,7 @@ async def get_insight(request: Request, pool: Pool) -> Response[Insight]:  # typ
 
 
 @get("/v1/pools/{pool:str}/next", tags=["insight"], operation_class=Described, responses=problems(404, 422, 503))
-async def get_next(here: Here, pool: Pool, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1) -> Next:
+async def plan_next(here: Here, pool: Pool, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1) -> Next:
     """Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
 
     Games or measurements drawn at these rates reduce the target's uncertainty fastest.

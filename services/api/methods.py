@@ -26,7 +26,7 @@ class MethodsBody(Decoded[MethodsWanted]):
 
 
 @get("/v1/pools/{pool:str}/methods", tags=["pools"], operation_class=Described, responses=problems(404, 422, 503))
-async def get_methods(here: Here, pool: Pool) -> MethodChoices:
+async def list_methods(here: Here, pool: Pool) -> MethodChoices:
     """List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""
     return await here.workers.log.run(partial(_choices, here, pool))
 
@@ -41,7 +41,7 @@ async def get_methods(here: Here, pool: Pool) -> MethodChoices:
     return_dto=None,
     responses=problems(401, 403, 404, 408, 413, 415, 422, 429, 503),
 )
-async def put_methods(here: Here, pool: Pool, data: Annotated[MethodsWanted, Body(examples=[_EXAMPLE])]) -> MethodChoices:
+async def choose_methods(here: Here, pool: Pool, data: Annotated[MethodsWanted, Body(examples=[_EXAMPLE])]) -> MethodChoices:
     """Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
     return await here.workers.log.run(partial(_choose, here, pool, data))
 

@@ -49,7 +49,7 @@ class OutcomesBody(Decoded[Any]):
     responses=problems(401, 403, 404, 408, 409, 413, 415, 422, 429, 503),
     response_description="All outcomes are durable in the log.",
 )
-async def post_outcomes(request: Request, here: Here, data: Annotated[bytes, Body(examples=_EXAMPLES)] = b"") -> Accepted:  # type: ignore[type-arg]
+async def send_outcomes(request: Request, here: Here, data: Annotated[bytes, Body(examples=_EXAMPLES)] = b"") -> Accepted:  # type: ignore[type-arg]
     """Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
 
     Send your own ids to make retries safe: an id counts once.

@@ -35,7 +35,7 @@ class PoolBody(Decoded[PoolWanted]):
 
 
 @get("/v1/pools", tags=["pools"], operation_class=Described, responses=problems(422, 503))
-async def get_pools(request: Request, here: Here, start: Start = 0, count: Count = 100) -> Response[PoolList]:  # type: ignore[type-arg]
+async def list_pools(request: Request, here: Here, start: Start = 0, count: Count = 100) -> Response[PoolList]:  # type: ignore[type-arg]
     """List all pools in the order of their names, including pools without outcomes."""
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
@@ -91,7 +91,7 @@ async def get_pool(here: Here, pool: Pool) -> PoolView:
     },
     response_description="The pool existed.",
 )
-async def put_pool(
+async def create_pool(
     here: Here, pool: Pool, data: Annotated[PoolWanted, Body(examples=[Example(value={"kind": "games", "label": "Blitz chess"})])]
 ) -> Response[PoolView]:
     """Create a pool. Repeating the same request changes nothing. Another kind, label or fold for an existing pool is refused."""

@@ -62,7 +62,7 @@ class PredictBody(Decoded[PredictAsked]):
     response_description="The forecasts.",
 )
 @reads
-def post_predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
+def predict(here: Here, pool: Pool, data: Annotated[PredictAsked, Body(examples=[_EXAMPLE])]) -> Predictions:
     """Forecast games of two or more sides by the online methods of a pool.
 
     Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed.

@@ -65,7 +65,11 @@ def test_the_library_brings_six_packages_and_their_compiler(library: Environment
 def test_the_library_installs_no_package_named_services(library: Environment) -> None:
     assert library.python_output("from importlib.util import find_spec; print(find_spec('services'))").strip() == "None"
     ours = "from importlib.metadata import files; print(*sorted({f.parts[0] for f in files('equirank') if f.suffix == '.py'}))"
-    assert library.python_output(ours).split() == ["equirank_services", "ratings_core"]
+    assert library.python_output(ours).split() == ["equirank_client", "equirank_services", "ratings_core"]
+
+
+def test_the_client_is_a_package_of_the_wheel(service: Environment) -> None:
+    assert service.python_output("import equirank_client as c; print(c.__file__)").startswith(str(service.packages))
 
 
 def test_no_module_of_the_library_compiles_or_loads_a_kernel_when_it_is_imported(library: Environment) -> None:

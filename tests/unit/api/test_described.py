@@ -6,6 +6,7 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
+from services.api.app import openapi_document
 from services.boards.store.protocol import LiveBoard
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of
@@ -157,3 +158,19 @@ def test_an_agent_with_slashes_anywhere_is_found_by_its_encoded_name(api: Runnin
         assert row["agent"] == name
     for wrong in ("a/", "a//b", "/a"):
         assert api.client.get(f"/v1/pools/blitz/agents/{wrong}").status_code == 404, "not the row of another agent"
+
+
+def test_operations_have_names_of_python_and_each_answer_an_example(api: Running) -> None:
+    document = api.client.get("/openapi.json").json()
+    assert document == openapi_document(), "what `scripts/reference` reads"
+    operations = [route for verbs in document["paths"].values() for route in verbs.values()]
+    names = [route["operationId"] for route in operations]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+)*", name) or name.startswith(("post_", "put_"))] == []
+    assert {"list_pools", "get_board", "predict", "send_outcomes"} <= set(names)
+    answers = [one for route in operations for one in route["responses"].values()]
+    found = [one["content"]["application/json"] for one in answers if "application/json" in one.get("content", {})]
+    assert len(found) > 15
+    for content in found:
+        schema = {**content["schema"], "components": document["components"]}
+        jsonschema.validate(content["example"], schema, jsonschema.Draft202012Validator)

@@ -15,7 +15,7 @@ from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 
-ROUTES = {"post_outcomes", "put_pool", "get_board", "run", "take"}
+ROUTES = {"send_outcomes", "create_pool", "get_board", "run", "take"}
 """Functions of the API and of its workers that hold a request."""
 GOOD = b'{"v":1,"pool":"blitz","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
 

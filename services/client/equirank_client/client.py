@@ -1,0 +1,276 @@
+"""The client and its asynchronous twin: one method for each operation of the API."""
+
+# Written by `make docs` from the OpenAPI document; a test compares.
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from equirank_client.calls import Call, path, with_ids
+from equirank_client.connection import AsyncConnection, AsyncDownload, AsyncEvents, Connection, Download, Events
+from equirank_client.structs import *
+
+
+class Client(Connection):
+    """Reads and writes an installation. Errors and arguments: `Connection`."""
+
+    def get_agent(self, pool: str, agent: str) -> AgentView:
+        r"""Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentView)
+
+    def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
+        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
+
+    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Board:
+        r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
+
+        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
+        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+        formats have all rows, at most 200,000, unless `start` or `count` is given."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept='application/json', repeatable=True), Board)
+
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Download:
+        r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
+
+        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
+        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+        formats have all rows, at most 200,000, unless `start` or `count` is given."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept=accept, repeatable=True))
+
+    def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
+        r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
+
+    def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one, and why."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
+
+    def list_solves(self, pool: str, method: str) -> History:
+        r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
+
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> Events:
+        r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
+
+        The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
+        every state. While nothing changes, a comment is sent every 15 s."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+
+    def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+
+    def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        r"""Forecast games of two or more sides by the online methods of a pool.
+
+        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        return self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+
+    def get_insight(self, pool: str) -> Insight:
+        r"""Report cycles, clones, links between agents, disagreements and forecasts.
+
+        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), accept='application/json', repeatable=True), Insight)
+
+    def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None) -> Next:
+        r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
+
+        Games or measurements drawn at these rates reduce the target's uncertainty fastest."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
+
+    def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
+        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+
+        Send your own ids to make retries safe: an id counts once."""
+        return self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
+
+    def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:
+        r"""List all pools in the order of their names, including pools without outcomes."""
+        return self._value(Call("GET", path("/v1/pools"), query={'start': start, 'count': count}, accept='application/json', repeatable=True), PoolList)
+
+    def get_pool(self, pool: str) -> PoolView:
+        r"""Show a pool with its newest summary, and whether its partition is being folded."""
+        return self._value(Call("GET", path("/v1/pools/{pool}", pool=pool), accept='application/json', repeatable=True), PoolView)
+
+    def create_pool(self, pool: str, body: PoolWanted) -> PoolView:
+        r"""Create a pool. Repeating the same request changes nothing. Another kind, label or fold for an existing pool is refused."""
+        return self._value(Call("PUT", path("/v1/pools/{pool}", pool=pool), body=body, accept='application/json', repeatable=True), PoolView)
+
+    def export_outcomes(self, pool: str, *, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, agent: Sequence[str] | None = None, column: Sequence[str] | None = None, format: Format | None = None) -> Download:
+        r"""Stream a pool's outcomes and retractions as they were sent. They come from the archive, and newer ones from the log.
+
+        If the installation has keys, a key is required: boards are public, but outcomes are not."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/export", pool=pool), query={'from': from_, 'to': to, 'since': since, 'until': until, 'agent': agent, 'column': column, 'format': format}, accept='*/*', repeatable=True))
+
+    def get_generations(self, pool: str) -> Generations:
+        r"""Show the generation that readers see, the newest generation, and the waiting request."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/generations", pool=pool), accept='application/json', repeatable=True), Generations)
+
+    def request_generation(self, pool: str, body: GenerationAsked) -> GenerationWish:
+        r"""Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
+
+        An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
+        stops."""
+        return self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    def list_methods(self, pool: str) -> MethodChoices:
+        r"""List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/methods", pool=pool), accept='application/json', repeatable=True), MethodChoices)
+
+    def choose_methods(self, pool: str, body: MethodsWanted) -> MethodChoices:
+        r"""Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
+        return self._value(Call("PUT", path("/v1/pools/{pool}/methods", pool=pool), body=body, accept='application/json', repeatable=True), MethodChoices)
+
+    def freshz(self, *, pool: str | None = None) -> Freshness:
+        r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
+
+        Use it for alerts, and in writers that should wait. Boards are served in both cases, so orchestrators should probe /readyz."""
+        return self._value(Call("GET", path("/freshz"), query={'pool': pool}, accept='application/json', repeatable=False), Freshness)
+
+    def livez(self) -> str:
+        r"""The process is alive."""
+        return self._value(Call("GET", path("/livez"), accept='text/plain', repeatable=False), str)
+
+    def metrics(self) -> str:
+        r"""Metrics of this process for Prometheus."""
+        return self._value(Call("GET", path("/metrics"), accept='text/plain', repeatable=False), str)
+
+    def readyz(self) -> str:
+        r"""Boards can be served, because the store answers; otherwise 503.
+
+        Boards can be old: /freshz reports whether outcomes are being folded."""
+        return self._value(Call("GET", path("/readyz"), accept='text/plain', repeatable=False), str)
+
+
+class AsyncClient(AsyncConnection):
+    """The same for asyncio. Errors and arguments: `AsyncConnection`."""
+
+    async def get_agent(self, pool: str, agent: str) -> AgentView:
+        r"""Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentView)
+
+    async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
+        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
+
+    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Board:
+        r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
+
+        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
+        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+        formats have all rows, at most 200,000, unless `start` or `count` is given."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept='application/json', repeatable=True), Board)
+
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> AsyncDownload:
+        r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
+
+        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
+        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
+        formats have all rows, at most 200,000, unless `start` or `count` is given."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept=accept, repeatable=True))
+
+    async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
+        r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
+
+    async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
+        r"""Return what changed from an earlier solve to the newest one, and why."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
+
+    async def list_solves(self, pool: str, method: str) -> History:
+        r"""List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
+
+    def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> AsyncEvents:
+        r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
+
+        The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
+        every state. While nothing changes, a comment is sent every 15 s."""
+        return self._events(Call("GET", path("/v1/pools/{pool}/stream", pool=pool), query={'methods': methods, 'count': count, 'agents': agents}, accept='text/event-stream', repeatable=True))
+
+    async def get_matchups(self, pool: str, *, agents: Sequence[str], method: str) -> Matchups:
+        r"""Return the expected score of each of several agents against each other, and the probability of a tie."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/matchups", pool=pool), query={'agents': agents, 'method': method}, accept='application/json', repeatable=True), Matchups)
+
+    async def predict(self, pool: str, body: PredictAsked) -> Predictions:
+        r"""Forecast games of two or more sides by the online methods of a pool.
+
+        Each method stands beside the record of its earlier forecasts. Nothing is written, and no key is needed."""
+        return await self._value(Call("POST", path("/v1/pools/{pool}/predict", pool=pool), body=body, accept='application/json', repeatable=True), Predictions)
+
+    async def get_insight(self, pool: str) -> Insight:
+        r"""Report cycles, clones, links between agents, disagreements and forecasts.
+
+        They are recomputed with the solves. Answers 304 to If-None-Match if nothing changed."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/insight", pool=pool), accept='application/json', repeatable=True), Insight)
+
+    async def plan_next(self, pool: str, *, target: str | None = None, games: int | None = None, count: int | None = None, floor: float | None = None) -> Next:
+        r"""Recommend sampling rates of games (pairs of agents) or measurements (agent and task).
+
+        Games or measurements drawn at these rates reduce the target's uncertainty fastest."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/next", pool=pool), query={'target': target, 'games': games, 'count': count, 'floor': floor}, accept='application/json', repeatable=True), Next)
+
+    async def send_outcomes(self, body: Sequence[SentGame | SentScores | SentRetraction | Mapping[str, Any]]) -> Accepted:
+        r"""Write one outcome, an array, or a stream of outcomes. Either all of them are written or none.
+
+        Send your own ids to make retries safe: an id counts once."""
+        return await self._value(Call("POST", path("/v1/outcomes"), body=with_ids(body), accept='application/json', repeatable=True), Accepted)
+
+    async def list_pools(self, *, start: int | None = None, count: int | None = None) -> PoolList:
+        r"""List all pools in the order of their names, including pools without outcomes."""
+        return await self._value(Call("GET", path("/v1/pools"), query={'start': start, 'count': count}, accept='application/json', repeatable=True), PoolList)
+
+    async def get_pool(self, pool: str) -> PoolView:
+        r"""Show a pool with its newest summary, and whether its partition is being folded."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}", pool=pool), accept='application/json', repeatable=True), PoolView)
+
+    async def create_pool(self, pool: str, body: PoolWanted) -> PoolView:
+        r"""Create a pool. Repeating the same request changes nothing. Another kind, label or fold for an existing pool is refused."""
+        return await self._value(Call("PUT", path("/v1/pools/{pool}", pool=pool), body=body, accept='application/json', repeatable=True), PoolView)
+
+    def export_outcomes(self, pool: str, *, from_: int | None = None, to: int | None = None, since: str | None = None, until: str | None = None, agent: Sequence[str] | None = None, column: Sequence[str] | None = None, format: Format | None = None) -> AsyncDownload:
+        r"""Stream a pool's outcomes and retractions as they were sent. They come from the archive, and newer ones from the log.
+
+        If the installation has keys, a key is required: boards are public, but outcomes are not."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/export", pool=pool), query={'from': from_, 'to': to, 'since': since, 'until': until, 'agent': agent, 'column': column, 'format': format}, accept='*/*', repeatable=True))
+
+    async def get_generations(self, pool: str) -> Generations:
+        r"""Show the generation that readers see, the newest generation, and the waiting request."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/generations", pool=pool), accept='application/json', repeatable=True), Generations)
+
+    async def request_generation(self, pool: str, body: GenerationAsked) -> GenerationWish:
+        r"""Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
+
+        An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
+        stops."""
+        return await self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    async def list_methods(self, pool: str) -> MethodChoices:
+        r"""List all solved methods, each with the parameters that the pool is solved with, or the reason why it does not apply."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/methods", pool=pool), accept='application/json', repeatable=True), MethodChoices)
+
+    async def choose_methods(self, pool: str, body: MethodsWanted) -> MethodChoices:
+        r"""Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
+        return await self._value(Call("PUT", path("/v1/pools/{pool}/methods", pool=pool), body=body, accept='application/json', repeatable=True), MethodChoices)
+
+    async def freshz(self, *, pool: str | None = None) -> Freshness:
+        r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
+
+        Use it for alerts, and in writers that should wait. Boards are served in both cases, so orchestrators should probe /readyz."""
+        return await self._value(Call("GET", path("/freshz"), query={'pool': pool}, accept='application/json', repeatable=False), Freshness)
+
+    async def livez(self) -> str:
+        r"""The process is alive."""
+        return await self._value(Call("GET", path("/livez"), accept='text/plain', repeatable=False), str)
+
+    async def metrics(self) -> str:
+        r"""Metrics of this process for Prometheus."""
+        return await self._value(Call("GET", path("/metrics"), accept='text/plain', repeatable=False), str)
+
+    async def readyz(self) -> str:
+        r"""Boards can be served, because the store answers; otherwise 503.
+
+        Boards can be old: /freshz reports whether outcomes are being folded."""
+        return await self._value(Call("GET", path("/readyz"), accept='text/plain', repeatable=False), str)

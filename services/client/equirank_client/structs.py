@@ -1,0 +1,1238 @@
+"""Types of the bodies and answers of the API. An optional field that an answer lacks has its default, in most cases None."""
+
+# Written by `make docs` from the OpenAPI document; a test compares.
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+
+BoardFormat: TypeAlias = Literal['json', 'csv', 'jsonl', 'arrow', 'parquet']
+
+
+Cause: TypeAlias = Literal['outcomes', 'generation', 'roster', 'parameters', 'version']
+
+
+Format: TypeAlias = Literal['parquet', 'csv', 'jsonl']
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Outcomes that were written to the log.
+
+    Attributes:
+        accepted: Number of outcomes and retractions.
+        ids: Their ids in the order of the request, as sent or as generated.
+        positions: Pool -> position. A board counts the outcomes when its `position` is at least this value.
+        note: When retractions take effect; absent without retractions.
+    """
+
+    accepted: int
+    ids: list[str]
+    positions: dict[str, int]
+    note: str = ''
+
+
+class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One row of a board.
+
+    Attributes:
+        agent: Name of the agent.
+        rating: Rating of the agent; None if the method cannot rate it.
+        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        low: Lower end of the rating's interval, if one was computed.
+        high: Upper end of this interval.
+        deviation: Standard deviation of an online method's belief about the agent, at the pool time. Only for methods with beliefs.
+        rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
+        rank_low: Best rank in the rank's interval, if one was computed.
+        rank_high: Worst rank in this interval.
+        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: the interval of its rank is wide.
+    """
+
+    agent: str
+    rating: float | None
+    rank: int
+    low: float | None = None
+    high: float | None = None
+    deviation: float | None = None
+    rank_before: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    provisional: bool = False
+
+
+class AgentView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One agent. boards: Method -> the agent's row on its board."""
+
+    pool: str
+    agent: str
+    boards: dict[str, AgentRow]
+
+
+class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The object `BeliefModel`."""
+
+    newcomer: float
+    below: float = 0.0
+    period_seconds: float | None = None
+    start: float = 0.0
+    logit: float = 1.0
+    stretch: Any = msgspec.field(default_factory=lambda: [0.0, 0.0, 0.0, 0.0])
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Rows of one board, best first.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board at an earlier position.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted. A higher position is newer.
+        total: Number of agents on the complete board.
+        age_seconds: Seconds since the board was published or solved.
+        rows: The requested rows.
+        outcomes: Number of outcomes that the solve counted.
+        certificate: Proof of a solved result's quality.
+        status: How the solve ended.
+        seconds: Duration of the solve.
+        error: Why the newest solve failed. The board is then the result of an earlier solve.
+        version: Version of Equirank that solved.
+        tasks: Ratings of the tasks, if the method rates tasks.
+        extra: Further results of the method.
+        intervals: Description of the intervals in the rows.
+        outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
+        next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
+        changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
+        stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
+    """
+
+    pool: str
+    method: str
+    source: str
+    generation: int
+    position: int
+    total: int
+    age_seconds: float
+    rows: list[AgentRow]
+    outcomes: int | None = None
+    certificate: CertificateRow | None = None
+    status: str | None = None
+    seconds: float | None = None
+    error: str | None = None
+    version: str | None = None
+    tasks: list[TaskRow] = []
+    extra: dict[str, Any] = {}
+    intervals: Intervals | None = None
+    outside: int | None = None
+    next: str | None = None
+    changed: bool | None = None
+    stale_seconds: float | None = None
+
+
+class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A pool, the names of its boards, and the first rows of each board if requested.
+
+    Attributes:
+        pool: The pool.
+        methods: Names of the boards.
+        boards: The first rows of each board; empty without `count`.
+        stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
+    """
+
+    pool: PoolView
+    methods: Methods
+    boards: list[Board]
+    stale_seconds: float | None = None
+
+
+class Building(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A generation under construction.
+
+    Attributes:
+        generation: Number of the generation.
+        progress: Share of its part of the log that was read, from 0 to 1.
+        failed: Why the construction ended; None if it continues.
+    """
+
+    generation: int
+    progress: float
+    failed: str | None = None
+
+
+class CertificateRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A proof of a result's quality.
+
+    Attributes:
+        kind: What is measured, such as `exploitability` or `kkt_residual`.
+        value: The measured value; 0 is perfect. None if the solve failed.
+    """
+
+    kind: str
+    value: float | None
+
+
+class Clones(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Copies and near copies of agents and tasks.
+
+    Attributes:
+        exact: Groups of agents with equal margins against every agent; the first few.
+        exact_total: Number of all such groups.
+        tasks: Groups of tasks on which every agent has equal scores; the first few.
+        tasks_total: Number of all such groups.
+        near: Pairs of agents at a distance of at most `radius`; the first few.
+        near_total: Number of all such pairs.
+        near_not_applicable: Why near copies were not searched; None if they were.
+        radius: Largest distance of a near copy.
+    """
+
+    not_applicable: str | None = None
+    exact: list[list[str]] = []
+    exact_total: int = 0
+    tasks: list[list[str]] = []
+    tasks_total: int = 0
+    near: list[NearPair] = []
+    near_total: int = 0
+    near_not_applicable: str | None = None
+    radius: float = 0.0
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A board that is compared with other boards.
+
+    Attributes:
+        method: Name of the board's method.
+        position: Log offset up to which the board counts outcomes.
+        rated: Number of agents that the board rates.
+    """
+
+    method: str
+    position: int
+    rated: int
+
+
+class Connectivity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The comparison graph: which agents played each other, and which agents are weakly connected.
+
+    Attributes:
+        components: Number of groups of agents without any game between the groups.
+        largest: Number of agents in the largest group.
+        apart: Agents outside the largest group; the first few.
+        apart_total: Number of all agents outside the largest group.
+        rateable: Whether chains of wins link every two agents in both directions. Otherwise some strengths are infinite.
+        pairs: Number of pairs of agents that played each other.
+        density: Number of these pairs, divided by the number of all possible pairs.
+        thin: Weakly connected agents, weakest connection first; the first few.
+        thin_total: Number of all weakly connected agents.
+        threshold: Number of effective games below which an agent is weakly connected; of games if effective games are not computed.
+        leaders: Boards with weakly connected agents among their first rows.
+    """
+
+    not_applicable: str | None = None
+    components: int = 0
+    largest: int = 0
+    apart: list[str] = []
+    apart_total: int = 0
+    rateable: bool = False
+    pairs: int = 0
+    density: float = 0.0
+    thin: list[ThinAgent] = []
+    thin_total: int = 0
+    threshold: float = 0.0
+    leaders: list[ThinLeaders] = []
+
+
+class Cycle(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A majority cycle: each agent beats the next one, and the last agent beats the first.
+
+    Attributes:
+        agents: The agents in the order of the cycle.
+        margins: Margin of each of these wins.
+        weakest: Smallest of the margins.
+    """
+
+    agents: list[str]
+    margins: list[float]
+    weakest: float
+
+
+class Cycles(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The strongest majority cycles, strongest first. No two of them share an agent. Empty if the majorities form no cycle."""
+
+    not_applicable: str | None = None
+    cycles: list[Cycle] = []
+
+
+class Cyclicity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The cyclic part of the results, which no ratings can explain.
+
+    Attributes:
+        share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
+        assumes: Assumption of the noise estimate.
+    """
+
+    not_applicable: str | None = None
+    share: float | None = None
+    assumes: str = ''
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""What changed from one solve to a later one, and why. Each list holds the first few agents; its count includes all of them.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        before: The earlier solve.
+        after: The later solve.
+        because: Causes of the difference; empty if the two solves have the same data, parameters and version.
+        outcomes: Number of outcomes in the later solve less the number in the earlier one.
+        parameters: Name -> earlier and later value of each changed parameter. None stands for the default.
+        joined_count: Number of agents in `joined`, including those not listed.
+        left_count: Number of agents in `left`, including those not listed.
+        moved_count: Number of agents in `moved`, including those not listed.
+        joined: Agents that only the later solve rates.
+        left: Agents that only the earlier solve rates.
+        moved: Agents whose rank or rating changed, largest change first.
+        compared: Number of best rows of each solve that were compared.
+    """
+
+    pool: str
+    method: str
+    before: Past
+    after: Past
+    because: list[Cause]
+    outcomes: int
+    parameters: dict[str, tuple[float | str | bool | None, float | str | bool | None]]
+    joined_count: int
+    left_count: int
+    moved_count: int
+    joined: list[AgentRow]
+    left: list[AgentRow]
+    moved: list[Moved]
+    compared: int = 10000
+
+
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Differences between the boards of the methods.
+
+    Attributes:
+        methods: The compared boards.
+        left_out: Methods whose boards rate too few agents to be compared.
+        agents: Number of agents that all compared boards rate.
+        disputed: Agents whose places differ most, largest difference first.
+        distances: Distances between the rankings of two methods, largest first.
+    """
+
+    not_applicable: str | None = None
+    methods: list[Compared] = []
+    left_out: list[str] = []
+    agents: int = 0
+    disputed: list[Disputed] = []
+    distances: list[Distance] = []
+
+
+class Disputed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent that two methods place differently. Places are counted among the compared agents.
+
+    Attributes:
+        agent: Name of the agent.
+        high: Method that places the agent best.
+        high_place: Place by method `high`, as near to `low_place` as its ties allow.
+        low: Method that places the agent worst.
+        low_place: Place by method `low`, as near to `high_place` as its ties allow.
+        places: Difference of the two places.
+    """
+
+    agent: str
+    high: str
+    high_place: int
+    low: str
+    low_place: int
+    places: int
+
+
+class Distance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The distance between the rankings of two methods.
+
+    Attributes:
+        methods: The two methods.
+        kendall: Share of pairs of agents that the methods order differently. A pair that only one method ties counts as half.
+    """
+
+    methods: tuple[str, str]
+    kendall: float
+
+
+class ErasedName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An erased name: its token, and a hash that recognizes the name in later records.
+
+    Attributes:
+        token: The agent's new name.
+        salt: Key of the hash, hexadecimal, at most 64 bytes.
+        name_hash: BLAKE2b hash of the UTF-8 name with this key.
+    """
+
+    token: str
+    salt: str
+    name_hash: str
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""All parts of the insight.
+
+    Attributes:
+        agents: Number of agents in the analysis.
+        left_out: Number of agents left out of the analysis. A very large pool is limited to its most active agents.
+    """
+
+    agents: int
+    left_out: int
+    connectivity: Connectivity
+    cyclicity: Cyclicity
+    cycles: Cycles
+    clones: Clones
+    top: Top
+    disagreement: Disagreement
+    prequential: Prequential
+    look_alikes: LookAlikes | None = None
+    order: Order | None = None
+
+
+class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Settings of a generation. A change of any setting makes a new generation.
+
+    Attributes:
+        online: Online method -> its parameters; an empty object means its defaults. None: `elo` and `sco` for games, none for scores.
+        per_task: Whether to keep pair tallies per task, too.
+        clustered: Whether to keep pair tallies of random groups of games, too. Intervals use them for games with more than two sides or with weights.
+        features: Names of numbers in the `meta` of games, which methods with covariates use.
+        feature_window: Largest number of games whose features are kept; the newest ones.
+        bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
+        buckets_kept: Number of newest buckets to keep; None for all.
+        dedupe_window: Number of outcome ids remembered to find duplicates.
+        max_agents: Largest number of agents. Outcomes that would exceed it are refused.
+        max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
+    """
+
+    online: dict[str, dict[str, float]] | None = None
+    per_task: bool = False
+    clustered: bool = False
+    features: list[str] = []
+    feature_window: int = 1000000
+    bucket_seconds: int | None = None
+    buckets_kept: int | None = None
+    dedupe_window: int = 4194304
+    max_agents: int = 10000000
+    max_tasks: int = 1000
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Prediction accuracy of an online method: means over all pairs of sides. Each pair is predicted before it is counted.
+
+    Attributes:
+        method: Name of the method.
+        pairs: Number of predicted pairs, by weight.
+        log_loss: Mean log loss.
+        brier: Mean Brier score.
+        kendall: Share of untied pairs that were predicted in the wrong order.
+        scale: Factor that makes forecasts of the method's own log odds. It is fitted online.
+        calibration_error: Mean distance between forecasts and results in the classes.
+        classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
+    """
+
+    method: str
+    pairs: float
+    log_loss: float | None
+    brier: float | None
+    kendall: float | None
+    scale: float = 1.0
+    calibration_error: float | None = None
+    classes: list[Any] = []
+
+
+class ForecastModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The object `ForecastModel`."""
+
+    slope: float
+    spread: float = 0.0
+    sums: bool = False
+
+
+class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Whether outcomes are being folded, for one partition or for all.
+
+    Attributes:
+        status: The worst status of the partitions. `fresh`: every partition is folded in time. `lagging`: records wait too long. `stopped`: a partition stopped, and `says` gives the kind of reason. `silent`: a partition has no recent report. `unknown`: the store does not answer.
+        partitions: Number of partitions checked.
+        shards: Number of processes that report at least one of them in time.
+        lag_records: Number of records that are not yet folded.
+        lag_seconds: Upper bound of the time that the first of these records has waited, in seconds.
+        idle_seconds: Seconds since the least recently active partition was known to be folded; None if a partition was never reported.
+        limit_seconds: The setting `EQUIRANK_FRESH_SECONDS`.
+        silent: Partitions without a recent report.
+        stopped: Partitions that stopped.
+        lagging: Partitions whose records wait too long.
+        says: The status in words.
+    """
+
+    status: Literal['fresh', 'lagging', 'stopped', 'silent', 'unknown']
+    partitions: int
+    shards: int
+    lag_records: int
+    lag_seconds: float
+    idle_seconds: float | None
+    limit_seconds: float
+    silent: list[int]
+    stopped: list[int]
+    lagging: list[int]
+    says: str = ''
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An immutable description of how a pool is folded. start: Log offset at which it begins to count outcomes."""
+
+    pool: str
+    number: int
+    start: int
+    time: float
+    fold: FoldSettings
+    fold_version: int = 2
+    retraction_horizon: int = 0
+    initial: dict[str, dict[str, float]] = {}
+    aliases: dict[str, str] = {}
+    bans: list[str] = []
+    wanted: int = -1
+    erased: list[ErasedName] = []
+
+
+class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A change of how a pool is folded. A field that is left out keeps its present value, so an empty object folds the pool again.
+
+    Attributes:
+        fold: All settings of the new generation.
+        initial: Method -> agent -> initial rating.
+        aliases: Name in outcomes -> the agent that it counts for.
+        bans: The complete list of agents whose games do not count.
+        start: Start of the new generation: `same` for the present start, `now` for a new season, or a log position. If the position is not reached yet, the change waits.
+        ban: Agents to add to the present list of bans. Not allowed together with `bans`.
+        unban: Agents to remove from this list. Not allowed together with `bans`.
+        confirm: Allows changes that are otherwise refused: a list `bans` without a present ban, and a ban of an unknown agent.
+    """
+
+    fold: FoldSettings | None = None
+    initial: dict[str, dict[str, float]] | None = None
+    aliases: dict[str, str] | None = None
+    bans: list[str] | None = None
+    start: Literal['same', 'now'] | int | None = None
+    ban: list[str] = []
+    unban: list[str] = []
+    confirm: bool = False
+
+
+class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A request for a new generation of a pool. The newest request of a pool counts.
+
+The shard that owns the pool makes the generation, because the shard has the log positions.
+
+    Attributes:
+        pool: Name of the pool.
+        time: Time of the request in seconds since 1970.
+        fold: All settings of the new generation.
+        initial: Method -> agent -> initial rating.
+        aliases: Name in outcomes -> the agent that it counts for.
+        bans: Banned agents.
+        start: Start of the generation: `same` for the present generation's start, `now` for the shard's position, or a log offset. If the shard has not reached the offset, the request waits.
+    """
+
+    pool: str
+    time: float
+    fold: FoldSettings
+    initial: dict[str, dict[str, float]] = {}
+    aliases: dict[str, str] = {}
+    bans: list[str] = []
+    start: Literal['same', 'now'] | int = 'same'
+
+
+class GenerationWish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An accepted request for a generation. wish: Its offset in the control log.
+
+The request is fulfilled when `serving.wanted` of the pool's generations is at least `wish`."""
+
+    pool: str
+    wish: int
+
+
+class Generations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The generations of a pool.
+
+    Attributes:
+        pool: Name of the pool.
+        serving: The generation that readers see.
+        newest: The newest generation. If it is not the serving one, it is under construction.
+        waiting: The newest request, while no generation fulfills it.
+    """
+
+    pool: str
+    serving: Generation | None
+    newest: Generation | None
+    waiting: GenerationRequest | None
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The kept solves of a method, newest first."""
+
+    pool: str
+    method: str
+    solves: list[Past]
+
+
+class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The insight into a pool. Before the first successful computation, only `pool` and `error` have values.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted.
+        outcomes: Number of outcomes counted.
+        age_seconds: Seconds since the computation.
+        seconds: Duration of the computation.
+        error: Why the newest computation failed. `findings` is then an earlier result or None.
+        findings: The parts of the insight.
+        stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
+    """
+
+    pool: str
+    generation: int | None = None
+    position: int | None = None
+    outcomes: int | None = None
+    age_seconds: float | None = None
+    seconds: float | None = None
+    error: str | None = None
+    findings: Findings | None = None
+    stale_seconds: float | None = None
+
+
+class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Description of the intervals in the rows of a board.
+
+    Attributes:
+        kind: How the intervals were computed. ``posterior``: draws of the true margins. ``cells``: resampled counts of pairs or places. ``clustered``: resampled outcomes. ``tasks``, ``ballots``: resampled tasks or ballots. ``fisher``, ``sandwich``: normal intervals from standard errors. ``belief``: normal intervals from an online method's beliefs. ``none``: no intervals.
+        of: Quantity with the interval, if it is not the rating; otherwise empty.
+        assumes: Assumption under which the intervals are valid.
+        why_not: Why there are no intervals; None if there are intervals.
+        level: Probability of the intervals. They are central intervals.
+        replicates: Number of refits to resampled data.
+        failed: Number of refits without a result.
+        settled: Whether the best agents' rank intervals stopped changing. If not, refits ended at a limit of time or number.
+        seconds: Duration of the refits.
+        position: Log offset of the outcomes that were resampled.
+    """
+
+    kind: str
+    of: str = ''
+    assumes: str = ''
+    why_not: str | None = None
+    level: float = 0.95
+    replicates: int = 0
+    failed: int = 0
+    settled: bool = False
+    seconds: float = 0.0
+    position: int | None = None
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A refused outcome.
+
+    Attributes:
+        item: Index of the outcome in the request; -1 for the request itself.
+        path: Path of the field that breaks a rule.
+        rule: The rule.
+        reason: Class of the rule, as in dead letters.
+    """
+
+    item: int
+    path: str
+    rule: str
+    reason: str
+
+
+class LiveForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How the ratings of an online method become forecasts.
+
+    Attributes:
+        model: The method's own log odds of two sides; None if they need more than ratings and deviations.
+        scale: Factor that makes calibrated log odds of them. It is fitted to the outcomes so far.
+        classes: Earlier forecasts by the forecast of the favourite: number of pairs, mean forecast, mean result (a tie is 1/2), share of ties.
+    """
+
+    model: ForecastModel | None
+    scale: float
+    classes: list[Any]
+
+
+class LookAlike(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent whose name looks like the name of another agent.
+
+    Attributes:
+        agent: Name of the agent.
+        activity: Number of games played, or of tasks measured.
+        characters: The characters of the name outside ASCII, each as `U+0430 CYRILLIC SMALL LETTER A`.
+    """
+
+    agent: str
+    activity: float
+    characters: list[str]
+
+
+class LookAlikes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Groups of agents whose names look alike but contain different characters (UTS 39).
+
+    Attributes:
+        groups: The groups, each with its most active agent first; the first few.
+        groups_total: Number of all groups.
+    """
+
+    not_applicable: str | None = None
+    groups: list[list[LookAlike]] = []
+    groups_total: int = 0
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A game that was not played.
+
+    Attributes:
+        sides: Names of the agents of each side.
+    """
+
+    sides: list[list[str]]
+
+
+class MatchForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Forecast of one game.
+
+    Attributes:
+        sides: The sides in the order of the request.
+        tie: Probability of a tie of two sides; None for more sides.
+        evenness: Entropy of who ends first over that of an even game: 1 is even, 0 is decided.
+    """
+
+    sides: list[SideForecast]
+    tie: float | None
+    evenness: float
+
+
+class Matchups(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Expected scores of agents against each other.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least.
+        method: Name of the method.
+        record: Record of the method's earlier forecasts.
+        agents: Names of the agents, in the order of the request.
+        expected_scores: Expected score of each agent (row) against each agent (column); None against itself.
+        ties: Probability of a tie of each pair; None against itself.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    method: str
+    record: Record
+    agents: list[str]
+    expected_scores: list[list[float | None]]
+    ties: list[list[float | None]]
+
+
+class MethodChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A solved method in relation to a pool.
+
+    Attributes:
+        method: Name of the method.
+        chosen: Parameters with which the pool is solved by it; None if the pool is not solved by it.
+        why_not: Why the method does not apply to the pool; None if it applies.
+    """
+
+    method: str
+    chosen: dict[str, float | int | str | bool] | None
+    why_not: str | None
+
+
+class MethodChoices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""All solved methods, and whether the pool is solved by them."""
+
+    pool: str
+    methods: list[MethodChoice]
+
+
+class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Forecasts of one method.
+
+    Attributes:
+        method: Name of the method.
+        record: Record of its earlier forecasts.
+        matches: Its forecasts, in the order of the request.
+    """
+
+    method: str
+    record: Record
+    matches: list[MatchForecast]
+
+
+class Methods(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Names of the pool's boards.
+
+    Attributes:
+        live: Methods with a live board.
+        solved: Methods with a solved board.
+    """
+
+    live: list[str]
+    solved: list[str]
+
+
+class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The methods that a pool is to be solved by. methods: Name -> parameters that differ from the defaults."""
+
+    methods: dict[str, dict[str, float | str | bool]]
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent that both boards rate, with a different rank or rating.
+
+    Attributes:
+        agent: Name of the agent.
+        rank: Rank in the later solve.
+        rating: Rating in the later solve.
+        rank_before: Rank in the earlier solve; None if the agent is below the rows that were kept of it.
+        rating_before: Rating in the earlier solve.
+    """
+
+    agent: str
+    rank: int
+    rating: float | None
+    rank_before: int | None
+    rating_before: float | None
+
+
+class NearPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Two similar agents.
+
+    Attributes:
+        agents: The two names.
+        distance: Largest difference between their mean results against the same opponent. Mean results are from -1 to 1.
+    """
+
+    agents: tuple[str, str]
+    distance: float
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Recommended sampling rates of the next games or measurements. They reduce the uncertainty of the target fastest.
+
+    Attributes:
+        pool: Name of the pool.
+        target: Whose uncertainty is to be reduced, as requested.
+        games: Number of games or measurements to plan.
+        floor: Share of them that is drawn evenly from all pairs or cells.
+        position: Log offset up to which outcomes were counted.
+        not_applicable: Why there is no recommendation; all further fields then have their defaults. None if there is one.
+        matches: The games or measurements with the highest rates.
+        others: Number of pairs or cells that are not listed.
+        other_rate: Mean rate of a pair or cell that is not listed. All rates sum to 1.
+        unit: Unit of the uncertainties `before`, `after` and `uniform`.
+        before: Uncertainty now.
+        after: Expected uncertainty after `games` games or measurements at these rates.
+        uniform: Expected uncertainty after as many, drawn evenly.
+        gap: Upper bound of what better rates could still gain, as a share of `before` - `after`.
+        agents: Number of agents in the computation.
+        left_out: Number of less active agents left out of the computation.
+        assumes: Assumption of the computation.
+        seconds: Duration of the computation.
+    """
+
+    pool: str
+    target: str
+    games: int
+    floor: float
+    position: int
+    not_applicable: str | None = None
+    matches: list[NextMatch] = []
+    others: int = 0
+    other_rate: float = 0.0
+    unit: str = ''
+    before: float | None = None
+    after: float | None = None
+    uniform: float | None = None
+    gap: float | None = None
+    agents: int = 0
+    left_out: int = 0
+    assumes: str = ''
+    seconds: float = 0.0
+
+
+class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A recommended game or measurement.
+
+    Attributes:
+        agents: The two agents of a game, or the agent to measure.
+        rate: Probability that the next game or measurement is this one.
+        task: Task on which to measure the agent; absent for games.
+    """
+
+    agents: list[str]
+    rate: float
+    task: str | None = None
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How closely the results of pairs follow one order of strength (docs/concepts/posterior-margins.md).
+
+    Attributes:
+        kappa: Number of games that the order's prediction of a pair is worth. It is small in a cyclic pool. None (infinite) if the results show no deviation from an order.
+        low: Lower end of the 95 % likelihood interval of kappa.
+        high: Upper end of this interval; None (infinite) if an exact order is compatible with the data.
+        evidence: Log likelihood of this kappa less the log likelihood of an exact order, in nats.
+        p_value: Probability of at least this evidence in a pool with an exact order.
+        pairs: Number of pairs with more than one game. Only these give information about kappa.
+    """
+
+    not_applicable: str | None = None
+    kappa: float | None = None
+    low: float = 0.0
+    high: float | None = None
+    evidence: float = 0.0
+    p_value: float = 1.0
+    pairs: int = 0
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One kept solve. total: Number of agents on its board."""
+
+    generation: int
+    position: int
+    outcomes: int
+    data: str
+    parameters: dict[str, float | str | bool]
+    solved_at: float
+    version: str = ''
+    certificate: CertificateRow
+    status: str
+    seconds: float
+    total: int
+
+
+class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Summary of a pool. It is published with every live update.
+
+    Attributes:
+        pool: Name of the pool.
+        kind: `games` or `scores`.
+        label: Text shown beside the name.
+        partition: Partition of the log that holds the pool.
+        generation: Generation that readers see.
+        position: Log offset up to which outcomes were counted.
+        published_at: Time of the publication in seconds since 1970, by the shard's clock.
+        pool_time: Latest `time` of the outcomes counted; None before the first one.
+        outcomes: Number of outcomes counted.
+        agents: Number of agents.
+        tasks: Number of tasks.
+        duplicates: Number of outcomes dropped because an outcome with their id and content was already counted.
+        conflicts: Number of outcomes dropped because an outcome with their id and other content was already counted.
+        retractions: Number of retractions.
+        dead_letters: Number of outcomes that the generation refused: wrong kind, too many agents or too many tasks.
+        online: Names of the online methods.
+        prequential: Online method -> `log_loss`, `brier`, `kendall` and `calibration_error` of its forecasts so far, and their number `pairs`.
+        stopped: Why the pool stopped; None if it is folded.
+        pending: Number of retractions that wait for the next generation.
+        left_out: Number of outcomes left out because of retractions, bans or aliases.
+        unmatched: Number of retracted ids that no outcome of the pool has.
+        building: The next generation, while it is under construction.
+        beliefs: Online method -> model of its beliefs, for methods with beliefs.
+        forecasts: Online method -> how its ratings become forecasts.
+        record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if unknown.
+    """
+
+    pool: str
+    kind: str
+    label: str
+    partition: int
+    generation: int
+    position: int
+    published_at: float
+    pool_time: float | None
+    outcomes: int
+    agents: int
+    tasks: int
+    duplicates: int
+    conflicts: int
+    retractions: int
+    dead_letters: int
+    online: list[str]
+    prequential: dict[str, dict[str, float]] = {}
+    stopped: str | None = None
+    pending: int = 0
+    left_out: int = 0
+    unmatched: int = 0
+    building: Building | None = None
+    beliefs: dict[str, BeliefModel] = {}
+    forecasts: dict[str, LiveForecasts] = {}
+    record: str | None = None
+
+
+class PoolList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Pools in the order of their names.
+
+    Attributes:
+        total: Number of all pools, on all pages.
+        pools: The requested pools.
+        stale_seconds: As in `Boards`.
+        trouble: Present only while folding is interrupted: the reason in words.
+    """
+
+    total: int
+    pools: list[PoolView]
+    stale_seconds: float | None = None
+    trouble: str | None = None
+
+
+class PoolView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One pool.
+
+    Attributes:
+        pool: Name of the pool.
+        kind: `games` or `scores`.
+        label: Text shown beside the name.
+        head: Newest summary of the pool; None before the first outcome was folded.
+        folding: Whether the pool's partition is being folded. Only present in the answer for a single pool.
+        stale_seconds: As in `Boards`. Only present in the answer for a single pool.
+    """
+
+    pool: str
+    kind: str
+    label: str
+    head: PoolHead | None
+    folding: Freshness | None = None
+    stale_seconds: float | None = None
+
+
+class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A pool to create.
+
+    Attributes:
+        kind: `games` or `scores`. It cannot be changed later.
+        fold: Settings of the first generation. Without it, the installation's defaults.
+        label: Text shown beside the name.
+    """
+
+    kind: Literal['games', 'scores']
+    fold: FoldSettings | None = None
+    label: str = ''
+
+
+class PredictAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Games to forecast.
+
+    Attributes:
+        matches: The games, 1 to 100, with at most 1,000 agents in all.
+        methods: Names of online methods. Default: all online methods of the pool.
+    """
+
+    matches: list[Match]
+    methods: list[str] | None = None
+
+
+class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Forecasts of games.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least.
+        methods: Forecasts of each method.
+        without: Method -> why it forecasts nothing.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    methods: list[MethodForecasts]
+    without: dict[str, str]
+
+
+class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Prediction accuracy of the online methods, smallest log loss first."""
+
+    not_applicable: str | None = None
+    forecasts: list[Forecast] = []
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Why a request failed.
+
+    Attributes:
+        status: HTTP status.
+        title: What went wrong.
+        detail: The cause, and what to do.
+        request_id: Identifies the request in the server's log.
+        refusals: The refused outcomes, if outcomes were refused.
+    """
+
+    status: int
+    title: str
+    detail: str
+    request_id: str = ''
+    refusals: list[Item] = []
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Record of a method's earlier forecasts, each made before its outcome was counted.
+
+    Attributes:
+        pairs: Number of forecast pairs of sides, by weight. Without pairs, the other figures are None.
+        log_loss: Mean log loss, in nats. Forecasts of 1/2 have 0.6931.
+        brier: Mean squared distance of forecast and result.
+        calibration_error: Mean distance of forecasts and results in ten classes of forecasts.
+        wins_predicted: Share of decided pairs whose winner was the favourite. An even forecast counts half.
+    """
+
+    pairs: float
+    log_loss: float | None
+    brier: float | None
+    calibration_error: float | None
+    wins_predicted: float | None
+
+
+class SentGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='v', tag=1):
+    r"""A finished game.
+
+    Attributes:
+        id: Identifies the outcome in its pool. An id that is sent twice counts once. Default: a new one.
+        time: Seconds since 1970. Default: now.
+        task: What was played, if the producer distinguishes tasks.
+    """
+
+    id: str | None = None
+    pool: str
+    time: float | None = None
+    sides: list[SentSide]
+    task: str | None = None
+    weight: float = 1.0
+    meta: Any = None
+
+
+class SentRetraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='v', tag=1):
+    r"""A retraction: the outcome with the id `retracts` of this pool is not to count.
+
+    Attributes:
+        id: Identifies the retraction in its pool. An id that is sent twice counts once. Default: a new one.
+        time: Seconds since 1970. Default: now.
+        retracts: Id of the outcome to take back.
+    """
+
+    id: str | None = None
+    pool: str
+    time: float | None = None
+    retracts: str
+    meta: Any = None
+
+
+class SentScores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='v', tag=1):
+    r"""Scores of agents on one task. Higher scores are better.
+
+    Attributes:
+        id: Identifies the outcome in its pool. An id that is sent twice counts once. Default: a new one.
+        time: Seconds since 1970. Default: now.
+    """
+
+    id: str | None = None
+    pool: str
+    time: float | None = None
+    task: str
+    scores: dict[str, float]
+    weight: float = 1.0
+    meta: Any = None
+
+
+class SentSide(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One side of a game: an agent or a team, and its place. Only the order of places counts: the lowest is best, equal places tie."""
+
+    agents: list[str]
+    place: int
+
+
+class SideForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Forecast of one side.
+
+    Attributes:
+        agents: Names of its agents.
+        expected_score: Mean result against the other sides; a win is 1 and a tie 1/2.
+        win: Probability to win: of two sides, 1 less the probabilities of a tie and a loss; of more sides, to end before all others if nothing is tied.
+    """
+
+    agents: list[str]
+    expected_score: float
+    win: float
+
+
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The rating of one task."""
+
+    task: str
+    rating: float | None
+    rank: int
+
+
+class ThinAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent weakly connected to the other agents.
+
+    Attributes:
+        agent: Name of the agent.
+        games: Number of its games, by weight.
+        opponents: Number of different opponents.
+        effective_games: Number of direct games against the main part of the pool that would connect the agent equally well. None if the pool is too large to compute it.
+    """
+
+    agent: str
+    games: float
+    opponents: int
+    effective_games: float | None
+
+
+class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A board with weakly connected agents among its first rows.
+
+    Attributes:
+        method: Name of the board's method.
+        agents: The weakly connected agents, best first.
+        of: Number of first rows that were checked.
+    """
+
+    method: str
+    agents: list[str]
+    of: int
+
+
+class Top(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""How stable the top is: the smallest number of votes whose removal lets a rival reach or pass the top agent.
+
+    Attributes:
+        agents: Agents that win against somebody and lose to nobody, by majority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
+        agents_total: Number of all such agents.
+        rival: The agent that needs the fewest removals.
+        low: Lower bound of the number of removals.
+        high: Upper bound of this number; None if unknown.
+        unit: What a vote is: `outcomes` or `tasks`.
+        votes: Names of the votes to remove, if known; the first few.
+    """
+
+    not_applicable: str | None = None
+    agents: list[str] = []
+    agents_total: int = 0
+    rival: str | None = None
+    low: int | None = None
+    high: int | None = None
+    unit: str = ''
+    votes: list[str] = []
