@@ -15,7 +15,8 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions
+from services.api import agents, boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions
+from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
@@ -32,6 +33,7 @@ from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import API, Metrics
@@ -56,7 +58,8 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.post_outcomes, pools.get_pools, pools.get_pool, pools.put_pool),
     *(generations.get_generations, generations.post_generation, methods.get_methods, methods.put_methods),
-    *(boards.get_boards, boards.get_board, boards.get_around, boards.get_history, boards.get_difference, boards.get_agent),
+    *(boards.get_boards, boards.get_board, boards.get_around, boards.get_history, boards.get_difference),
+    *(agents.get_agents, agents.get_agent, agents.get_opponents),
     *(insight.get_insight, insight.get_next, predictions.post_predict, predictions.get_matchups, exports.get_export),
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
@@ -74,7 +77,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     shared = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
-        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), clock=clock,
+        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
+        agents=AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.checkpoints), clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = Litestar(

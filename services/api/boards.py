@@ -1,4 +1,4 @@
-"""Routes of boards and agents. The newest boards come from the store alone; past boards also come from checkpoints."""
+"""Routes of boards. The newest boards come from the store alone; past boards also come from checkpoints."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ from services.api.directory import Directory
 from services.api.polls import sent
 from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now
-from services.api.replies import AgentView, Boards, History, Value
+from services.api.replies import Boards, History, Value
 from services.boards import reading as boards
 from services.boards.history import Difference
 from services.boards.insight import insight
@@ -162,15 +162,6 @@ def get_difference(here: Here, pool: Pool, method: Method, against: Against = No
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
     return _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
-
-
-@get("/v1/pools/{pool:str}/agents/{agent:path}", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-@reads
-def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentView:
-    """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-    name = agent_name(agent)
-    read = partial(boards.agent, here.store, pool, name, provisional=here.settings.provisional)
-    return AgentView(pool=pool, agent=name, boards=_read_or_raise(here, pool, "", f"agent {name!r}", read))
 
 
 def _answer_uncached(here: Context, asked: Asked) -> Value:

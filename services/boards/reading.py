@@ -119,16 +119,32 @@ def around(
     return None if solved is None else _of_solved(*solved, now, provisional)
 
 
-def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
-    """Method -> the agent's row on its board; None if the agent is on no board of the pool. Raises `StoreError`."""
+def agent(store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL) -> dict[str, Board] | None:
+    """Method -> the board with the agent's row only; None if the agent is on no board of the pool. Raises `StoreError`."""
     head = store.live.head(pool)
     live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
-    rows = {page.method: _live_rows(page, provisional)[0] for page in live}
+    found = {page.method: _of_live(page, now, provisional) for page in live}
     for method in store.solved.methods(pool):
         if (solved := store.solved.around(pool, method, name, 1)) is not None:
-            solved_board, total = solved
-            rows[method] = _mark_wide_ranks(solved_board.result.agents, total, provisional)[0]
-    return rows or None
+            found[method] = _of_solved(*solved, now, provisional)
+    return found or None
+
+
+def ratings(
+    store: RedisStore, head: PoolHead, method: str, agents: Sequence[str], *, provisional: Provisional = PROVISIONAL
+) -> list[AgentRow | None] | None:
+    """The row of each agent on one board; None for agents that are not on it. Returns None if there is no such board.
+
+    Raises `StoreError`.
+    """
+    if method in head.live_methods:
+        pages = store.live.rows_of(head, method, agents)
+        return [None if page is None else _live_rows(page, provisional)[0] for page in pages]
+    solved = store.solved.rows_of(head.pool, method, agents)
+    if solved is None:
+        return None
+    _, total, rows = solved
+    return [None if row is None else _mark_wide_ranks([row], total, provisional)[0] for row in rows]
 
 
 def first_rows(
@@ -193,7 +209,7 @@ def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
         generation=head.generation,
         position=head.position,
         total=page.total,
-        age_seconds=_age(now, head.published_at),
+        age_seconds=age(now, head.published_at),
         rows=_live_rows(page, provisional),
         intervals=belief_intervals(head.beliefs.get(page.method)),
     )
@@ -229,7 +245,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
         generation=solved.generation,
         position=solved.position,
         total=total,
-        age_seconds=_age(now, solved.solved_at),
+        age_seconds=age(now, solved.solved_at),
         rows=_mark_wide_ranks(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
@@ -257,7 +273,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         generation=past.generation,
         position=past.position,
         total=past.total,
-        age_seconds=_age(now, past.solved_at),
+        age_seconds=age(now, past.solved_at),
         rows=_mark_wide_ranks(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
@@ -267,5 +283,6 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
     )
 
 
-def _age(now: float, then: float) -> float:
+def age(now: float, then: float) -> float:
+    """Seconds from `then` to `now`, rounded to milliseconds; 0 if a clock is ahead."""
     return round(max(0.0, now - then), 3)

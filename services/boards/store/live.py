@@ -113,6 +113,15 @@ class LiveBoards:
         check_window(0, count)
         return self._pages(head, methods, scripts.AROUND, [agent, count])
 
+    def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
+        """The row of each agent on a live board of the pool of `head`, with its rank; None for agents that are not on the board."""
+        if method not in head.live_methods:
+            return [None] * len(agents)
+        keys = self._page_keys(head, check_method(method))
+        parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
+        answers = [answer for part in parts for answer in self._redis.calls([(scripts.AROUND, keys, [agent, 1]) for agent in part])]
+        return [None if answer is None else _page(head, method, answer) for answer in answers]
+
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""
         if not agents:

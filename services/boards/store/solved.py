@@ -11,7 +11,7 @@ import msgspec
 from services.boards.history import KeptSolve, Past
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import scripts
-from services.boards.store.connection import Command, Connection
+from services.boards.store.connection import Call, Command, Connection
 from services.boards.store.keys import Keys, check_method
 from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
@@ -159,6 +159,26 @@ class SolvedBoards:
                 return self._with_rows(board, rows), total
             if self._pointer(pool, method) == pointer:
                 return None
+        raise _switching(pool, method)
+
+    def rows_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[SolvedBoard, int, list[AgentRow | None]] | None:
+        """The row of each agent on a solved board; None for agents that are not on it.
+
+        Returns:
+            The board without rows, the number of all rows, and the row of each agent. None if there is no such board.
+        """
+        for _ in range(_TRIES):
+            pointer = self._pointer(pool, method)
+            if pointer is None:
+                return None
+            version, total, board = pointer
+            names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
+            calls: list[Call] = [(scripts.SOLVED_AROUND, names, [agent, 1]) for agent in agents]
+            parts = [calls[start : start + MEMBERS_A_CALL] for start in range(0, len(calls), MEMBERS_A_CALL)]
+            found = [answer for part in parts for answer in self._redis.calls(part)]
+            rows = [None if texts is None else next(iter(self._with_rows(board, texts).result.agents), None) for texts in found]
+            if None not in rows or self._pointer(pool, method) == pointer:
+                return board, total, rows
         raise _switching(pool, method)
 
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
