@@ -1,5 +1,6 @@
 """Agents: search, profile and opponents, on a checkpoint and a store."""
 
+import io
 import random
 from collections import Counter
 from pathlib import Path
@@ -7,8 +8,14 @@ from urllib.parse import quote
 
 import jsonschema
 import pytest
+from rich.console import Console
+from rich.table import Table
 
+from services.boards.agent_index import AgentIndex
+from services.boards.agents import agent_list, opponent_list, profile
 from services.boards.cursors import RULE
+from services.cli import agent as agent_command
+from services.cli import agents as agents_command
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
@@ -281,3 +288,31 @@ def test_a_pool_of_scores_has_tasks_and_no_opponents(api: Running, tmp_path: Pat
     assert (names_of(listed), listed["method"]) == (["bob", "ann"], None)
     refused = api.client.get(f"{URL}/ann/opponents")
     assert (refused.status_code, "must be a pool of games" in refused.json()["detail"]) == (422, True)
+
+
+def test_the_commands_show_what_the_routes_answer(api: Running, pool: ServedPool) -> None:
+    head = api.store.live.head("blitz")
+    assert head is not None
+    index = AgentIndex.load(pool.files, head)
+    found = agent_list(api.store, head, index, query="agent", count=2)
+    assert names_of(asked(api, query="agent", count=2)) == [row.agent for row in found.agents]
+    assert [text for text in (exported(agents_command.table(found)), *agents_command.hints(found)) if found.agents[0].agent in text]
+    assert agents_command.hints(found) == [f"more: --cursor {found.next}"]
+    misspelt = agent_list(api.store, head, index, query="Joana")
+    assert agents_command.hints(misspelt) == ["no agent was found; nearest names: Joanna"]
+    ann = profile(api.store, head, index, "ann", now=NOW)
+    assert ann is not None
+    record = results("ann")
+    lines = list(agent_command.profile_lines(ann))
+    assert lines[0] == f"blitz · ann · {outcomes()['ann']} outcomes · position 201"
+    assert lines[1].startswith(f"{record['games']:g} games: {record['wins']:g} won, ")
+    assert f"of {len(NAMES)}" in exported(agent_command.profile_table(ann))
+    opponents = opponent_list(api.store, head, index, "ann", now=NOW)
+    assert opponents is not None
+    assert "expected (elo)" in exported(agent_command.opponents_table(opponents))
+
+
+def exported(table: Table) -> str:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
