@@ -42,7 +42,7 @@ def folded(text: str) -> str:
 class NameSearch:
     """Names in a fixed order, for searches. Thread-safe, because nothing changes after construction.
 
-    Memory: for each name its folded bytes and 13 bytes more.
+    Memory: for each name its folded bytes and 17 bytes more.
 
     Args:
         names: n different names, without line feeds.
@@ -57,7 +57,10 @@ class NameSearch:
         self._ends = _separators(self._text, len(names))
         if len(self._ends) != len(names) + 1 or self._ends[-1] != len(self._text) - 1:
             raise InputError("names", f"{len(names)} names", "must hold no line feeds")
-        self._letters, self._is_ascii = _letters(self._text, self._ends), all(part.tobytes().isascii() for part in parts)
+        self._letters, self._hashes = np.zeros(len(names), np.uint64), np.zeros(len(names), np.uint32)
+        self._frequency = np.zeros(256, np.int64)
+        _summarize(self._text, self._ends, self._letters, self._hashes, self._frequency)
+        self._is_ascii = not self._frequency[128:].any()
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -65,7 +68,7 @@ class NameSearch:
     @property
     def nbytes(self) -> int:
         """Bytes of memory."""
-        return self._text.nbytes + self._ends.nbytes + self._letters.nbytes
+        return self._text.nbytes + self._ends.nbytes + self._letters.nbytes + self._hashes.nbytes
 
     def find(self, query: str, tier: int, begin: int, count: int) -> list[int]:
         """Places of the first `count` names of one tier at place `begin` or later, ascending.
@@ -86,11 +89,11 @@ class NameSearch:
         sought = _encoded(query)
         if not len(sought) or not count or begin >= len(self):
             return []
-        separator = np.full(1, _SEPARATOR, np.uint8)
-        before, after = separator[: tier <= PREFIX], separator[: tier == EXACT]
-        pattern = np.concatenate([before, sought, after])
+        if tier == EXACT:
+            return self._equal(sought, begin, count)
+        pattern = np.concatenate([np.full(1, _SEPARATOR, np.uint8), sought]) if tier == PREFIX else sought
         out = np.empty(min(count, len(self) - begin), np.int64)
-        found = _find(self._text, self._ends, pattern, *_tested(len(pattern), tier), tier, begin, out)
+        found = _find(self._text, self._ends, pattern, *self._tested(pattern), tier == PREFIX, begin, out)
         return [int(place) for place in out[:found]]
 
     def nearest(self, query: str, count: int) -> list[int]:
@@ -110,6 +113,17 @@ class NameSearch:
         width = 1 if self._is_ascii and bytes(sought).isascii() else _MOST_BYTES
         _nearest(self._text, self._ends, self._letters, sought, most, most * width, out, held)
         return [int(place) for edits in range(_MOST_EDITS) for place in out[edits, : held[edits]]][:count]
+
+    def _equal(self, sought: NDArray[np.uint8], begin: int, count: int) -> list[int]:
+        """Places of the names that equal the folded query."""
+        same = begin + np.flatnonzero(self._hashes[begin:] == _hash(sought, 0, len(sought)))
+        ends, query = self._ends, bytes(sought)
+        return [place for place in same.tolist() if bytes(self._text[int(ends[place]) + 1 : int(ends[place + 1])]) == query][:count]
+
+    def _tested(self, pattern: NDArray[np.uint8]) -> tuple[int, int]:
+        """Two places of a pattern that are tested before the others: those of its bytes that names have least often."""
+        rarest = np.argsort(self._frequency[pattern], kind="stable")
+        return int(rarest[0]), int(rarest[:2][-1])
 
 
 def _encoded(query: str) -> NDArray[np.uint8]:
@@ -140,11 +154,6 @@ def _separators(text: NDArray[np.uint8], names: int) -> NDArray[np.int64] | NDAr
     return positions[: _fill_separators(text, positions)]
 
 
-def _tested(size: int, tier: int) -> tuple[int, int]:
-    """Two places of a pattern that are tested before the others: its last byte, and one that many names of a series do not have there."""
-    return size - 1, (max(0, size - 2), 0, (size - 1) // 2)[tier]
-
-
 @unlocked
 def _fill_separators(text: NDArray[np.uint8], positions: NDArray[np.integer]) -> int:
     count = 0
@@ -155,14 +164,40 @@ def _fill_separators(text: NDArray[np.uint8], positions: NDArray[np.integer]) ->
     return count
 
 
-@unlocked
-def _letters(text: NDArray[np.uint8], ends: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """The set of bytes of each name, as 64 bits: bit b is set if a byte is b modulo 64."""
-    letters = np.zeros(len(ends) - 1, np.uint64)
-    for i in range(len(letters)):
-        for k in range(np.int64(ends[i]) + 1, np.int64(ends[i + 1])):
-            letters[i] |= np.uint64(1) << np.uint64(text[k] & 63)
+@inlined
+def _hash(text: NDArray[np.uint8], begin: _Position, end: _Position) -> np.uint32:
+    """Hash FNV-1a of 32 bits."""
+    value = np.uint32(2166136261)
+    for k in range(begin, end):
+        value = np.uint32((value ^ text[k]) * np.uint32(16777619))
+    return value
+
+
+@inlined
+def _letters_of(text: NDArray[np.uint8], begin: _Position, end: _Position) -> np.uint64:
+    """The set of characters of a text, as 64 bits: each character sets one bit."""
+    letters, bit = np.uint64(0), np.uint64(0)
+    for k in range(begin, end):
+        bit = np.uint64(text[k]) if text[k] & 0xC0 != 0x80 else bit * np.uint64(31) + np.uint64(text[k])
+        if k + 1 == end or text[k + 1] & 0xC0 != 0x80:
+            letters |= np.uint64(1) << (bit & np.uint64(63))
     return letters
+
+
+@unlocked
+def _summarize(
+    text: NDArray[np.uint8],
+    ends: NDArray[np.integer],
+    letters: NDArray[np.uint64],
+    hashes: NDArray[np.uint32],
+    frequency: NDArray[np.int64],
+) -> None:
+    """Write the letters and the hash of each name, and how often the names have each byte."""
+    for byte in text:
+        frequency[byte] += 1
+    for i in range(len(letters)):
+        begin, end = np.int64(ends[i]) + 1, np.int64(ends[i + 1])
+        letters[i], hashes[i] = _letters_of(text, begin, end), _hash(text, begin, end)
 
 
 @inlined
@@ -193,18 +228,18 @@ def _find(
     pattern: NDArray[np.uint8],
     one: int,
     other: int,
-    tier: int,
+    prefix: bool,
     begin: int,
     out: NDArray[np.int64],
 ) -> int:
-    """Write the places of names of a tier to `out`, until it is full. Returns their number.
+    """Write the places of names to `out`, until it is full. Returns their number.
 
-    Blocks in which no position has both tested bytes are skipped. one, other: their places in `pattern`.
+    Blocks in which no position has both tested bytes are skipped. one, other: their places in `pattern`. prefix: whether names that begin
+    with the query are sought (`pattern` has a separator before it, and equal names are left out), or those that contain it elsewhere.
     """
     size, count, k = len(pattern), 0, np.int64(ends[begin])
     first, second = pattern[one], pattern[other]
     last = len(text) - size
-    sought = size - (tier <= 1) - (tier == 0)  # length of the query
     while k <= last and count < len(out):
         if k + _BLOCK <= last:
             ones, others, met = text[k + one : k + one + _BLOCK], text[k + other : k + other + _BLOCK], np.uint8(0)
@@ -220,14 +255,13 @@ def _find(
                 continue
             place = _place_of(ends, k)
             end = np.int64(ends[place + 1])
-            starts = k + (tier <= 1) == np.int64(ends[place]) + 1
-            complete = starts and end - np.int64(ends[place]) - 1 == sought
-            if (tier == 0 and complete) or (tier == 1 and starts and not complete) or (tier == 2 and not starts):
+            starts = k + prefix == np.int64(ends[place]) + 1
+            if (prefix and k + size != end) or (not prefix and not starts):
                 out[count] = place
                 count += 1
                 if count == len(out):
                     return count
-            k = end  # a name counts once; for `INNER`, its first match decides
+            k = end  # a name counts once, and its first match decides
     return count
 
 
@@ -314,11 +348,11 @@ def _within(a: NDArray[np.uint8], b: NDArray[np.uint8], begin: _Position, end: _
 
 @inlined
 def _bits(value: np.uint64) -> int:
-    count = 0
-    while value:
-        value &= value - np.uint64(1)
-        count += 1
-    return count
+    """Number of bits that are set, counted in pairs, then in groups of four and of eight."""
+    value = value - (value >> np.uint64(1) & np.uint64(0x5555555555555555))
+    value = (value & np.uint64(0x3333333333333333)) + (value >> np.uint64(2) & np.uint64(0x3333333333333333))
+    value = (value + (value >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int(value * np.uint64(0x0101010101010101) >> np.uint64(56))
 
 
 @unlocked
@@ -334,14 +368,12 @@ def _nearest(
 ) -> None:
     """Write the first places of names with one edit to out[0], and with two to out[1], and their numbers to `held`.
 
-    most: largest number of edits, 1 or 2. changed: bytes that they can change. So names with another length or other letters are skipped.
+    most: largest number of edits, 1 or 2. changed: bytes by which they can change the length. Names with other letters are skipped first.
     """
-    own = np.uint64(0)
-    for byte in query:
-        own |= np.uint64(1) << np.uint64(byte & 63)
+    own = _letters_of(query, 0, len(query))
     for i in range(len(letters)):
         begin, end = np.int64(ends[i]) + 1, np.int64(ends[i + 1])
-        if abs(end - begin - len(query)) > changed or _bits(own & ~letters[i]) > changed or _bits(letters[i] & ~own) > changed:
+        if _bits(own & ~letters[i]) > most or _bits(letters[i] & ~own) > most or abs(end - begin - len(query)) > changed:
             continue
         edits = _within(query, text, begin, end, most)
         if 1 <= edits <= most and held[edits - 1] < out.shape[1]:

@@ -60,7 +60,7 @@ class AgentIndexes:
         self._queued: set[str] = set()
 
     async def get(self, head: PoolHead) -> AgentIndex | NoIndex:
-        """The index of the generation that readers see, or why there is none.
+        """The index of the generation that readers see, or why it is missing.
 
         Raises:
             ApiError: 503 if a load is necessary and does not end in time.

@@ -15,6 +15,7 @@ from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT, TIERS, NameSearch
 from ratings_core.records.outcomes import WEIGHT_ONE
+from ratings_core.records.roster import UNKNOWN, Roster
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
@@ -95,14 +96,15 @@ class AgentIndex:
 
     def __init__(self, entry: PoolEntry, written_at: float, arrays: Arrays, *, mapped: bool) -> None:
         self.entry, self.written_at = entry, written_at
-        self._names = Arena(arrays["agents.bytes"], arrays["agents.start"])
+        self._names = Roster.from_arrays(part(arrays, "agents"))
         self._activity = arrays["activity"]
         if len(self._activity) != len(self._names):
             raise InputError("activity", len(self._activity), f"must be {len(self._names)}, the number of agents")
         self._order = np.argsort(-self._activity, kind="stable").astype(np.int32)
-        self._search = NameSearch(self._names, self._order)
+        self._search = NameSearch(Arena(arrays["agents.bytes"], arrays["agents.start"]), self._order)
         self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "scores")}
-        self.nbytes = self._search.nbytes + self._order.nbytes + (0 if mapped else sum(array.nbytes for array in arrays.values()))
+        kept = 0 if mapped else self._activity.nbytes + sum(array.nbytes for tally in self._tallies.values() for array in tally.values())
+        self.nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept
 
     @classmethod
     def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None) -> "AgentIndex":
@@ -133,21 +135,16 @@ class AgentIndex:
 
     def name(self, agent: int) -> str:
         """Name of the agent with this id."""
-        start = self._names.start
-        return bytes(self._names.bytes[start[agent] : start[agent + 1]]).decode()
+        return self._names.name(agent)
 
     def outcomes(self, agent: int) -> int:
         """Number of outcomes that the agent took part in."""
         return int(self._activity[agent])
 
     def find(self, name: str) -> int | None:
-        """Id of the agent with exactly this name; None if there is none."""
-        begin = 0
-        while places := self._search.find(name, EXACT, begin, 1):  # several, if names differ in case only
-            if self.name(agent := int(self._order[places[0]])) == name:
-                return agent
-            begin = places[0] + 1
-        return None
+        """Id of the agent with exactly this name; None if the pool has no such agent."""
+        agent = int(self._names.lookup([name])[0])
+        return None if agent == UNKNOWN else agent
 
     def search(self, query: str, after: Place | None, count: int) -> list[Place]:
         """The first `count` matches of a query: equal names, then names that begin with it, then names that contain it.

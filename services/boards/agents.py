@@ -255,7 +255,7 @@ def agent_list(
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why there is none.
+        index: The pool's index, of the generation of `head`; or why it is missing.
         query: Text that names equal, begin with or contain, without regard to case; empty for all agents.
         cursor: `next` of the answer before; None for the first agents.
         count: Largest number of agents.
@@ -296,7 +296,7 @@ def profile(
     Args:
         store: The store.
         head: Head of the pool.
-        index: The pool's index, of the generation of `head`; or why there is none.
+        index: The pool's index, of the generation of `head`; or why it is missing.
         name: Name of the agent.
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
@@ -470,7 +470,7 @@ def _method_rating(board: Board) -> MethodRating:
 
 
 def _record(index: AgentIndex | NoIndex, name: str, now: float) -> tuple[GamesRecord | None, ScoresRecord | None, str | None]:
-    """The record of an agent's games or scores, or why there is none."""
+    """The record of an agent's games or scores, or why it is missing."""
     if isinstance(index, NoIndex):
         return None, None, str(index)
     position, age, agent = index.entry.position, reading.age(now, index.written_at), index.find(name)

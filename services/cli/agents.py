@@ -48,7 +48,7 @@ def agents(
 
 
 def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
-    """The pool's index of agents, or why there is none."""
+    """The pool's index of agents, or why it is missing."""
     try:
         return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
     except NoIndex as error:
