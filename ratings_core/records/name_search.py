@@ -121,8 +121,13 @@ class NameSearch:
         return [place for place in same.tolist() if bytes(self._text[int(ends[place]) + 1 : int(ends[place + 1])]) == query][:count]
 
     def _tested(self, pattern: NDArray[np.uint8]) -> tuple[int, int]:
-        """Two places of a pattern that are tested before the others: those of its bytes that names have least often."""
+        """Two places of a pattern that are tested before the others.
+
+        They are those of its bytes that names have least often, or the separator and one of them. So few positions of a text have both.
+        """
         rarest = np.argsort(self._frequency[pattern], kind="stable")
+        if pattern[0] == _SEPARATOR:
+            return 0, int(next(place for place in rarest if place))
         return int(rarest[0]), int(rarest[:2][-1])
 
 
