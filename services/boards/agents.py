@@ -304,7 +304,7 @@ def profile(
     Raises:
         StoreError: The store does not answer.
     """
-    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional)
+    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head)
     if boards is None:
         return None
     games, scores, no_record = _record(index, name, now)

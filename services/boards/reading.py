@@ -119,9 +119,23 @@ def around(
     return None if solved is None else _of_solved(*solved, now, provisional)
 
 
-def agent(store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL) -> dict[str, Board] | None:
-    """Method -> the board with the agent's row only; None if the agent is on no board of the pool. Raises `StoreError`."""
-    head = store.live.head(pool)
+def agent(
+    store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL, head: PoolHead | None = None
+) -> dict[str, Board] | None:
+    """Method -> the board with the agent's row only; None if the agent is on no board of the pool.
+
+    Args:
+        store: The store.
+        pool: Name of the pool.
+        name: Name of the agent.
+        now: Seconds since 1970.
+        provisional: Rules that mark agents as provisional.
+        head: Head of the pool, if it was read already.
+
+    Raises:
+        StoreError: The store does not answer.
+    """
+    head = head or store.live.head(pool)
     live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
     found = {page.method: _of_live(page, now, provisional) for page in live}
     for method in store.solved.methods(pool):
