@@ -1,5 +1,6 @@
 """The indexes of agents that an API process has loaded: one for each pool that was asked for, bounded in all."""
 
+import asyncio
 import logging
 import threading
 import time
@@ -36,8 +37,8 @@ class _Loaded:
 class AgentIndexes:
     """Loads indexes on the threads of checkpoints, and keeps them.
 
-    The first request for a pool, or for a new generation of it, waits for the load. Later ones get the index that is there. If the pool's
-    position has moved since, a load is queued that no request waits for.
+    The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
+    moved since, or the checkpoint could not be read, a load is queued that no request waits for.
 
     Args:
         files: Opens the checkpoints.
@@ -58,6 +59,8 @@ class AgentIndexes:
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         """The least recently used first."""
         self._queued: set[str] = set()
+        self._first_loads: dict[tuple[str, int], asyncio.Future[AgentIndex | NoIndex]] = {}
+        """Pool and generation -> the load that requests wait for. Only used by the event loop."""
 
     async def get(self, head: PoolHead) -> AgentIndex | NoIndex:
         """The index of the generation that readers see, or why it is missing.
@@ -66,11 +69,25 @@ class AgentIndexes:
             ApiError: 503 if a load is necessary and does not end in time.
         """
         loaded = self._current(head)
-        if loaded is None or (isinstance(loaded.index, NoIndex) and self._timer() >= loaded.due):
-            return await self._workers.run(partial(self._load, head))
-        if isinstance(loaded.index, AgentIndex) and head.position > loaded.index.entry.position and self._timer() >= loaded.due:
+        if loaded is None:
+            return await self._first(head)
+        is_old = isinstance(loaded.index, NoIndex) or head.position > loaded.index.entry.position
+        if is_old and self._timer() >= loaded.due:
             self._refresh(head)
         return loaded.index
+
+    async def _first(self, head: PoolHead) -> AgentIndex | NoIndex:
+        """Wait for the first load of a generation. Requests that wait at the same time share it, so they need one place of the threads."""
+        key = head.pool, head.generation
+        if (running := self._first_loads.get(key)) is None:
+            running = self._first_loads[key] = asyncio.ensure_future(self._workers.run(partial(self._load, head)))
+            running.add_done_callback(partial(self._ended, key))
+        return await asyncio.shield(running)
+
+    def _ended(self, key: tuple[str, int], running: "asyncio.Future[AgentIndex | NoIndex]") -> None:
+        self._first_loads.pop(key, None)
+        if not running.cancelled():
+            running.exception()  # all requests that waited for it may be gone
 
     def _current(self, head: PoolHead) -> _Loaded | None:
         """What is loaded for the pool; None if it is of another generation, which can have names that were erased since."""

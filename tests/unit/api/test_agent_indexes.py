@@ -86,9 +86,11 @@ def test_no_index_of_an_earlier_generation_is_returned(tmp_path: Path) -> None:
     assert loads.get(head_of(position=6, generation=2)) is missing, "it is not sought by each request"
     write(tmp_path, "blitz", 7, agents=4, generation=2)
     loads.now = 100.0
-    assert len(loads.index(head_of(position=7, generation=2))) == 4
+    newer = head_of(position=7, generation=2)
+    until(lambda: isinstance(loads.get(newer), AgentIndex), "the index of the new generation")
+    assert len(loads.index(newer)) == 4
     assert isinstance(loads.get(head_of(position=5)), NoIndex)
-    assert len(loads.index(head_of(position=7, generation=2))) == 4
+    assert len(loads.index(newer)) == 4
 
 
 def test_the_least_recently_used_index_is_dropped_when_all_need_too_much(tmp_path: Path) -> None:
@@ -118,6 +120,17 @@ def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pyt
     assert loads.index(head_of(position=9)) is first
     until(lambda: "cannot be read now" in caplog.text, "the failed load")
     assert loads.index(head_of(position=9)) is first
+
+
+def test_requests_that_come_together_share_the_first_load(tmp_path: Path) -> None:
+    loads, head = Loads(tmp_path), head_of(position=5)
+    write(tmp_path, "blitz", 5)
+
+    async def together() -> list[AgentIndex | NoIndex]:
+        return await asyncio.gather(*(loads.indexes.get(head) for _ in range(20)))
+
+    found = asyncio.run(together())
+    assert (len(set(map(id, found))), isinstance(found[0], AgentIndex), loads.opened) == (1, True, 1)
 
 
 def test_more_requests_than_places_are_busy(tmp_path: Path) -> None:
