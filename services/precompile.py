@@ -10,7 +10,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ratings_core.arrays.arena import pack
 from ratings_core.online import RATERS
+from ratings_core.records.name_search import INNER, NameSearch
 from ratings_core.records.names import are_names
 from ratings_core.records.roster import Roster
 from services.control.directory import FixedDirectory
@@ -38,12 +40,15 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 def warm() -> None:
     """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, and
-    solve it by what the demo's pool of its kind has.
+    solve it by what the demo's pool of its kind has. Search names.
     """
     are_names(_NAMES)
     roster = Roster()
     roster.intern(_NAMES)
     roster.lookup(_NAMES)
+    search = NameSearch(pack(_NAMES), np.arange(len(_NAMES), dtype=np.int32))
+    search.find("agent", INNER, 0, 1)
+    search.nearest("agnet-1", 1)
     Partition(0, 1).fold(
         TopicRecords([Record(offset, value, 0.0) for offset, value in enumerate([encode([_GAME]), _stream()])]), _directory()
     )

@@ -16,7 +16,8 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
+from services.api import agents, boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
+from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
@@ -38,6 +39,7 @@ from services.api.security import Access
 from services.boards.reading import rows_of_agents
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import API, Metrics
@@ -62,7 +64,8 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
-    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, boards.get_agent),
+    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
+    *(agents.list_agents, agents.get_agent, agents.list_opponents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,
 )
@@ -85,7 +88,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     shared = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
-        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS), feeds=feeds, clock=clock,
+        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
+        feeds=feeds, agents=AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.checkpoints), clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = _routes(State({"context": shared}, deep_copy=False))

@@ -1,4 +1,4 @@
-"""Routes of boards and agents. The newest boards come from the store alone; past boards also come from checkpoints."""
+"""Routes of boards. The newest boards come from the store alone; past boards also come from checkpoints."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,6 +10,7 @@ from litestar import Request, Response, get
 from litestar.di import NamedDependency, Provide
 from litestar.params import QueryParameter
 
+from ratings_core.records.names import check_name
 from services.api.answers import Asked
 from services.api.board_answers import AskedBoard, BoardFormats, board_body, board_reply, format_of
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name, context, reads
@@ -18,7 +19,7 @@ from services.api.directory import Directory
 from services.api.polls import sent
 from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now
-from services.api.replies import AgentView, Boards, History, Value
+from services.api.replies import Boards, History, Value
 from services.boards import reading as boards
 from services.boards.cursors import Cursor, ReplacedBoard
 from services.boards.formats import BoardFormat
@@ -169,15 +170,6 @@ def compare_solves(here: Here, pool: Pool, method: Method, against: Against = No
     return _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
 
 
-@get("/v1/pools/{pool:str}/agents/{agent:path}", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-@reads
-def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentView:
-    """Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-    name = agent_name(agent)
-    read = partial(boards.agent, here.store, pool, name, provisional=here.settings.provisional)
-    return AgentView(pool=pool, agent=name, boards=_read_or_raise(here, pool, "", f"agent {name!r}", read))
-
-
 def _answer_uncached(here: Context, asked: Asked) -> Value:
     """Answer a poll without the cache: of a missing pool or board, or a failed store."""
     if asked.kind == "insight":
@@ -193,7 +185,8 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
     now, provisional = here.clock(), here.settings.provisional
     read: Callable[[], Board | None]
     if asked.agents is not None:
-        read = partial(boards.of_agents, store, pool, method, asked.agents, now=now, provisional=provisional)
+        names = [check_name(name, "agents") for name in asked.agents]
+        read = partial(boards.of_agents, store, pool, method, names, now=now, provisional=provisional)
     elif count is None:
         read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
     elif cursor is not None:

@@ -14,6 +14,7 @@ from litestar.openapi.spec import Example
 from litestar.params import PathParameter, SkipValidation
 
 from ratings_core.records.names import MAX_NAME_BYTES
+from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.bodies import Bodies
 from services.api.directory import Directory
@@ -71,8 +72,8 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. partitions: number of partitions of the outcome log. started: time at which this process began, seconds
-    since 1970.
+    under way. feeds: open streams. agents: indexes of agents. partitions: number of partitions of the outcome log. started: time at
+    which this process began, seconds since 1970.
     """
 
     settings: Settings
@@ -88,6 +89,7 @@ class Context:
     heads: AllHeads
     exports: Exports
     feeds: Feeds
+    agents: AgentIndexes
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

@@ -11,7 +11,6 @@ from services.boards.folding import Freshness
 from services.boards.history import Past
 from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
-from services.boards.result import AgentRow
 from services.boards.store.protocol import PoolHead
 from services.control.records import FoldSettings, Generation, GenerationRequest, Start
 from services.solve.registry.choice import MethodChoice
@@ -166,14 +165,6 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     pool: str
     method: str
     solves: list[Past]
-
-
-class AgentView(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent. boards: Method -> the agent's row on its board."""
-
-    pool: str
-    agent: str
-    boards: dict[str, AgentRow]
 
 
 def fresh_reply(request: Request, value: Answered) -> Response[Answered]:  # type: ignore[type-arg]

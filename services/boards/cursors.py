@@ -1,19 +1,22 @@
-"""Cursors: where the next page of a board begins, and of which version of the board the page before it was."""
+"""Cursors: opaque texts by which a client asks for the rows after those that it has."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from ratings_core.errors import InputError
 
-_MOST_BYTES: Final = 1024
-_RULE: Final = "must be the `next` of an earlier answer for this board"
+PlaceT = TypeVar("PlaceT", bound=msgspec.Struct)
+RULE: Final = "must be `next` of an answer to the same request, of the pool's present generation: start again without a cursor"
+_BOARD_RULE: Final = "must be the `next` of an earlier answer for this board"
+_LONGEST: Final = 1024
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """The begin of a page.
+    """The begin of a page of a board, and of which version of the board the page before it was.
 
     Attributes:
         pool: Name of the pool.
@@ -23,7 +26,6 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
         start: Index of the page's first row.
         position: Log offset of a past board; None for other boards.
         everyone: Whether agents outside a lottery's support have rows.
-
     """
 
     pool: str
@@ -36,7 +38,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
 
     def text(self) -> str:
         """The cursor as readers get it."""
-        return urlsafe_b64encode(msgspec.json.encode(self)).decode().rstrip("=")
+        return text_of(self)
 
 
 class ReplacedBoard(Exception):  # noqa: N818 - names the fact
@@ -46,18 +48,30 @@ class ReplacedBoard(Exception):  # noqa: N818 - names the fact
         super().__init__(f"the board {method} of pool {pool} was replaced since the cursor was made: begin again without a cursor")
 
 
-def cursor_of(text: str, pool: str, method: str) -> Cursor:
-    """Read a cursor. Raises `InputError` if it is not one, or is one of another board."""
+def text_of(place: msgspec.Struct) -> str:
+    """The cursor for a place."""
+    return urlsafe_b64encode(_encode(place)).decode().rstrip("=")
+
+
+def place_of(cursor: str, kind: type[PlaceT], rule: str = RULE) -> PlaceT:
+    """The place that `text_of` converted. Raises `InputError` with `rule` for any other text."""
     try:
-        if len(text) > _MOST_BYTES:
-            raise InputError("cursor", f"{len(text)} bytes", _RULE)
-        cursor = msgspec.json.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Cursor)
-    except (ValueError, msgspec.DecodeError) as error:
-        raise InputError("cursor", text[:100], _RULE) from error
+        if len(cursor) <= _LONGEST:
+            place = msgspec.msgpack.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=kind)
+            if text_of(place) == cursor:
+                return place
+    except (msgspec.MsgspecError, ValueError):
+        pass
+    raise InputError("cursor", cursor[:100], rule)
+
+
+def cursor_of(text: str, pool: str, method: str) -> Cursor:
+    """Read a cursor of a board. Raises `InputError` if it is not one, or is one of another board."""
+    cursor = place_of(text, Cursor, _BOARD_RULE)
     known = cursor.source in {"live", "solved", "past"} and (cursor.position is not None) == (cursor.source == "past")
     in_range = 0 <= cursor.start < 2**31 and (cursor.position is None or 0 <= cursor.position < 2**63)
     if (cursor.pool, cursor.method) != (pool, method) or not known or not in_range:
-        raise InputError("cursor", text[:100], _RULE)
+        raise InputError("cursor", text[:100], _BOARD_RULE)
     return cursor
 
 

@@ -212,6 +212,39 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
     )
 
 
+def expected_against(
+    store: RedisStore, head: PoolHead, agent: str, opponents: Sequence[str], method: str | None
+) -> tuple[str | None, list[float | None]]:
+    """The expected score of an agent in a game against each of its opponents.
+
+    Args:
+        store: The store.
+        head: Head of the pool.
+        agent: Name of the agent.
+        opponents: Names of the opponents.
+        method: An online method that forecasts; None for the first one of the pool.
+
+    Returns:
+        The method, None if no method forecasts, and the expected scores; None if the method's board lacks an agent.
+
+    Raises:
+        InputError: The method is not an online method of the pool, or cannot forecast.
+        StoreError: The store does not answer.
+    """
+    chosen = next((one for one in _chosen(head, [method] if method else None) if _ready(head, one)[0] is not None), None)
+    live, why = (None, "") if (asked := chosen or method) is None else _ready(head, asked)
+    if live is None:
+        if method is not None:
+            raise InputError("method", method, f"must be a method that forecasts; {why}")
+        return None, [None] * len(opponents)
+    own, *others = store.live.strengths(head, str(chosen), [agent, *opponents])
+    known = [strength for strength in others if strength is not None]
+    if own is None or not known:
+        return chosen, [None] * len(opponents)
+    scores = iter(expected_scores(live.scale * live.model.log_odds([own, *known]))[0, 1:].tolist())
+    return chosen, [None if strength is None else next(scores) for strength in others]
+
+
 class _Forecaster(NamedTuple):
     """What the forecasts of a method need: its model, the scale of the log odds, and the probabilities of ties."""
 

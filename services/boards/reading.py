@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from ratings_core.records.names import check_name
 from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
@@ -175,26 +174,25 @@ def of_agents(
     Each row of a live board is read by itself, and is at least as new as the board's position.
 
     Raises:
-        InputError: There is no name, a name is there twice, or breaks a rule.
+        InputError: There is no name, or a name is there twice.
         WithoutRow: The board has no row of an agent.
         StoreError: The store does not answer.
     """
     if not names or len(set(names)) != len(names):
         raise InputError("agents", ", ".join(names[:5]), "must be one or more, each once")
-    asked = [check_name(name, "agents") for name in names]
     head = store.live.head(pool)
     if head is not None and method in head.live_methods:
-        shown = [page for page in store.live.rows_of(head, method, asked) if page is not None]
+        shown = [page for page in store.live.rows_of(head, method, names) if page is not None]
         rows = [row for page in shown for row in _live_rows(page, provisional)]
         found = _of_live(shown[0], now, provisional) if shown else None
     else:
-        solved = store.solved.rows_of(pool, method, asked) if method != INSIGHT else None
+        solved = store.solved.rows_of(pool, method, names) if method != INSIGHT else None
         if solved is None:
             return None
         found = _of_solved(*solved, now, provisional)
         rows = found.rows
     held = {row.agent for row in rows}
-    if missing := [name for name in asked if name not in held]:
+    if missing := [name for name in names if name not in held]:
         raise WithoutRow(method, missing)
     return None if found is None else msgspec.structs.replace(found, rows=rows)
 
@@ -231,16 +229,29 @@ def around(
     return None if solved is None else _of_solved(*solved, now, provisional)
 
 
-def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
-    """Method -> the agent's row on its board; None if the agent is on no board of the pool. Raises `StoreError`."""
-    head = store.live.head(pool)
+def agent(
+    store: RedisStore, pool: str, name: str, *, now: float, provisional: Provisional = PROVISIONAL, head: PoolHead | None = None
+) -> dict[str, Board] | None:
+    """Method -> the board with the agent's row only; None if the agent is on no board of the pool.
+
+    Args:
+        store: The store.
+        pool: Name of the pool.
+        name: Name of the agent.
+        now: Seconds since 1970.
+        provisional: Rules that mark agents as provisional.
+        head: Head of the pool, if it was read already.
+
+    Raises:
+        StoreError: The store does not answer.
+    """
+    head = head or store.live.head(pool)
     live = [] if head is None else store.live.pages_around(head, head.live_methods, name, 1)
-    rows = {page.method: _live_rows(page, provisional)[0] for page in live}
+    found = {page.method: _of_live(page, now, provisional) for page in live}
     for method in store.solved.methods(pool):
         if (solved := store.solved.around(pool, method, name, 1)) is not None:
-            solved_board, total = solved
-            rows[method] = _mark_wide_ranks(solved_board.result.agents, total, provisional)[0]
-    return rows or None
+            found[method] = _of_solved(*solved, now, provisional)
+    return found or None
 
 
 def rows_of_agents(
@@ -387,7 +398,7 @@ def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
         generation=head.generation,
         position=head.position,
         total=page.total,
-        age_seconds=_age(now, head.published_at),
+        age_seconds=age(now, head.published_at),
         rows=_live_rows(page, provisional),
         intervals=belief_intervals(head.beliefs.get(page.method)),
     )
@@ -423,7 +434,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
         generation=solved.generation,
         position=solved.position,
         total=total,
-        age_seconds=_age(now, solved.solved_at),
+        age_seconds=age(now, solved.solved_at),
         rows=_mark_wide_ranks(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
@@ -451,7 +462,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         generation=past.generation,
         position=past.position,
         total=past.total,
-        age_seconds=_age(now, past.solved_at),
+        age_seconds=age(now, past.solved_at),
         rows=_mark_wide_ranks(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
@@ -461,5 +472,6 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
     )
 
 
-def _age(now: float, then: float) -> float:
+def age(now: float, then: float) -> float:
+    """Seconds from `then` to `now`, rounded to milliseconds; 0 if a clock is ahead."""
     return round(max(0.0, now - then), 3)

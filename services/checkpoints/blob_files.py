@@ -72,6 +72,12 @@ class BlobFiles:
         data: bytes = self._call(name, lambda: self._fs.cat_file(path), size)
         return data
 
+    def read_range(self, name: str, start: int, stop: int) -> bytes:
+        """The bytes of a file from `start` up to `stop`, or fewer if the file ends. Raises `FileNotFoundError`."""
+        path = self._path(name)
+        data: bytes = self._call(name, lambda: self._fs.cat_file(path, start=start, end=stop), stop - start)
+        return data
+
     def map(self, name: str) -> bytes | mmap:
         """The bytes of a local file, mapped into memory. Raises `FileNotFoundError`."""
 

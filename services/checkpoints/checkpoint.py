@@ -9,7 +9,8 @@ new manifest names the existing object.
 import hashlib
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from mmap import mmap
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ import msgspec
 import numpy as np
 
 from services.checkpoints.blob_files import CALL_SECONDS, BlobFiles
-from services.checkpoints.objects import BadObject, pack, unpack
+from services.checkpoints.objects import BadObject, pack, unpack, unpack_some
 
 log = logging.getLogger("equirank.checkpoint")
 
@@ -130,6 +131,33 @@ class CheckpointStore:
     def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> dict[str, np.ndarray[Any, Any]]:
         """Read the arrays of a pool. mapped: see `read_object`. Raises `BadObject`."""
         return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
+
+    def read_arrays(self, entry: PoolEntry, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
+        """Read some arrays of a pool. Arrays that the object does not have are left out. The checksum of each array is checked.
+
+        Arrays of a local file are views of the memory-mapped file; see `read_object`. From an object store, only their bytes are read.
+
+        Raises:
+            BadObject: The object is missing or damaged, or has another format.
+        """
+        try:
+            if self.blobs.is_local:
+                mapped = memoryview(self.blobs.map(entry.object))
+                return unpack_some(lambda start, stop: mapped[start:stop], names)
+            return unpack_some(partial(self.blobs.read_range, entry.object), names)
+        except FileNotFoundError as error:
+            raise BadObject(f"{entry.object}: not found") from error
+
+    def newest_entry(self, partition: int, pool: str, generation: int) -> tuple[PoolEntry, float] | None:
+        """The entry of a generation of a pool in the newest undamaged manifest, and the time of the manifest in seconds since 1970.
+
+        Until the checkpoint after a switch to a new generation, this generation is one of the manifest's builds. Returns None if the
+        manifest does not name the generation, or there is no manifest.
+        """
+        manifest = self.newest(partition)
+        entries = [] if manifest is None else manifest.entries
+        entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (pool, generation)), None)
+        return None if manifest is None or entry is None else (entry, manifest.written_at)
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest, and return its name once the checkpoint is durable. The objects that it names must be written before."""

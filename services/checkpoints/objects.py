@@ -6,7 +6,7 @@ small JSON `meta`. Checksums cover everything except the padding between arrays.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from mmap import mmap
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ MAGIC: Final = b"EQRANK1\n"
 _ALIGN: Final = 64
 _LEAD: Final = 8 + 8 + 32
 Bytes: TypeAlias = bytes | mmap
+Read: TypeAlias = Callable[[int, int], bytes | memoryview]
 _DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1"})
 
 
@@ -76,30 +77,50 @@ def unpack(data: Bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[
     Raises:
         BadObject: A checksum, a length or the format is wrong.
     """
-    header, start = _read_header(data)
-    return {entry.name: _read_array(data, start, entry, checked=checked) for entry in header.arrays}, header.meta
+    view = memoryview(data)
+    read: Read = lambda start, stop: view[start:stop]  # noqa: E731 - a slice
+    header, start = _read_header(read)
+    return {entry.name: _read_array(read, start, entry, checked=checked) for entry in header.arrays}, header.meta
 
 
-def _read_header(data: Bytes) -> tuple[_Header, int]:
-    if data[:8] != MAGIC:
-        raise BadObject(f"starts with {data[:8]!r}, not {MAGIC!r}")
-    length = int.from_bytes(data[8:16], "little")
-    header = data[_LEAD : _LEAD + length]
-    if hashlib.sha256(header).digest() != data[16:_LEAD]:
+def unpack_some(read: Read, names: Collection[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Decode some arrays of an object: only their bytes, and those of the header, are read.
+
+    Args:
+        read: Returns the bytes of the file from a position up to another one, or fewer if the file ends.
+        names: Names of the arrays. An array that the object does not have is left out.
+
+    Returns:
+        The arrays, as read-only views of what `read` returned.
+
+    Raises:
+        BadObject: A checksum, a length or the format is wrong.
+    """
+    header, start = _read_header(read)
+    return {entry.name: _read_array(read, start, entry, checked=False) for entry in header.arrays if entry.name in names}
+
+
+def _read_header(read: Read) -> tuple[_Header, int]:
+    begin = bytes(read(0, _LEAD))
+    if begin[:8] != MAGIC:
+        raise BadObject(f"starts with {begin[:8]!r}, not {MAGIC!r}")
+    lead = _LEAD + int.from_bytes(begin[8:16], "little")
+    header = bytes(read(_LEAD, lead))
+    if hashlib.sha256(header).digest() != begin[16:]:
         raise BadObject("header: checksum differs")
     try:
         decoded = msgspec.json.decode(header, type=_Header)
     except msgspec.DecodeError as error:
         raise BadObject(f"header: {error}") from error
-    lead = _LEAD + length
     return decoded, lead + -lead % _ALIGN
 
 
-def _read_array(data: Bytes, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
+def _read_array(read: Read, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
     if entry.dtype not in _DTYPES:
         raise BadObject(f"{entry.name}: dtype {entry.dtype}")
     dtype, count = np.dtype(entry.dtype), int(np.prod(entry.shape, dtype=np.int64))
-    raw = memoryview(data)[start + entry.offset :][: count * dtype.itemsize]
+    begin = start + entry.offset
+    raw = read(begin, begin + count * dtype.itemsize)
     if len(raw) != count * dtype.itemsize:
         raise BadObject(f"{entry.name}: {len(raw)} of {count * dtype.itemsize} bytes")
     if not checked and hashlib.sha256(raw).hexdigest() != entry.sha256:

@@ -40,8 +40,14 @@ def reached(settings: Settings, identity: str) -> Iterator[RedisStore | None]:
             yield store
 
 
-def head_of(settings: Settings, boards: LiveBoards, pool: str) -> PoolHead:
+def head_of(settings: Settings, boards: LiveBoards, pool: str, argument: str = "--pool") -> PoolHead:
     """The head of a pool that readers see.
+
+    Args:
+        settings: Settings of the installation.
+        boards: The live boards.
+        pool: Name of the pool.
+        argument: What the command calls the name, for the error.
 
     Raises:
         InputError: The pool does not exist, or none of its outcomes is folded yet.
@@ -60,4 +66,4 @@ def head_of(settings: Settings, boards: LiveBoards, pool: str) -> PoolHead:
         rule = f"must have outcomes: this pool exists, but none was folded yet; try again in some seconds (other pools: {known})"
     else:
         rule = f"must be a pool that has outcomes (there are: {known})"
-    raise InputError("--pool", pool, rule)
+    raise InputError(argument, pool, rule)

@@ -128,15 +128,13 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
 
 
 def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict[str, NDArray[Any]]]:
-    """The pool of the generation that readers see. Until the checkpoint after its switch, it is one of the manifest's builds."""
+    """The pool of the generation that readers see."""
     try:
-        manifest = files.newest(head.partition)
-        entries = [] if manifest is None else manifest.entries
-        entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (head.pool, head.generation)), None)
-        if entry is None:
+        newest = files.newest_entry(head.partition, head.pool, head.generation)
+        if newest is None:
             why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
             raise NoCheckpoint(why, retriable=True)
-        return entry, files.read_pool(entry)
+        return newest[0], files.read_pool(newest[0])
     except (BadObject, OSError) as error:
         raise NoCheckpoint(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
 

@@ -22,6 +22,7 @@ ROUTES = [
     "/boards/elo",
     "/boards/elo?count=51",
     "/boards/elo/around/rock",
+    "/agents?query=ro",
     "/agents/rock",
     "/boards/maximal_lottery/history",
 ]

@@ -120,15 +120,15 @@ class TestLiveBoards:
         assert store.live.page("other", "elo", 0, 10) is None
         assert store.live.page("blitz", "melo", 0, 10) is None
         assert store.live.around("blitz", "elo", "nobody", 5) is None
-        assert boards.agent(store, "blitz", "nobody") is None
+        assert boards.agent(store, "blitz", "nobody", now=0.0) is None
 
     def test_any_agent_name_works(self, store: RedisStore) -> None:
         agents = ["a/b", "{blitz}", "häßlich ☃", "-inf", "(1", "a:b\\n", '"', "<script>"]
         store.live.publish(head_of(), 1, {"elo": LiveBoard(agents, [float(i) for i in range(len(agents))])})
         for i, agent in enumerate(agents):
-            found = boards.agent(store, "blitz", agent)
+            found = boards.agent(store, "blitz", agent, now=0.0)
             assert found is not None
-            assert found["elo"].rank == len(agents) - i
+            assert found["elo"].rows[0].rank == len(agents) - i
 
     def test_many_agents_are_written_in_small_calls(self, store: RedisStore) -> None:
         agents = [f"agent-{i:05}" for i in range(5 * MEMBERS_A_CALL + 1)]
@@ -323,9 +323,9 @@ class TestSolvedBoards:
     def test_an_agent_is_found_on_every_board(self, store: RedisStore) -> None:
         store.live.publish(head_of(), 1, {"elo": LiveBoard(["rock"], [1500.0]), ACTIVITY: LiveBoard(["rock"], [12.0])})
         store.solved.publish(solved_of())
-        found = boards.agent(store, "blitz", "rock")
+        found = boards.agent(store, "blitz", "rock", now=0.0)
         assert found is not None
-        assert {method: (row.rating, row.rank) for method, row in found.items()} == {
+        assert {method: (board.rows[0].rating, board.rows[0].rank) for method, board in found.items()} == {
             "elo": (1500.0, 1),
             ACTIVITY: (12.0, 1),
             "maximal_lottery": (0.5, 1),

@@ -58,7 +58,7 @@ def nothing_is_seen(store: RedisStore) -> None:
     assert store.solved.history("blitz", METHOD) == []
     assert store.solved.past("blitz", METHOD, 0) is None
     assert store.solved.complete(["blitz"]) == {"blitz": {}}
-    assert boards.agent(store, "blitz", "rock") is None
+    assert boards.agent(store, "blitz", "rock", now=0.0) is None
     assert insight(store.solved, "blitz", now=0.0).position is None
     version = store.versions.read(["blitz"])["blitz"]
     assert (version.head, version.listed, dict(version.solved)) == (None, False, {})
@@ -67,7 +67,13 @@ def nothing_is_seen(store: RedisStore) -> None:
 def seen(store: RedisStore) -> object:
     """All that readers see of the pool."""
     page = store.solved.page("blitz", METHOD, 0, 10)
-    return names(store), store.live.published("blitz"), page, store.solved.history("blitz", METHOD), boards.agent(store, "blitz", "rock")
+    return (
+        names(store),
+        store.live.published("blitz"),
+        page,
+        store.solved.history("blitz", METHOD),
+        boards.agent(store, "blitz", "rock", now=0.0),
+    )
 
 
 def test_a_log_sees_nothing_of_what_another_one_wrote(store: RedisStore, another: RedisStore) -> None:

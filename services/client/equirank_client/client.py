@@ -15,9 +15,22 @@ from equirank_client.structs import *
 class Client(Connection):
     """Reads and writes an installation. Errors and arguments: `Connection`."""
 
-    def get_agent(self, pool: str, agent: str) -> AgentView:
-        r"""Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentView)
+    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
+        r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
+
+        Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
+        cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
+
+    def get_agent(self, pool: str, agent: str) -> AgentProfile:
+        r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
+
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
+        r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+        Percent-encode the name, including slashes. The record is that of the newest checkpoint."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
@@ -147,9 +160,22 @@ class Client(Connection):
 class AsyncClient(AsyncConnection):
     """The same for asyncio. Errors and arguments: `AsyncConnection`."""
 
-    async def get_agent(self, pool: str, agent: str) -> AgentView:
-        r"""Return an agent's row on every board. Percent-encode the agent's name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentView)
+    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
+        r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
+
+        Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
+        cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
+
+    async def get_agent(self, pool: str, agent: str) -> AgentProfile:
+        r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
+
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
+        r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+        Percent-encode the name, including slashes. The record is that of the newest checkpoint."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""

@@ -34,6 +34,60 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ''
 
 
+class AgentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Agents of a pool: equal names, then names that begin with the query, then names that contain it, each with most outcomes first.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least, for ratings and numbers of outcomes.
+        names_position: Position of the checkpoint that was searched, and by whose numbers of outcomes the agents are ordered. A newer agent is found by its exact name. None if there is no checkpoint that can be read: then only an exact name is found, or without a query the agents with most outcomes, and `next` is None.
+        method: Method of the ratings and ranks; None if the pool has no board of a method yet.
+        total: Number of all agents of the pool.
+        agents: The agents.
+        next: Cursor of the agents after these; None at the end.
+        suggestions: If nothing is found, the nearest names, at most five: one edit or two, which insert, remove or replace a character, or swap two.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    names_position: int | None
+    method: str | None
+    total: int
+    agents: list[FoundAgent]
+    next: str | None
+    suggestions: list[str]
+
+
+class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One agent.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least, for live methods and `outcomes`.
+        age_seconds: Seconds since this position was published.
+        outcomes: Number of outcomes that the agent took part in.
+        methods: Method -> the agent's rating.
+        games: Record of its games; None in a pool of scores, or if `no_record` says why.
+        scores: Record of its scores; None in a pool of games, or if `no_record` says why.
+        no_record: Why there is no record; None if there is one.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    outcomes: int
+    methods: dict[str, MethodRating]
+    games: GamesRecord | None
+    scores: ScoresRecord | None
+    no_record: str | None
+
+
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""One row of a board.
 
@@ -60,14 +114,6 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False
-
-
-class AgentView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""One agent. boards: Method -> the agent's row on its board."""
-
-    pool: str
-    agent: str
-    boards: dict[str, AgentRow]
 
 
 class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -459,6 +505,24 @@ class ForecastModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     sums: bool = False
 
 
+class FoundAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent that was found.
+
+    Attributes:
+        agent: Name of the agent.
+        outcomes: Number of outcomes that it took part in.
+        rating: Rating by the method of the answer; None if the method does not rate the agent.
+        rank: Rank by this method; None if the agent is not on its board.
+        provisional: Whether the rating is uncertain, as on boards.
+    """
+
+    agent: str
+    outcomes: int
+    rating: float | None
+    rank: int | None
+    provisional: bool
+
+
 class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Whether outcomes are being folded, for one partition or for all.
 
@@ -487,6 +551,26 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: list[int]
     lagging: list[int]
     says: str = ''
+
+
+class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+
+    Attributes:
+        position: Log offset up to which games were counted.
+        age_seconds: Seconds since the checkpoint was written.
+        games: All games.
+        wins: Games in which the agent was alone in first place.
+        draws: Games in which the agent shared the first place.
+        losses: Games in which another side was placed before it.
+    """
+
+    position: int
+    age_seconds: float
+    games: float
+    wins: float
+    draws: float
+    losses: float
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -781,6 +865,40 @@ class MethodForecasts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     matches: list[MatchForecast]
 
 
+class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's rating by one method. Fields that the method does not have are absent.
+
+    Attributes:
+        source: `live` or `solved`, as on boards.
+        rating: Rating of the agent; None if the method cannot rate it.
+        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        total: Number of agents on the board.
+        generation: Generation of the pool that the board is of.
+        position: Log offset up to which outcomes were counted.
+        age_seconds: Seconds since the board was published or solved.
+        provisional: Whether the rating is uncertain, as on boards.
+        low: Lower end of the rating's interval.
+        high: Upper end of this interval.
+        rank_low: Best rank in the rank's interval.
+        rank_high: Worst rank in this interval.
+        deviation: Standard deviation of an online method's belief about the agent.
+    """
+
+    source: str
+    rating: float | None
+    rank: int
+    total: int
+    generation: int
+    position: int
+    age_seconds: float
+    provisional: bool
+    low: float | None = None
+    high: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    deviation: float | None = None
+
+
 class Methods(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Names of the pool's boards.
 
@@ -885,6 +1003,52 @@ class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     agents: list[str]
     rate: float
     task: str | None = None
+
+
+class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's opponents, most games first.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
+        age_seconds: Seconds since the checkpoint was written.
+        method: Online method of the expected scores; None if no method of the pool forecasts.
+        total: Number of all opponents.
+        opponents: The opponents.
+        next: Cursor of the opponents after these; None at the end.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    method: str | None
+    total: int
+    opponents: list[OpponentRow]
+    next: str | None
+
+
+class OpponentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's record against one opponent. A game of more than two sides counts for each pair of single-agent sides.
+
+    Attributes:
+        agent: Name of the opponent.
+        games: Games in which both were single-agent sides; a game of weight 1 counts 1.
+        wins: Games in which the agent of the request was placed before the opponent.
+        draws: Games in which both had the same place.
+        losses: Games in which the opponent was placed before it.
+        expected_score: Expected score of the agent of the request in its next game against the opponent; None without a forecast.
+    """
+
+    agent: str
+    games: float
+    wins: float
+    draws: float
+    losses: float
+    expected_score: float | None
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1103,6 +1267,22 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     brier: float | None
     calibration_error: float | None
     wins_predicted: float | None
+
+
+class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's scores at a checkpoint. Scores in dropped time buckets are not counted.
+
+    Attributes:
+        position: Log offset up to which scores were counted.
+        age_seconds: Seconds since the checkpoint was written.
+        tasks: Number of tasks on which the agent has a score.
+        measurements: Number of scores; a score of weight 1 counts 1.
+    """
+
+    position: int
+    age_seconds: float
+    tasks: int
+    measurements: float
 
 
 class SentGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='v', tag=1):

@@ -147,13 +147,13 @@ def test_a_parameter_is_taken_once(api: Running) -> None:
 
 
 def test_an_agent_with_slashes_anywhere_is_found_by_its_encoded_name(api: Running) -> None:
-    names = ["/a", "a/", "a//b", "%2F", "a%b", "x/agents/y", "a"]
+    names = ["/a", "a/", "a//b", "%2F", "a%b", "x/agents/y", "x/opponents", "opponents", "a"]
     board = LiveBoard(names, [float(i) for i in range(len(names))])
     assert api.store.live.publish(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": board})
     for rating, name in enumerate(names):
         encoded = quote(name, safe="")
         answer = api.client.get(f"/v1/pools/blitz/agents/{encoded}").json()
-        assert (answer["agent"], answer["boards"]["elo"]["rating"]) == (name, rating)
+        assert (answer["agent"], answer["methods"]["elo"]["rating"]) == (name, rating)
         [row] = api.client.get(f"/v1/pools/blitz/boards/elo/around/{encoded}?count=1").json()["rows"]
         assert row["agent"] == name
     for wrong in ("a/", "a//b", "/a"):

@@ -53,8 +53,8 @@ def test_around_any_agent(filled: Running, method: str, agent: str) -> None:
 
 def test_one_agent_on_every_board(filled: Running) -> None:
     found = filled.client.get(f"/v1/pools/blitz/agents/{quote('a/b c?#%', safe='')}").json()
-    assert found["agent"] == "a/b c?#%"
-    assert {method: row["rank"] for method, row in found["boards"].items()} == {"elo": 3, ACTIVITY: 3, "maximal_lottery": 1}
+    assert (found["agent"], found["outcomes"]) == ("a/b c?#%", 7)
+    assert {method: row["rank"] for method, row in found["methods"].items()} == {"elo": 3, "maximal_lottery": 1}
 
 
 def test_the_boards_of_a_pool(filled: Running) -> None:
@@ -96,6 +96,13 @@ def test_time_that_passes_is_nothing_new(tmp_path: Path, api_redis: str) -> None
         ("/v1/pools/blitz/boards/none", 404),
         ("/v1/pools/blitz/boards/elo/around/none", 404),
         ("/v1/pools/blitz/agents/none", 404),
+        ("/v1/pools/none/agents", 404),
+        ("/v1/pools/none/agents/rock", 404),
+        ("/v1/pools/none/agents/rock/opponents", 404),
+        ("/v1/pools/blitz/agents/rock/opponents", 503),
+        ("/v1/pools/blitz/agents?count=0", 422),
+        ("/v1/pools/blitz/agents?method=none", 422),
+        ("/v1/pools/blitz/agents/a/b%20c%3F%23%25", 404),
         ("/v1/pools/BAD", 422),
         ("/v1/pools/blitz/boards/B%3AAD", 422),
         ("/v1/pools/blitz/boards/elo?count=0", 422),
@@ -194,7 +201,8 @@ class TestOpenApi:
             ("/v1/pools/blitz", "PoolView"),
             ("/v1/pools/blitz/boards?count=3", "Boards"),
             ("/v1/pools/blitz/boards/elo", "Board"),
-            ("/v1/pools/blitz/agents/rock", "AgentView"),
+            ("/v1/pools/blitz/agents/rock", "AgentProfile"),
+            ("/v1/pools/blitz/agents?query=ROC", "AgentList"),
             ("/v1/pools/blitz/insight", "Insight"),
             ("/v1/nothing", "Problem"),
         ):
@@ -214,7 +222,9 @@ class TestOpenApi:
             "/v1/pools/{pool}/boards/{method}/history",
             "/v1/pools/{pool}/boards/{method}/diff",
             "/v1/pools/{pool}/boards/{method}/around/{agent}",
+            "/v1/pools/{pool}/agents",
             "/v1/pools/{pool}/agents/{agent}",
+            "/v1/pools/{pool}/agents/{agent}/opponents",
             "/v1/pools/{pool}/generations",
             "/v1/pools/{pool}/export",
             "/v1/pools/{pool}/predict",
@@ -297,10 +307,13 @@ def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
     assert rows["new"]["provisional"] is True
     assert "provisional" not in rows["old"]
     assert not any("provisional" in row for row in api.client.get("/v1/pools/blitz/boards/outcomes").json()["rows"])
-    told = {agent: api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"] for agent in ("old", "new")}
-    assert told["new"]["elo"]["provisional"] is True
-    assert "provisional" not in told["new"][ACTIVITY]
-    assert not any("provisional" in row for row in told["old"].values())
+    told = {agent: api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"] for agent in ("old", "new")}
+    assert {agent: {method: row["provisional"] for method, row in rated.items()} for agent, rated in told.items()} == {
+        "old": {"elo": False},
+        "new": {"elo": True},
+    }
+    listed = api.client.get("/v1/pools/blitz/agents").json()["agents"]
+    assert {row["agent"]: row["provisional"] for row in listed} == {"old": False, "new": True}
 
 
 @pytest.fixture
@@ -324,14 +337,18 @@ def test_a_board_of_beliefs_shows_deviations_and_their_intervals(believing: Runn
     near = believing.client.get("/v1/pools/blitz/boards/glicko2/around/unsure?count=3").json()
     assert near["rows"] == board["rows"]
     assert near["intervals"] == board["intervals"]
-    assert believing.client.get("/v1/pools/blitz/agents/away").json()["boards"]["glicko2"] == rows["away"]
+    alone = believing.client.get("/v1/pools/blitz/agents/away").json()["methods"]["glicko2"]
+    assert {name: alone[name] for name in ("rating", "rank", "deviation", "low", "high", "provisional")} == {
+        name: value for name, value in rows["away"].items() if name != "agent"
+    }
+    assert (alone["total"], alone["position"], alone["age_seconds"], alone["source"]) == (3, 12, 0.0, "live")
     whole = believing.client.get("/v1/pools/blitz/boards?count=5")
     assert [one["rows"] == board["rows"] for one in whole.json()["boards"]] == [True, False]
     counts = whole.json()["boards"][1]
     assert "intervals" not in counts
     assert not any("deviation" in row or "low" in row for row in counts["rows"])
     document = believing.client.get("/openapi.json").json()
-    for path, schema in (("boards/glicko2", "Board"), ("boards?count=5", "Boards"), ("agents/away", "AgentView")):
+    for path, schema in (("boards/glicko2", "Board"), ("boards?count=5", "Boards"), ("agents/away", "AgentProfile")):
         answer = believing.client.get(f"/v1/pools/blitz/{path}").json()
         jsonschema.validate(answer, {"$ref": f"#/components/schemas/{schema}", **document})
 
@@ -341,9 +358,8 @@ def test_whose_deviation_is_wide_is_provisional(believing: Running) -> None:
     for path in ("glicko2", "glicko2/around/unsure?count=3"):
         rows = believing.client.get(f"/v1/pools/blitz/boards/{path}").json()["rows"]
         assert {row["agent"] for row in rows if row.get("provisional")} == {"unsure", "away"}
-    told = [believing.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"] for agent in ("known", "unsure", "away")]
-    assert [boards["glicko2"].get("provisional") for boards in told] == [None, True, True]
-    assert not any(boards[ACTIVITY].get("provisional") for boards in told)
+    told = [believing.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"] for agent in ("known", "unsure", "away")]
+    assert [methods["glicko2"]["provisional"] for methods in told] == [False, True, True]
 
 
 def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
@@ -359,8 +375,8 @@ def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
     assert {row["agent"] for row in page["rows"] if row.get("provisional")} == {"open"}
     near = api.client.get("/v1/pools/blitz/boards/maximal_lottery/around/open?count=1").json()
     assert [row["provisional"] for row in near["rows"]] == [True]
-    told = [api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"]["maximal_lottery"] for agent in ("open", "half", "none")]
-    assert [row.get("provisional") for row in told] == [True, None, None]
+    told = [api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["methods"]["maximal_lottery"] for agent in ("open", "half", "none")]
+    assert [row["provisional"] for row in told] == [True, False, False]
 
 
 def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:

@@ -21,10 +21,12 @@ LIVE = [
     "/boards/elo?count=51",
     "/boards/elo?position=1",
     "/boards/elo/around/rock",
+    "/agents",
+    "/agents?query=ro",
     "/agents/rock",
 ]
 SOLVED = [f"/boards/maximal_lottery{rest}" for rest in ("", "?count=51", "?position=1", "/around/rock", "/history", "/diff")]
-ROUTES = [*LIVE, *SOLVED, "/insight", "/next", "/matchups?agents=rock&agents=paper&method=elo", ""]
+ROUTES = [*LIVE, *SOLVED, "/insight", "/next", "/agents/rock/opponents", "/matchups?agents=rock&agents=paper&method=elo", ""]
 BOARD = LiveBoard(["rock"], [1.0])
 
 

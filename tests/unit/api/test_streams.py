@@ -149,9 +149,10 @@ class TestAgents:
     def test_rows_are_those_of_the_boards_routes(self, filled: Running) -> None:
         with stream(filled.url, agents="rock") as opened:
             changes = opened.next("agents").data["changes"]
-        assert {change["method"]: change["after"] for change in changes} == filled.client.get("/v1/pools/blitz/agents/rock").json()[
-            "boards"
-        ]
+        for change in changes:
+            page = filled.client.get(f"/v1/pools/blitz/boards/{change['method']}?agents=rock").json()
+            assert [change["after"]] == page["rows"]
+        assert {change["method"] for change in changes} == {"elo", ACTIVITY, "maximal_lottery"}
 
     def test_a_solve_changes_the_rows_of_its_board(self, filled: Running) -> None:
         with stream(filled.url, agents="rock") as opened:

@@ -2,7 +2,7 @@
 
 from typing import get_args, get_type_hints
 
-from services.api.boards import At
+from services.api.board_answers import At
 from services.cli.top import top
 
 

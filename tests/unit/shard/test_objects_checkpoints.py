@@ -292,3 +292,34 @@ def test_pruning_when_a_kept_manifest_is_damaged_leaves_a_checkpoint_that_verifi
     damage(store, write(store, 30, 1, "blitz"), -1)
     store.prune(3, keep=2, epoch=1)
     assert at(store, []) == (20, 1)
+
+
+# -- some arrays
+
+
+def test_some_arrays_are_read_without_the_others(store: CheckpointStore) -> None:
+    sha256, size = store.write_object("some", ARRAYS, {})
+    one = msgspec.structs.replace(entry(store, "blitz", 1, 1), object="some", sha256=sha256, bytes=size)
+    assert same(store.read_arrays(one, {"ratings", "empty", "unknown"}), {name: ARRAYS[name] for name in ("ratings", "empty")})
+    damaged = packed(ARRAYS).replace(ARRAYS["table"].tobytes(), bytes(ARRAYS["table"].nbytes))
+    store.blobs.write("some", [damaged])
+    assert same(store.read_arrays(one, {"ratings"}), {"ratings": ARRAYS["ratings"]})
+    with pytest.raises(BadObject, match="table: checksum differs"):
+        store.read_arrays(one, {"ratings", "table"})
+    for broken, reason in ((damaged[:100], "header"), (damaged[:-64], "table"), (b"", "starts with")):
+        store.blobs.write("some", [broken])
+        with pytest.raises(BadObject, match=reason):
+            store.read_arrays(one, {"table"})
+    store.blobs.remove("some")
+    with pytest.raises(BadObject, match="not found"):
+        store.read_arrays(one, {"ratings"})
+
+
+def test_the_newest_entry_of_a_generation_may_be_a_build(store: CheckpointStore) -> None:
+    assert store.newest_entry(3, "blitz", 1) is None
+    serving, built = entry(store, "blitz", 5, 1), msgspec.structs.replace(entry(store, "blitz", 4, 2), generation=2)
+    store.write_manifest(msgspec.structs.replace(manifest(5, 1, [serving]), builds=[built], written_at=7.0))
+    assert store.newest_entry(3, "blitz", 1) == (serving, 7.0)
+    assert store.newest_entry(3, "blitz", 2) == (built, 7.0)
+    assert store.newest_entry(3, "blitz", 3) is None
+    assert store.newest_entry(3, "other", 1) is None

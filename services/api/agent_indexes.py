@@ -1,0 +1,145 @@
+"""The indexes of agents that an API process has loaded: one for each pool that was asked for, bounded in all."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from services.api.workers import Workers
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
+
+log = logging.getLogger("equirank.api")
+
+MOST_BYTES: Final = 512 << 20
+"""Largest memory of all indexes of a process. An index that needs more is the only one that is kept."""
+_SHORTEST_WAIT: Final = 1.0
+"""Seconds from the end of one load of a pool's index to the next one, at least."""
+_REST: Final = 20
+"""A load is followed by at least this many times its duration without one, so that loads take a twentieth of a thread at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """Result of the last load for a generation of a pool. due: time from which it may be loaded again, by the timer."""
+
+    generation: int
+    index: AgentIndex | NoIndex
+    due: float
+
+
+class AgentIndexes:
+    """Loads indexes on the threads of checkpoints, and keeps them.
+
+    The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
+    moved since, or the checkpoint could not be read, a load is queued that no request waits for.
+
+    Args:
+        files: Opens the checkpoints.
+        workers: The threads.
+        timer: Returns a time in seconds.
+        most_bytes: Largest memory of all indexes.
+    """
+
+    def __init__(
+        self,
+        files: Callable[[], CheckpointStore],
+        workers: Workers,
+        timer: Callable[[], float] = time.monotonic,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._files, self._workers, self._timer, self._most_bytes = files, workers, timer, most_bytes
+        self._lock = threading.Lock()
+        self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
+        """The least recently used first."""
+        self._queued: set[str] = set()
+        self._first_loads: dict[tuple[str, int], asyncio.Future[AgentIndex | NoIndex]] = {}
+        """Pool and generation -> the load that requests wait for. Only used by the event loop."""
+
+    async def get(self, head: PoolHead) -> AgentIndex | NoIndex:
+        """The index of the generation that readers see, or why it is missing.
+
+        Raises:
+            ApiError: 503 if a load is necessary and does not end in time.
+        """
+        loaded = self._current(head)
+        if loaded is None:
+            return await self._first(head)
+        is_old = isinstance(loaded.index, NoIndex) or head.position > loaded.index.entry.position
+        if is_old and self._timer() >= loaded.due:
+            self._refresh(head)
+        return loaded.index
+
+    async def _first(self, head: PoolHead) -> AgentIndex | NoIndex:
+        """Wait for the first load of a generation. Requests that wait at the same time share it, so they need one place of the threads."""
+        key = head.pool, head.generation
+        if (running := self._first_loads.get(key)) is None:
+            running = self._first_loads[key] = asyncio.ensure_future(self._workers.run(partial(self._load, head)))
+            running.add_done_callback(partial(self._ended, key))
+        return await asyncio.shield(running)
+
+    def _ended(self, key: tuple[str, int], running: "asyncio.Future[AgentIndex | NoIndex]") -> None:
+        self._first_loads.pop(key, None)
+        if not running.cancelled():
+            running.exception()  # all requests that waited for it may be gone
+
+    def _current(self, head: PoolHead) -> _Loaded | None:
+        """What is loaded for the pool; None if it is of another generation, which can have names that were erased since."""
+        with self._lock:
+            loaded = self._loaded.get(head.pool)
+            if loaded is None or loaded.generation != head.generation:
+                return None
+            self._loaded.move_to_end(head.pool)
+            return loaded
+
+    def _refresh(self, head: PoolHead) -> None:
+        with self._lock:
+            if head.pool in self._queued:
+                return
+            self._queued.add(head.pool)
+        self._workers.finish(partial(self._load_queued, head))
+
+    def _load_queued(self, head: PoolHead) -> None:
+        try:
+            self._load(head)
+        except Exception:  # no request waits for it
+            log.exception("the index of agents of pool %s cannot be loaded", head.pool)
+        finally:
+            with self._lock:
+                self._queued.discard(head.pool)
+
+    def _load(self, head: PoolHead) -> AgentIndex | NoIndex:
+        """Load an index, unless another request did while this one waited. Runs on a thread of checkpoints."""
+        before, began = self._current(head), self._timer()
+        if before is not None and began < before.due:
+            return before.index
+        known = before.index if before is not None and isinstance(before.index, AgentIndex) else None
+        index: AgentIndex | NoIndex
+        try:
+            index = AgentIndex.load(self._files(), head, known)
+        except NoIndex as error:
+            index = known or error.with_traceback(None)
+            log.warning("%s", error)
+        ended = self._timer()
+        self._keep(head, _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
+        return index
+
+    def _keep(self, head: PoolHead, loaded: _Loaded) -> None:
+        with self._lock:
+            newest = self._loaded.get(head.pool)
+            if newest is not None and newest.generation > loaded.generation:
+                return  # a load that was queued before the pool's switch
+            self._loaded[head.pool] = loaded
+            self._loaded.move_to_end(head.pool)
+            while len(self._loaded) > 1 and sum(map(_bytes, self._loaded.values())) > self._most_bytes:
+                self._loaded.popitem(last=False)
+
+
+def _bytes(loaded: _Loaded) -> int:
+    return loaded.index.nbytes if isinstance(loaded.index, AgentIndex) else 0

@@ -1,0 +1,124 @@
+"""Routes of agents: search by name, one profile each, and records against opponents."""
+
+import math
+from functools import partial
+from typing import Annotated, TypeAlias
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from services.api.context import Agent, Context, Here, Pool, agent_name
+from services.api.described import Described, problems
+from services.api.pools import published
+from services.api.problems import ApiError
+from services.boards import agents
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.agents import AgentList, AgentProfile, OpponentList
+from services.boards.store.keys import METHOD_PATTERN
+from services.boards.store.protocol import PoolHead
+from services.wire.pools import check_pool_name
+
+Query: TypeAlias = Annotated[
+    str,
+    QueryParameter(
+        name="query",  # the framework's own parameter has this name
+        max_length=256,
+        description="Text that a name equals, begins with or contains, without regard to case. Without it: all agents.",
+    ),
+]
+Cursor: TypeAlias = Annotated[str | None, QueryParameter(max_length=400, description="`next` of the answer before.")]
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=200, description="Largest number of rows to return.")]
+Rating: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Method of ratings and ranks. Default: the pool's first online method.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
+]
+Forecast: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Online method of the expected scores. Default: the pool's first one that forecasts.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
+]
+
+
+@get("/v1/pools/{pool:str}/agents", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
+async def list_agents(
+    here: Here, pool: Pool, text: Query = "", cursor: Cursor = None, count: Count = 20, method: Rating = None
+) -> AgentList:
+    """Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
+
+    Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
+    cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names.
+    """
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    index = await here.agents.get(head)
+    read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method)
+    return await here.workers.readers.run(partial(_listed, here, partial(read, provisional=here.settings.provisional)))
+
+
+@get("/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
+async def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentProfile:
+    """Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    index = await here.agents.get(head)
+    return await here.workers.readers.run(partial(_profile, here, head, index, agent_name(agent)))
+
+
+@get("/v1/pools/{pool:str}/agents/{agent:str}/opponents", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
+async def list_opponents(
+    here: Here, pool: Pool, agent: Agent, cursor: Cursor = None, count: Count = 20, method: Forecast = None
+) -> OpponentList:
+    """Return an agent's record against each opponent, most games first, with the expected score of their next game.
+
+    Percent-encode the name, including slashes. The record is that of the newest checkpoint.
+    """
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    index = await here.agents.get(head)
+    if isinstance(index, NoIndex):
+        raise _no_checkpoint(here, index)
+    name = agent_name(agent)
+    read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
+    answer = await here.workers.readers.run(read)
+    if answer is None:
+        raise await here.workers.readers.run(partial(_no_agent, here, pool, name))
+    return answer
+
+
+def _head(here: Context, pool: str) -> PoolHead:
+    """The pool's head. Raises `ApiError` 404 for a pool without outcomes, and 503 if the store lost the pool."""
+    head = published(here, check_pool_name(pool)).head
+    if head is None:
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+    return head
+
+
+def _listed(here: Context, read: partial[AgentList]) -> AgentList:
+    try:
+        answer = read()
+    except NoIndex as error:
+        raise _no_checkpoint(here, error) from error
+    if any(agent.rank is None for agent in answer.agents):
+        published(here, answer.pool)  # raises 503 if the store lost the pool after its head was read
+    return answer
+
+
+def _profile(here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str) -> AgentProfile:
+    profile = agents.profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional)
+    if profile is None:
+        raise _no_agent(here, head.pool, name)
+    return profile
+
+
+def _no_agent(here: Context, pool: str, name: str) -> ApiError:
+    """The 404 error for an unknown agent. Raises `ApiError` 503 if the store lost the pool after its head was read."""
+    published(here, pool)
+    where = f"GET /v1/pools/{pool}/agents?query= finds agents"
+    return ApiError(404, "no such agent", f"pool {pool} has no agent {name!r}: names are case-sensitive; {where}")
+
+
+def _no_checkpoint(here: Context, why: NoIndex) -> ApiError:
+    seconds = str(math.ceil(here.settings.checkpoint_seconds))
+    return ApiError(503, "no checkpoint yet", f"{why}: wait as Retry-After says", headers={"Retry-After": seconds})

@@ -1,0 +1,243 @@
+"""Index of a pool's agents, made of its newest checkpoint: names to search, and records of games and scores.
+
+Only the parts of a checkpoint that it needs are read: names, numbers of outcomes, and tallies. Ratings are in the store.
+"""
+
+from bisect import bisect_right
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
+from ratings_core.records.name_search import EXACT, TIERS, NameSearch
+from ratings_core.records.outcomes import WEIGHT_ONE
+from ratings_core.records.roster import UNKNOWN, Roster
+from services.boards.store.protocol import PoolHead, StoreError
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.state.parts import part
+from services.wire.pools import Kind
+
+Weights: TypeAlias = NDArray[np.int64]
+"""Weights of outcomes, in units of 1 / `WEIGHT_ONE`."""
+_NAMES: Final = ("agents.bytes", "agents.start", "activity")
+_TALLIES: Final = {
+    Kind.GAMES: ("pairs.key", "pairs.wins", "pairs.losses", "pairs.ties", "places.start", "places.key", "places.weight"),
+    Kind.SCORES: ("scores.start", "scores.key", "scores.weight"),
+}
+_LOW: Final = np.int64(2**32 - 1)
+_KEYS_AT_ONCE: Final = 1 << 18
+
+
+class NoIndex(StoreError):  # noqa: N818 - names the fact
+    """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
+
+
+class Place(NamedTuple):
+    """A place in the order of a search: after the agent `agent` (its id) with this number of outcomes, in one tier of matches."""
+
+    tier: int
+    outcomes: int
+    agent: int
+
+
+class Results(NamedTuple):
+    """Weights of an agent's games as a single-agent side, in units of 1 / `WEIGHT_ONE`.
+
+    wins: games in which it ended alone in first place. draws: games in which it shared the first place. losses: all others.
+    """
+
+    wins: int
+    draws: int
+    losses: int
+
+
+class Opponents(NamedTuple):
+    """Results of an agent against each opponent, most games first, then by id. Arrays have the shape (k,)."""
+
+    agent: NDArray[np.int32]
+    wins: Weights
+    draws: Weights
+    losses: Weights
+
+    @property
+    def games(self) -> Weights:
+        """Weight of all games of each pair."""
+        return self.wins + self.draws + self.losses
+
+    def take(self, begin: int, count: int) -> "Opponents":
+        """The opponents from index `begin` on, at most `count`."""
+        part = slice(begin, begin + count)
+        return Opponents(self.agent[part], self.wins[part], self.draws[part], self.losses[part])
+
+    def after(self, games: int, agent: int) -> int:
+        """Index of the first opponent after the place of `agent` with this weight of games."""
+        before = (self.games > games) | ((self.games == games) & (self.agent <= agent))
+        return int(np.count_nonzero(before))
+
+
+_NO_WEIGHT: Final = np.zeros(0, np.int64)
+NO_OPPONENTS: Final = Opponents(np.zeros(0, np.int32), _NO_WEIGHT, _NO_WEIGHT, _NO_WEIGHT)
+
+
+class AgentIndex:
+    """The agents of one generation of a pool at one checkpoint. Thread-safe, because nothing changes after construction.
+
+    Args:
+        entry: The pool in the checkpoint.
+        written_at: Time of the checkpoint in seconds since 1970.
+        arrays: Arrays of the checkpoint, by name.
+        mapped: Whether the arrays are a mapped file, whose memory all processes share.
+    """
+
+    def __init__(self, entry: PoolEntry, written_at: float, arrays: Arrays, *, mapped: bool) -> None:
+        self.entry, self.written_at = entry, written_at
+        self._names = Roster.from_arrays(part(arrays, "agents"))
+        self._activity = arrays["activity"]
+        if len(self._activity) != len(self._names):
+            raise InputError("activity", len(self._activity), f"must be {len(self._names)}, the number of agents")
+        self._order = np.argsort(-self._activity, kind="stable").astype(np.int32)
+        self._search = NameSearch(Arena(arrays["agents.bytes"], arrays["agents.start"]), self._order)
+        self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "scores")}
+        kept = 0 if mapped else self._activity.nbytes + sum(array.nbytes for tally in self._tallies.values() for array in tally.values())
+        self.nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept
+
+    @classmethod
+    def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None) -> "AgentIndex":
+        """The index of what readers see of a pool, from its newest checkpoint.
+
+        Args:
+            files: The checkpoints.
+            head: Head of the pool; it names the partition and the generation.
+            known: An index that is returned if the newest checkpoint has nothing newer.
+
+        Raises:
+            NoIndex: The serving generation has no checkpoint yet, or it cannot be read now.
+        """
+        try:
+            newest = files.newest_entry(head.partition, head.pool, head.generation)
+            if newest is None:
+                raise NoIndex(f"pool {head.pool} has no checkpoint of generation {head.generation} yet", retriable=True)
+            entry, written_at = newest
+            if known is not None and known.entry.object == entry.object:
+                return known
+            arrays = files.read_arrays(entry, {*_NAMES, *_TALLIES[Kind(entry.kind)]})
+            return cls(entry, written_at, arrays, mapped=files.blobs.is_local)
+        except (BadObject, OSError, InputError, KeyError, ValueError) as error:
+            raise NoIndex(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, agent: int) -> str:
+        """Name of the agent with this id."""
+        return self._names.name(agent)
+
+    def outcomes(self, agent: int) -> int:
+        """Number of outcomes that the agent took part in."""
+        return int(self._activity[agent])
+
+    def find(self, name: str) -> int | None:
+        """Id of the agent with exactly this name; None if the pool has no such agent."""
+        agent = int(self._names.lookup([name])[0])
+        return None if agent == UNKNOWN else agent
+
+    def search(self, query: str, after: Place | None, count: int) -> list[Place]:
+        """The first `count` matches of a query: equal names, then names that begin with it, then names that contain it.
+
+        Case is ignored. Within each tier, agents with more outcomes are first, then those with lower ids. An empty query finds all agents.
+
+        Args:
+            query: Any text.
+            after: Only matches after this one; None for all.
+            count: Largest number of matches.
+        """
+        found: list[Place] = []
+        for tier in TIERS if query else (EXACT,):
+            if after is None or tier >= after.tier:
+                begin = self._begin(after) if after is not None and tier == after.tier else 0
+                left = count - len(found)
+                places = self._search.find(query, tier, begin, left) if query else range(begin, min(begin + left, len(self)))
+                found += [Place(tier, self.outcomes(agent), agent) for agent in map(int, self._order[list(places)])]
+        return found
+
+    def nearest(self, query: str, count: int) -> list[str]:
+        """The names with the fewest edits to a query, at most two, nearest first."""
+        return [self.name(int(self._order[place])) for place in self._search.nearest(query, count)]
+
+    def results(self, agent: int) -> Results:
+        """The agent's games. Only for pools of games."""
+        places = self._tallies["places"]
+        wins = draws = losses = 0
+        for rows in _rows(places, agent << 24, (agent + 1) << 24):
+            key, weight = places["key"][rows], places["weight"][rows]
+            first, alone = key >> 8 & 255 == 0, key & 255 == 1
+            wins += int(weight[first & alone].sum())
+            draws += int(weight[first & ~alone].sum())
+            losses += int(weight[~first].sum())
+        return Results(wins, draws, losses)
+
+    def measured(self, agent: int) -> tuple[int, int]:
+        """Number of tasks on which the agent was measured, and weight of the measurements. Only for pools of scores."""
+        scores = self._tallies["scores"]
+        rows = list(_rows(scores, agent << 32, (agent + 1) << 32))
+        tasks = {task for part in rows for task in (scores["key"][part] & _LOW).tolist()}
+        return len(tasks), sum(int(scores["weight"][part].sum()) for part in rows)
+
+    def opponents(self, agent: int) -> Opponents:
+        """The agent's results against each opponent, over all tasks and time buckets. Only for pools of games."""
+        pairs = self._tallies["pairs"]
+        keys = pairs["key"]
+        starts = range(0, len(keys), _KEYS_AT_ONCE)
+        met = [at + np.flatnonzero(_has(keys[at : at + _KEYS_AT_ONCE], agent)) for at in starts]
+        rows = np.concatenate([np.zeros(0, np.int64), *met])
+        first, second = keys[rows] >> 32, keys[rows] & _LOW
+        is_first = first == agent
+        others, which = np.unique(np.where(is_first, second, first), return_inverse=True)
+        wins, losses = pairs["wins"][rows], pairs["losses"][rows]
+        won, drawn, lost = (
+            _sums(which, len(others), weight)
+            for weight in (np.where(is_first, wins, losses), pairs["ties"][rows], np.where(is_first, losses, wins))
+        )
+        order = np.lexsort((others, -(won + drawn + lost)))
+        return Opponents(others[order].astype(np.int32), won[order], drawn[order], lost[order])
+
+    def _begin(self, after: Place) -> int:
+        """First place in the order of answers after `after`."""
+
+        def key(place: int) -> tuple[int, int]:
+            agent = int(self._order[place])
+            return -self.outcomes(agent), agent
+
+        return bisect_right(range(len(self)), (-after.outcomes, after.agent), key=key)
+
+
+def outcomes_of(weight: int | Weights) -> NDArray[np.float64]:
+    """Weights in outcomes: an outcome of weight 1 counts 1."""
+    return np.asarray(weight) / WEIGHT_ONE
+
+
+def _has(keys: NDArray[np.int64], agent: int) -> NDArray[np.bool_]:
+    """Which pairs have the agent."""
+    return np.asarray((keys >> 32 == agent) | (keys & _LOW == agent))
+
+
+def _rows(tally: dict[str, NDArray[Any]], low: int, high: int) -> list[slice]:
+    """Rows of a tally whose key is from `low` up to `high`: keys ascend within each slab."""
+    bounds, keys = tally["start"].tolist(), tally["key"]
+    rows = []
+    for begin, end in pairwise(bounds):
+        first, last = np.searchsorted(keys[begin:end], [low, high])
+        if first < last:
+            rows.append(slice(begin + int(first), begin + int(last)))
+    return rows
+
+
+def _sums(which: NDArray[np.intp], groups: int, weight: Weights) -> Weights:
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, which, weight)
+    return sums

@@ -1,0 +1,489 @@
+"""Agents of a pool as readers see them: found by name, one profile each, and records against opponents.
+
+Ratings and ranks come from the store. Names and records of games come from an `AgentIndex`, so they have the position of a checkpoint.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from zlib import crc32
+
+import msgspec
+
+from ratings_core.errors import InputError
+from ratings_core.records.name_search import EXACT
+from ratings_core.records.names import is_name
+from services.boards import reading
+from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
+from services.boards.cursors import RULE, place_of, text_of
+from services.boards.predictions import expected_against
+from services.boards.reading import Board
+from services.boards.store.protocol import ACTIVITY, PoolHead
+from services.boards.store.redis import RedisStore
+from services.runtime.settings import PROVISIONAL, Provisional
+from services.wire.pools import Kind
+
+_SUGGESTIONS: Final = 5
+
+
+class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that was found.
+
+    Attributes:
+        agent: Name of the agent.
+        outcomes: Number of outcomes that it took part in.
+        rating: Rating by the method of the answer; None if the method does not rate the agent.
+        rank: Rank by this method; None if the agent is not on its board.
+        provisional: Whether the rating is uncertain, as on boards.
+    """
+
+    agent: str
+    outcomes: int
+    rating: float | None
+    rank: int | None
+    provisional: bool
+
+
+class AgentList(msgspec.Struct, frozen=True, kw_only=True):
+    """Agents of a pool: equal names, then names that begin with the query, then names that contain it, each with most outcomes first.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least, for ratings and numbers of outcomes.
+        names_position: Position of the checkpoint that was searched, and by whose numbers of outcomes the agents are ordered. A newer
+            agent is found by its exact name. None if there is no checkpoint that can be read: then only an exact name is found, or without
+            a query the agents with most outcomes, and `next` is None.
+        method: Method of the ratings and ranks; None if the pool has no board of a method yet.
+        total: Number of all agents of the pool.
+        agents: The agents.
+        next: Cursor of the agents after these; None at the end.
+        suggestions: If nothing is found, the nearest names, at most five: one edit or two, which insert, remove or replace a character, or
+            swap two.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    names_position: int | None
+    method: str | None
+    total: int
+    agents: list[FoundAgent]
+    next: str | None
+    suggestions: list[str]
+
+
+class MethodRating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent's rating by one method. Fields that the method does not have are absent.
+
+    Attributes:
+        source: `live` or `solved`, as on boards.
+        rating: Rating of the agent; None if the method cannot rate it.
+        rank: Rank of the agent. 1 is best, and equal ratings share a rank.
+        total: Number of agents on the board.
+        generation: Generation of the pool that the board is of.
+        position: Log offset up to which outcomes were counted.
+        age_seconds: Seconds since the board was published or solved.
+        provisional: Whether the rating is uncertain, as on boards.
+        low: Lower end of the rating's interval.
+        high: Upper end of this interval.
+        rank_low: Best rank in the rank's interval.
+        rank_high: Worst rank in this interval.
+        deviation: Standard deviation of an online method's belief about the agent.
+    """
+
+    source: str
+    rating: float | None
+    rank: int
+    total: int
+    generation: int
+    position: int
+    age_seconds: float
+    provisional: bool
+    low: float | None = None
+    high: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    deviation: float | None = None
+
+
+class GamesRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's games at a checkpoint. A game of weight 1 counts 1; games in a team, and games in dropped time buckets, are not counted.
+
+    Attributes:
+        position: Log offset up to which games were counted.
+        age_seconds: Seconds since the checkpoint was written.
+        games: All games.
+        wins: Games in which the agent was alone in first place.
+        draws: Games in which the agent shared the first place.
+        losses: Games in which another side was placed before it.
+    """
+
+    position: int
+    age_seconds: float
+    games: float
+    wins: float
+    draws: float
+    losses: float
+
+
+class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's scores at a checkpoint. Scores in dropped time buckets are not counted.
+
+    Attributes:
+        position: Log offset up to which scores were counted.
+        age_seconds: Seconds since the checkpoint was written.
+        tasks: Number of tasks on which the agent has a score.
+        measurements: Number of scores; a score of weight 1 counts 1.
+    """
+
+    position: int
+    age_seconds: float
+    tasks: int
+    measurements: float
+
+
+class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted, at least, for live methods and `outcomes`.
+        age_seconds: Seconds since this position was published.
+        outcomes: Number of outcomes that the agent took part in.
+        methods: Method -> the agent's rating.
+        games: Record of its games; None in a pool of scores, or if `no_record` says why.
+        scores: Record of its scores; None in a pool of games, or if `no_record` says why.
+        no_record: Why there is no record; None if there is one.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    outcomes: int
+    methods: dict[str, MethodRating]
+    games: GamesRecord | None
+    scores: ScoresRecord | None
+    no_record: str | None
+
+
+class OpponentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's record against one opponent. A game of more than two sides counts for each pair of single-agent sides.
+
+    Attributes:
+        agent: Name of the opponent.
+        games: Games in which both were single-agent sides; a game of weight 1 counts 1.
+        wins: Games in which the agent of the request was placed before the opponent.
+        draws: Games in which both had the same place.
+        losses: Games in which the opponent was placed before it.
+        expected_score: Expected score of the agent of the request in its next game against the opponent; None without a forecast.
+    """
+
+    agent: str
+    games: float
+    wins: float
+    draws: float
+    losses: float
+    expected_score: float | None
+
+
+class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's opponents, most games first.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which games were counted: that of a checkpoint. An agent that is newer has no opponents yet.
+        age_seconds: Seconds since the checkpoint was written.
+        method: Online method of the expected scores; None if no method of the pool forecasts.
+        total: Number of all opponents.
+        opponents: The opponents.
+        next: Cursor of the opponents after these; None at the end.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    method: str | None
+    total: int
+    opponents: list[OpponentRow]
+    next: str | None
+
+
+class _AgentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="agents"):
+    """Content of a cursor of agents: the generation, a checksum of the query, and the last agent."""
+
+    generation: int
+    query: int
+    tier: int
+    outcomes: int
+    agent: int
+
+
+class _OpponentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="opponents"):
+    """Content of a cursor of opponents: the generation, a checksum of the agent's name, and the last opponent with its games."""
+
+    generation: int
+    agent: int
+    games: int
+    opponent: int
+
+
+_BEFORE_ALL: Final = Place(0, 2**62, -1)
+"""The place before all agents."""
+
+
+def agent_list(
+    store: RedisStore,
+    head: PoolHead,
+    index: AgentIndex | NoIndex,
+    *,
+    query: str = "",
+    cursor: str | None = None,
+    count: int = 20,
+    method: str | None = None,
+    provisional: Provisional = PROVISIONAL,
+) -> AgentList:
+    """Agents of a pool whose names match a query.
+
+    Args:
+        store: The store.
+        head: Head of the pool.
+        index: The pool's index, of the generation of `head`; or why it is missing.
+        query: Text that names equal, begin with or contain, without regard to case; empty for all agents.
+        cursor: `next` of the answer before; None for the first agents.
+        count: Largest number of agents.
+        method: Method of ratings and ranks; None for the pool's first online method, or else its first solved method.
+        provisional: Rules that mark agents as provisional.
+
+    Raises:
+        InputError: The cursor is not one of this request, or there is no board of the method.
+        StoreError: The store does not answer.
+    """
+    if isinstance(index, NoIndex):
+        return _without_index(store, head, index, query, cursor, count, method, provisional)
+    after = None if cursor is None else _after(head, query, cursor)
+    places = index.search(query, after, count + 1)
+    new = [query] if cursor is None and _is_new(store, head, index, query, places) else []
+    following, places = places[count - len(new) :], places[: count - len(new)]
+    names = [*new, *(index.name(place.agent) for place in places)]
+    chosen, agents = _rated(store, head, names, method, provisional)
+    last = places[-1] if places else _BEFORE_ALL
+    return AgentList(
+        pool=head.pool,
+        generation=head.generation,
+        position=head.position,
+        names_position=index.entry.position,
+        method=chosen,
+        total=head.agents,
+        agents=agents,
+        next=text_of(_AgentsPlace(head.generation, _checksum(query), *last)) if following else None,
+        suggestions=[] if agents or not query or cursor is not None else index.nearest(query, _SUGGESTIONS),
+    )
+
+
+def profile(
+    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL
+) -> AgentProfile | None:
+    """The profile of an agent; None if the agent is on no board of the pool.
+
+    Args:
+        store: The store.
+        head: Head of the pool.
+        index: The pool's index, of the generation of `head`; or why it is missing.
+        name: Name of the agent.
+        now: Seconds since 1970.
+        provisional: Rules that mark agents as provisional.
+
+    Raises:
+        StoreError: The store does not answer.
+    """
+    boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head)
+    if boards is None:
+        return None
+    games, scores, no_record = _record(index, name, now)
+    activity = boards.get(ACTIVITY)
+    return AgentProfile(
+        pool=head.pool,
+        agent=name,
+        generation=head.generation,
+        position=head.position,
+        age_seconds=reading.age(now, head.published_at),
+        outcomes=0 if activity is None else int(activity.rows[0].rating or 0.0),
+        methods={method: _method_rating(board) for method, board in boards.items() if method != ACTIVITY},
+        games=games,
+        scores=scores,
+        no_record=no_record,
+    )
+
+
+def opponent_list(
+    store: RedisStore,
+    head: PoolHead,
+    index: AgentIndex,
+    name: str,
+    *,
+    now: float,
+    cursor: str | None = None,
+    count: int = 20,
+    method: str | None = None,
+) -> OpponentList | None:
+    """An agent's record against each opponent; None if neither the checkpoint nor the store has the agent.
+
+    Args:
+        store: The store.
+        head: Head of the pool.
+        index: The pool's index, of the generation of `head`.
+        name: Name of the agent.
+        now: Seconds since 1970.
+        cursor: `next` of the answer before; None for the first opponents.
+        count: Largest number of opponents.
+        method: Online method of the expected scores; None for the first one that forecasts.
+
+    Raises:
+        InputError: The pool is not one of games, the cursor is not one of this request, or the method cannot forecast.
+        StoreError: The store does not answer.
+    """
+    if index.entry.kind != Kind.GAMES:
+        raise InputError("pool", head.pool, "must be a pool of games: agents in a pool of scores have no opponents")
+    place = None if cursor is None else place_of(cursor, _OpponentsPlace)
+    if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name)):
+        raise InputError("cursor", cursor, RULE)
+    agent = index.find(name)
+    if agent is None and not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
+        return None
+    met = NO_OPPONENTS if agent is None else index.opponents(agent)
+    begin = 0 if place is None else met.after(place.games, place.opponent)
+    page = met.take(begin, count)
+    names = [index.name(int(opponent)) for opponent in page.agent]
+    chosen, expected = expected_against(store, head, name, names, method)
+    columns = (outcomes_of(weights).tolist() for weights in (page.games, page.wins, page.draws, page.losses))
+    each = zip(names, *columns, expected, strict=True)
+    rest = begin + len(names) < len(met.agent)
+    last = _OpponentsPlace(head.generation, _checksum(name), int(page.games[-1]), int(page.agent[-1])) if rest else None
+    return OpponentList(
+        pool=head.pool,
+        agent=name,
+        generation=head.generation,
+        position=index.entry.position,
+        age_seconds=reading.age(now, index.written_at),
+        method=chosen,
+        total=len(met.agent),
+        opponents=[OpponentRow(agent=a, games=g, wins=w, draws=d, losses=x, expected_score=e) for a, g, w, d, x, e in each],
+        next=None if last is None else text_of(last),
+    )
+
+
+def _without_index(
+    store: RedisStore,
+    head: PoolHead,
+    index: NoIndex,
+    query: str,
+    cursor: str | None,
+    count: int,
+    method: str | None,
+    provisional: Provisional,
+) -> AgentList:
+    """What the store alone knows: an exact name, or the agents with the most outcomes. Raises `index` for a cursor."""
+    if cursor is not None:
+        raise index
+    if query:
+        names = [query] if is_name(query) and store.live.outcomes_of(head.pool, head.generation, [query])[0] else []
+    else:
+        pages = store.live.pages(head, [ACTIVITY], 0, count)
+        names = [row.agent for page in pages for row in page.rows]
+    chosen, agents = _rated(store, head, names, method, provisional)
+    return AgentList(
+        pool=head.pool,
+        generation=head.generation,
+        position=head.position,
+        names_position=None,
+        method=chosen,
+        total=head.agents,
+        agents=agents,
+        next=None,
+        suggestions=[],
+    )
+
+
+def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, places: Sequence[Place]) -> bool:
+    """Whether the query is the name of an agent that is newer than the index. places: the first matches in the index."""
+    if not is_name(query) or any(place.tier == EXACT and index.name(place.agent) == query for place in places):
+        return False
+    return store.live.outcomes_of(head.pool, head.generation, [query])[0] > 0 and index.find(query) is None
+
+
+def _after(head: PoolHead, query: str, cursor: str) -> Place:
+    place = place_of(cursor, _AgentsPlace)
+    if (place.generation, place.query) != (head.generation, _checksum(query)):
+        raise InputError("cursor", cursor, RULE)
+    return Place(place.tier, place.outcomes, place.agent)
+
+
+def _rated(
+    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional
+) -> tuple[str | None, list[FoundAgent]]:
+    """The method of the ratings, and the agents of these names."""
+    solved = store.solved.methods(head.pool) if method is not None or not head.online else []
+    if method is not None and method not in {*head.online, *solved}:
+        there = ", ".join([*head.online, *solved]) or "it has none yet"
+        raise InputError("method", method[:100], f"must be a method with a board of pool {head.pool}: {there}")
+    chosen = method or next(iter([*head.online, *solved]), None)
+    rows = reading.ratings(store, head, chosen, names, provisional=provisional) if chosen is not None else None
+    counts = store.live.outcomes_of(head.pool, head.generation, names)
+    agents = [
+        FoundAgent(
+            agent=name,
+            outcomes=count,
+            rating=None if row is None else row.rating,
+            rank=None if row is None else row.rank,
+            provisional=row is not None and row.provisional,
+        )
+        for name, count, row in zip(names, counts, rows or [None] * len(names), strict=True)
+    ]
+    return chosen, agents
+
+
+def _method_rating(board: Board) -> MethodRating:
+    (row,) = board.rows
+    return MethodRating(
+        source=board.source,
+        rating=row.rating,
+        rank=row.rank,
+        total=board.total,
+        generation=board.generation,
+        position=board.position,
+        age_seconds=board.age_seconds,
+        provisional=row.provisional,
+        low=row.low,
+        high=row.high,
+        rank_low=row.rank_low,
+        rank_high=row.rank_high,
+        deviation=row.deviation,
+    )
+
+
+def _record(index: AgentIndex | NoIndex, name: str, now: float) -> tuple[GamesRecord | None, ScoresRecord | None, str | None]:
+    """The record of an agent's games or scores, or why it is missing."""
+    if isinstance(index, NoIndex):
+        return None, None, str(index)
+    position, age, agent = index.entry.position, reading.age(now, index.written_at), index.find(name)
+    if agent is None:
+        return None, None, f"the newest checkpoint that was read (position {position}) has no outcome of the agent yet"
+    if index.entry.kind == Kind.SCORES:
+        tasks, weight = index.measured(agent)
+        return None, ScoresRecord(position=position, age_seconds=age, tasks=tasks, measurements=float(outcomes_of(weight))), None
+    results = index.results(agent)
+    games, wins, draws, losses = (float(outcomes_of(weight)) for weight in (sum(results), *results))
+    record = GamesRecord(position=position, age_seconds=age, games=games, wins=wins, draws=draws, losses=losses)
+    return record, None, None
+
+
+def _checksum(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))

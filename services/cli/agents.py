@@ -1,0 +1,85 @@
+"""`equirank agents`: find agents of a pool by name."""
+
+from contextlib import closing
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from services.backends import open_store
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.agents import AgentList, agent_list
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.cells import shower
+from services.cli.installation import Data, head_of, settings_of
+from services.cli.top import Format
+from services.runtime.settings import Settings
+
+
+def agents(
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    query: Annotated[str, typer.Argument(help="Text that a name equals, begins with or contains. Without it: all agents.")] = "",
+    count: Annotated[int, typer.Option(min=1, max=200, help="Largest number of agents.")] = 20,
+    cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method of ratings and ranks. Default: the pool's first online method.")] = None,
+    data: Data = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+) -> None:
+    """Find agents of a pool by name, without regard to case: equal names first, then prefixes, then others, each by outcomes."""
+    settings = settings_of(data)
+    with closing(open_store(settings)) as store:
+        head = head_of(settings, store.live, pool, "POOL")
+        index = index_of(settings, head)
+        limits = settings.provisional
+        found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, provisional=limits)
+    if format == "json":
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    console = Console()
+    console.print(Text(title(found)), highlight=False, soft_wrap=True)
+    if found.agents:
+        console.print(table(found))
+    for line in hints(found):
+        console.print(Text(line), highlight=False, soft_wrap=True)
+
+
+def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
+    """The pool's index of agents, or why it is missing."""
+    try:
+        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
+    except NoIndex as error:
+        return error
+
+
+def title(found: AgentList) -> str:
+    """A line with the pool, the number of its agents, and the positions of the answer."""
+    names = "no checkpoint yet" if found.names_position is None else f"names at {found.names_position}"
+    return f"{found.pool} · {found.total} agents · position {found.position} ({names})"
+
+
+def table(found: AgentList) -> Table:
+    """A table of the agents. A question mark is at the rank of a provisional agent."""
+    shown = shower(row.rating for row in found.agents)
+    rows = Table(
+        Column("agent", overflow="fold"), Column("outcomes", justify="right"), Column(found.method or "rating", justify="right"),
+        Column("rank", justify="right"),
+    )  # fmt: skip
+    for row in found.agents:
+        rank = "-" if row.rank is None else f"{row.rank}?" if row.provisional else str(row.rank)
+        rows.add_row(Text(row.agent), str(row.outcomes), shown(row.rating), rank)
+    return rows
+
+
+def hints(found: AgentList) -> list[str]:
+    """Lines about what is not in the table: further agents, the nearest names, and a missing checkpoint."""
+    lines = [f"more: --cursor {found.next}"] if found.next is not None else []
+    if not found.agents:
+        nearest = f"; nearest names: {', '.join(found.suggestions)}" if found.suggestions else ""
+        lines.append(f"no agent was found{nearest}")
+    if found.names_position is None:
+        lines.append("no checkpoint can be read here, so only exact names are found")
+    return lines

@@ -1,0 +1,76 @@
+"""Pools as readers get them, without an engine: folded events, their checkpoint, and their boards in the store."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.state.pool import PoolState
+from tests.support.boards import head_of
+
+
+class ServedPool:
+    """Writes the state of one pool where the API reads it.
+
+    Args:
+        store: The store of the API.
+        folder: Data folder of the API.
+    """
+
+    def __init__(self, store: RedisStore, folder: Path) -> None:
+        self._store, self.files = store, CheckpointStore((folder / "state").as_uri())
+
+    def checkpoint(self, state: PoolState, position: int, *, written_at: float = 0.0) -> str:
+        """Write a checkpoint with this pool alone. Returns the name of its object."""
+        generation, kind = state.generation, state.kind
+        name = f"{generation.pool}-{generation.number}-{position}"
+        sha256, size = self.files.write_object(name, state.arrays(), {})
+        entry = PoolEntry(
+            pool=generation.pool, kind=kind, generation=generation.number, position=position, outcomes=state.content.counts["outcomes"],
+            object=name, sha256=sha256, bytes=size, digest="",
+        )  # fmt: skip
+        self.files.write_manifest(
+            Manifest(
+                format=FORMAT,
+                partition=0,
+                position=position,
+                epoch=generation.number,
+                log_identity="log",
+                last_offset=None,
+                last_sha256=None,
+                fold_version=1,
+                written_at=written_at,
+                pools=[entry],
+            )
+        )
+        return name
+
+    def publish(self, state: PoolState, position: int, *, published_at: float = 0.0) -> PoolHead:
+        """Publish all agents of the pool, and return its head."""
+        content, ratings = state.content, state.content.ratings
+        names, ids = content.agents.names(), np.arange(len(content.agents), dtype=np.int32)
+        head = head_of(
+            state.generation.pool,
+            generation=state.generation.number,
+            position=position,
+            kind=str(state.kind),
+            published_at=published_at,
+            outcomes=content.counts["outcomes"],
+            agents=len(names),
+            online=list(ratings.online),
+            beliefs=ratings.beliefs,
+            forecasts={
+                name: LiveForecasts(model=rater.forecasts, scale=ratings.prequential[name].scale, classes=ratings.prequential[name].classes)
+                for name, rater in ratings.raters.items()
+            },
+        )
+        boards = {ACTIVITY: LiveBoard(names, ratings.activity[: len(names)].astype(float).tolist(), total=len(names))}
+        for method in ratings.online:
+            reading = ratings.read(method, ids)
+            beliefs: Sequence[object] = [] if reading.beliefs is None else list(reading.beliefs.each())
+            boards[method] = LiveBoard(names, reading.rating.tolist(), beliefs, len(names))  # type: ignore[arg-type]
+        assert self._store.live.publish(head, 1, boards)
+        return head

@@ -1,0 +1,142 @@
+"""Which indexes of agents a process keeps, and when it loads them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from services.api.agent_indexes import AgentIndexes
+from services.api.problems import ApiError
+from services.api.workers import Workers
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
+from services.wire.events import GameEvent, Side
+from tests.support.boards import head_of
+from tests.support.folds import fold_events
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
+from tests.support.waiting import until
+
+
+class Loads:
+    """Indexes on checkpoints of this folder. `opened` counts loads; `now` is their timer."""
+
+    def __init__(self, folder: Path, most_bytes: int = 1 << 30) -> None:
+        self.folder, self.opened, self.now = folder, 0, 0.0
+        self.workers = Workers("checkpoints", threads=1, places=2, seconds=30.0)
+        self.indexes = AgentIndexes(self._open, self.workers, lambda: self.now, most_bytes)
+
+    def _open(self) -> CheckpointStore:
+        self.opened += 1
+        return CheckpointStore((self.folder / "state").as_uri())
+
+    def get(self, head: PoolHead) -> AgentIndex | NoIndex:
+        return asyncio.run(self.indexes.get(head))
+
+    def index(self, head: PoolHead) -> AgentIndex:
+        index = self.get(head)
+        assert isinstance(index, AgentIndex)
+        return index
+
+
+def write(folder: Path, pool: str, position: int, agents: int = 2, generation: int = 1) -> None:
+    """A checkpoint of a pool of games between agent 0 and each other one. Pools of one test have the same partition."""
+    state = state_of(pool, number=generation)
+    games = [
+        GameEvent(v=1, id=str(i), pool=pool, time=0.0, sides=[Side(agents=["agent-0"], place=0), Side(agents=[f"agent-{i}"], place=1)])
+        for i in range(1, agents)
+    ]
+    fold_events(state, games)
+    ServedPool(None, folder).checkpoint(state, position)  # type: ignore[arg-type]  # nothing is published
+
+
+def test_an_index_is_loaded_once_and_again_after_a_rest_when_the_position_has_moved(tmp_path: Path) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    first = loads.index(head_of(position=5))
+    assert (len(first), loads.index(head_of(position=5)), loads.opened) == (2, first, 1)
+    write(tmp_path, "blitz", 9, agents=3)
+    assert loads.index(head_of(position=9)) is first, "the last load has just ended"
+    loads.now = 100.0
+    assert loads.index(head_of(position=5)) is first, "the position has not moved"
+    assert loads.index(head_of(position=9)) is first, "no request waits for a newer index"
+    until(lambda: len(loads.index(head_of(position=9))) == 3, "the newer index")
+    assert loads.opened == 2
+
+
+def test_a_checkpoint_without_anything_newer_is_not_read_again(tmp_path: Path) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    first = loads.index(head_of(position=5))
+    loads.now = 100.0
+    assert loads.index(head_of(position=9)) is first
+    until(lambda: loads.opened == 2, "the second load")
+    loads.workers._threads.shutdown()
+    assert loads.index(head_of(position=5)) is first
+
+
+def test_no_index_of_an_earlier_generation_is_returned(tmp_path: Path) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    loads.index(head_of(position=5))
+    missing = loads.get(head_of(position=6, generation=2))
+    assert isinstance(missing, NoIndex)
+    assert "no checkpoint of generation 2" in str(missing)
+    assert loads.get(head_of(position=6, generation=2)) is missing, "it is not sought by each request"
+    write(tmp_path, "blitz", 7, agents=4, generation=2)
+    loads.now = 100.0
+    newer = head_of(position=7, generation=2)
+    until(lambda: isinstance(loads.get(newer), AgentIndex), "the index of the new generation")
+    assert len(loads.index(newer)) == 4
+    assert isinstance(loads.get(head_of(position=5)), NoIndex)
+    assert len(loads.index(newer)) == 4
+
+
+def test_the_least_recently_used_index_is_dropped_when_all_need_too_much(tmp_path: Path) -> None:
+    write(tmp_path, "aaa", 5, agents=100)
+    size = Loads(tmp_path).index(head_of("aaa", position=5)).nbytes
+    loads, heads = Loads(tmp_path, most_bytes=2 * size + 100), {}
+    for position, pool in enumerate(("aaa", "bbb", "ccc"), 10):
+        write(tmp_path, pool, position, agents=100)
+        heads[pool] = head_of(pool, position=position)
+        loads.index(heads[pool])
+        loads.index(heads["aaa"]) if pool == "bbb" else None
+    opened = loads.opened
+    assert opened == 3
+    loads.index(heads["aaa"]), loads.index(heads["ccc"])
+    assert loads.opened == opened
+    assert isinstance(loads.get(heads["bbb"]), NoIndex), "read again: the newest manifest of this test has another pool alone"
+    assert loads.opened == opened + 1
+
+
+def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    first = loads.index(head_of(position=5))
+    write(tmp_path, "blitz", 9, agents=3)
+    (tmp_path / "state" / "blitz-1-9").write_bytes(b"damaged")
+    loads.now = 100.0
+    assert loads.index(head_of(position=9)) is first
+    until(lambda: "cannot be read now" in caplog.text, "the failed load")
+    assert loads.index(head_of(position=9)) is first
+
+
+def test_requests_that_come_together_share_the_first_load(tmp_path: Path) -> None:
+    loads, head = Loads(tmp_path), head_of(position=5)
+    write(tmp_path, "blitz", 5)
+
+    async def together() -> list[AgentIndex | NoIndex]:
+        return await asyncio.gather(*(loads.indexes.get(head) for _ in range(20)))
+
+    found = asyncio.run(together())
+    assert (len(set(map(id, found))), isinstance(found[0], AgentIndex), loads.opened) == (1, True, 1)
+
+
+def test_more_requests_than_places_are_busy(tmp_path: Path) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    while loads.workers._free.acquire(blocking=False):
+        pass
+    with pytest.raises(ApiError, match="503 busy"):
+        loads.get(head_of(position=5))
