@@ -31,7 +31,7 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         FormatError: A column of outcomes is missing, because the file was exported without it; or it occurs twice; or it has a type that
             the wire schema does not have, such as bytes, dates or decimals, whose text would differ.
         InputError: The file is damaged.
-        MissingExtraError: The extra `arrow` is not installed.
+        MissingExtraError: pyarrow is not installed.
     """
     from services.wire.bulk.layout import COLUMNS  # noqa: PLC0415 - loads pyarrow, which other files do not need
     from services.wire.bulk.texts import outcome  # noqa: PLC0415 - as above

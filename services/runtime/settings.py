@@ -192,8 +192,8 @@ class Settings(BaseSettings):
     )
     archive: str | None = Field(
         None,
-        description="Folder or object-store URL of the archive, which keeps all outcomes permanently as tables. Requires the extra "
-        "`archive`. None: no archive. Set it if the log does not keep everything.",
+        description="Folder or object-store URL of the archive, which keeps all outcomes permanently as tables. "
+        "None: no archive. Set it if the log does not keep everything.",
     )
     archive_seconds: float = Field(
         30.0,
