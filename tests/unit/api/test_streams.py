@@ -1,5 +1,6 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
+import threading
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.event_streams import Event, fill_buffers, idle_reader, metric, publish_large, stream
 from tests.support.redis import Server, flush
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 PATH = "/v1/pools/blitz/stream"
 NAMES = ["rock", "paper"]
@@ -165,6 +166,28 @@ class TestAgents:
             refused = filled.client.get(f"{PATH}?agents=d")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
         until(lambda: metric(filled.url, "equirank_api_streams") == 0, "all places are free")
+
+    def test_an_agent_added_during_a_read_is_not_reported_as_absent(self, filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        began, go_on, read = threading.Event(), threading.Event(), filled.store.live.pages
+
+        def held(*arguments: object) -> object:
+            began.set()
+            assert go_on.wait(PATIENCE)
+            return read(*arguments)  # type: ignore[arg-type]
+
+        with stream(filled.url, methods="elo") as other:
+            other.until_pool()
+            with stream(filled.url, methods="elo", agents="rock") as first:
+                first.until_pool()
+            until(lambda: metric(filled.url, "equirank_api_streams") == 1, "the agent is followed by no stream")
+            monkeypatch.setattr(filled.store.live, "pages", held)
+            publish(filled, 2, 1600.0)
+            assert began.wait(PATIENCE)
+            with stream(filled.url, methods="elo", agents="rock") as late:
+                late.until_pool()
+                go_on.set()
+                (change,) = late.next("agents").data["changes"]
+        assert (change["before"]["rating"], change["after"] and change["after"]["rating"]) == (1500.0, 1600.0)
 
 
 class TestReconnects:
