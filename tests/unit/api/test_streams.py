@@ -1,6 +1,7 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
 import threading
+import weakref
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -371,6 +372,13 @@ class TestReader:
         for number in (3, 4, 9):
             assert reader.events(state(number, float(number)))
         assert reader.dropped == 4
+
+    def test_a_state_that_was_sent_is_not_kept(self) -> None:
+        reader, one = Reader(self.WANTED, ""), state(1, 1.0)
+        reader.events(one)
+        kept = weakref.ref(one)
+        del one
+        assert kept() is None
 
     def test_equal_rows_after_dropped_states_are_not_sent(self) -> None:
         reader = Reader(self.WANTED, "")
