@@ -136,7 +136,8 @@ async def _events(feeds: Feeds, feed: Feed, reader: Reader) -> AsyncIterator[byt
         feeds.record(reader)
         if events:
             yield events
-            silent_since = time.monotonic()
+            silent_since, events = time.monotonic(), b""
+            yield b""  # replaces the events in the frames that send them, so that a silent stream keeps no names in memory
         if feed.ended is not None:
             return
         try:

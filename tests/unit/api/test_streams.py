@@ -1,5 +1,6 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
+import asyncio
 import threading
 import weakref
 from contextlib import ExitStack
@@ -379,6 +380,25 @@ class TestReader:
         kept = weakref.ref(one)
         del one
         assert kept() is None
+
+    def test_events_are_released_after_they_were_sent(self) -> None:
+        class Feed:
+            changed, trouble, ended, state = None, None, None, state(1, 1.0)
+
+            def covers(self, _: Wanted) -> bool:
+                return True
+
+        class Unrecorded:
+            def record(self, _: Reader) -> None:
+                pass
+
+        async def check() -> None:
+            sent = streams._events(Unrecorded(), Feed(), Reader(self.WANTED, ""))  # type: ignore[arg-type]
+            await anext(sent)
+            assert b"event: pool" in await anext(sent)
+            assert (await anext(sent), sent.ag_frame.f_locals["events"]) == (b"", b"")  # type: ignore[attr-defined]
+
+        asyncio.run(check())
 
     def test_equal_rows_after_dropped_states_are_not_sent(self) -> None:
         reader = Reader(self.WANTED, "")
