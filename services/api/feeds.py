@@ -89,9 +89,13 @@ class Feed:
         self._counts = +(self._counts - Counter([wanted.rows]))
         self._agents = +(self._agents - Counter(wanted.agents))
 
+    def covers(self, wanted: Wanted) -> bool:
+        """Whether the state has all rows of a stream. One whose read began before the stream was added may lack some until the next."""
+        return self._covers(wanted.rows, wanted.agents)
+
     async def until_ready(self, wanted: Wanted) -> None:
         """Wait for a state that has what a stream sends. Raises `StoreError`, `ApiError` if it cannot be read."""
-        while not self._covers(wanted.rows, wanted.agents):
+        while not self.covers(wanted):
             changed = self.changed
             if self._failure is not None:
                 raise self._failure

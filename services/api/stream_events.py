@@ -4,6 +4,7 @@ The events of a state are `board` for each board whose rows changed, `agents`, a
 reader that lost its connection within a state gets the whole state again.
 """
 
+import weakref
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -226,7 +227,8 @@ class Reader:
         self.wanted, self.dropped, self.sent = wanted, 0, 0
         """dropped: states that were replaced by a newer one before they could be sent. sent: events. Both since they were last recorded."""
         self._last_id = last_id
-        self._state: State | None = None
+        self._state: weakref.ref[State] | None = None
+        self._number, self._version = 0, b""
         self._boards: dict[str, bytes] = {}
         self._agents: dict[tuple[str, str], AgentRow] = {}
         self._stale = False
@@ -238,14 +240,16 @@ class Reader:
 
     def events(self, state: State) -> bytes:
         """Return the events that lead to `state`; empty if nothing changed. They are considered sent."""
-        before, self._state = self._state, state
+        before, self._state = self._state, weakref.ref(state)  # a slow reader must not keep the encoded events of an old state
         if before is not None:
-            self.dropped += max(0, state.number - before.number - 1)
+            self.dropped += max(0, state.number - self._number - 1)
+        equal = before is not None and self._version == state.version
+        self._number, self._version = state.number, state.version
         was_stale, self._stale = self._stale, False
-        if before is state and not was_stale:
+        if before is not None and before() is state and not was_stale:
             return b""
         parts = self._board_parts(state) + self._agent_parts(state)
-        if before is not None and before.version == state.version and not parts and not was_stale:
+        if equal and not parts and not was_stale:
             return b""
         if before is None and self._last_id == state.id_of(self.wanted):
             return comment("nothing changed since the last event")

@@ -136,7 +136,8 @@ async def _events(feeds: Feeds, feed: Feed, reader: Reader) -> AsyncIterator[byt
         feeds.record(reader)
         if events:
             yield events
-            silent_since = time.monotonic()
+            silent_since, events = time.monotonic(), b""
+            yield b""  # replaces the events in the frames that send them, so that a silent stream keeps no names in memory
         if feed.ended is not None:
             return
         try:
@@ -150,7 +151,7 @@ async def _events(feeds: Feeds, feed: Feed, reader: Reader) -> AsyncIterator[byt
 def _newest(feed: Feed, reader: Reader) -> bytes:
     """Return the events that a reader has not been sent: those of the newest state, of an interruption, and of the end."""
     parts = []
-    if feed.state is not None and (feed.trouble is None or not reader.began):
+    if feed.state is not None and feed.covers(reader.wanted) and (feed.trouble is None or not reader.began):
         parts.append(reader.events(feed.state))
     if feed.ended is not None:
         parts.append(reader.end(feed.ended))

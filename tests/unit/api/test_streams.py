@@ -1,5 +1,8 @@
 """Streams of server-sent events: which events are sent, to whom, and what a slow or returning reader gets."""
 
+import asyncio
+import threading
+import weakref
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -16,7 +19,7 @@ from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.event_streams import Event, fill_buffers, idle_reader, metric, publish_large, stream
 from tests.support.redis import Server, flush
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 
 PATH = "/v1/pools/blitz/stream"
 NAMES = ["rock", "paper"]
@@ -168,6 +171,28 @@ class TestAgents:
             refused = filled.client.get(f"{PATH}?agents=d")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
         until(lambda: metric(filled.url, "equirank_api_streams") == 0, "all places are free")
+
+    def test_an_agent_added_during_a_read_is_not_reported_as_absent(self, filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        began, go_on, read = threading.Event(), threading.Event(), filled.store.live.pages
+
+        def held(*arguments: object) -> object:
+            began.set()
+            assert go_on.wait(PATIENCE)
+            return read(*arguments)  # type: ignore[arg-type]
+
+        with stream(filled.url, methods="elo") as other:
+            other.until_pool()
+            with stream(filled.url, methods="elo", agents="rock") as first:
+                first.until_pool()
+            until(lambda: metric(filled.url, "equirank_api_streams") == 1, "the agent is followed by no stream")
+            monkeypatch.setattr(filled.store.live, "pages", held)
+            publish(filled, 2, 1600.0)
+            assert began.wait(PATIENCE)
+            with stream(filled.url, methods="elo", agents="rock") as late:
+                late.until_pool()
+                go_on.set()
+                (change,) = late.next("agents").data["changes"]
+        assert (change["before"]["rating"], change["after"] and change["after"]["rating"]) == (1500.0, 1600.0)
 
 
 class TestReconnects:
@@ -351,6 +376,32 @@ class TestReader:
         for number in (3, 4, 9):
             assert reader.events(state(number, float(number)))
         assert reader.dropped == 4
+
+    def test_a_state_that_was_sent_is_not_kept(self) -> None:
+        reader, one = Reader(self.WANTED, ""), state(1, 1.0)
+        reader.events(one)
+        kept = weakref.ref(one)
+        del one
+        assert kept() is None
+
+    def test_events_are_released_after_they_were_sent(self) -> None:
+        class Feed:
+            changed, trouble, ended, state = None, None, None, state(1, 1.0)
+
+            def covers(self, _: Wanted) -> bool:
+                return True
+
+        class Unrecorded:
+            def record(self, _: Reader) -> None:
+                pass
+
+        async def check() -> None:
+            sent = streams._events(Unrecorded(), Feed(), Reader(self.WANTED, ""))  # type: ignore[arg-type]
+            await anext(sent)
+            assert b"event: pool" in await anext(sent)
+            assert (await anext(sent), sent.ag_frame.f_locals["events"]) == (b"", b"")  # type: ignore[attr-defined]
+
+        asyncio.run(check())
 
     def test_equal_rows_after_dropped_states_are_not_sent(self) -> None:
         reader = Reader(self.WANTED, "")
