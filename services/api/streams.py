@@ -22,6 +22,7 @@ from litestar.types import Message, Receive, Scope, Send
 from ratings_core.errors import InputError
 from ratings_core.methods.registry import METHODS
 from ratings_core.online import RATERS
+from ratings_core.records.names import check_name
 from services.api.context import Context, Here, Pool
 from services.api.described import Described, problems
 from services.api.feeds import Feed, Feeds
@@ -78,7 +79,8 @@ async def get_stream(
     The newest state is sent at once, unless Last-Event-ID is its id. A reader that is slower than the changes gets the newest state, not
     every state. While nothing changes, a comment is sent every 15 s.
     """
-    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(agents or ())))
+    names = [check_name(name, "agents") for name in agents or ()]
+    wanted = Wanted(check_pool_name(pool), _checked(methods), count, tuple(dict.fromkeys(names)))
     feed = await here.feeds.begin(wanted)
     return _Answer(here, feed, Reader(wanted, last_id or ""))
 

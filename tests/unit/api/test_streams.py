@@ -230,9 +230,17 @@ class TestRefusals:
         found = filled.client.get("/v1/pools/nobody/stream")
         assert (found.status_code, found.json()["title"]) == (404, "no such pool")
 
-    @pytest.mark.parametrize("query", ["methods=elos", "count=0", "count=201", "method=elo", "&".join(f"agents=a{i}" for i in range(51))])
+    @pytest.mark.parametrize(
+        "query",
+        ["methods=elos", "count=0", "count=201", "agents=%00", "agents=", "method=elo", "&".join(f"agents=a{i}" for i in range(51))],
+    )
     def test_parameters_that_break_a_rule_are_refused(self, filled: Running, query: str) -> None:
         assert filled.client.get(f"{PATH}?{query}").status_code == 422
+
+    def test_head_has_the_headers_alone_and_gives_its_place_back(self, filled: Running) -> None:
+        head = filled.client.head(PATH)
+        assert (head.status_code, head.headers["content-type"].split(";")[0], head.content) == (200, "text/event-stream", b"")
+        until(lambda: metric(filled.url, "equirank_api_streams") == 0.0)
 
     def test_more_streams_than_half_of_the_connections_are_refused_until_one_ends(self, tmp_path: Path, api_redis: str) -> None:
         flush(api_redis)
