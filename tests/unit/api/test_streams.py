@@ -240,7 +240,7 @@ class TestRefusals:
     def test_head_has_the_headers_alone_and_gives_its_place_back(self, filled: Running) -> None:
         head = filled.client.head(PATH)
         assert (head.status_code, head.headers["content-type"].split(";")[0], head.content) == (200, "text/event-stream", b"")
-        until(lambda: metric(filled.url, "equirank_api_streams") == 0.0)
+        until(lambda: metric(filled.url, "equirank_api_streams") == 0.0, "the place is given back")
 
     def test_more_streams_than_half_of_the_connections_are_refused_until_one_ends(self, tmp_path: Path, api_redis: str) -> None:
         flush(api_redis)
