@@ -124,7 +124,7 @@ class AgentIndexes:
         try:
             index = AgentIndex.load(self._files(), head, known)
         except NoIndex as error:
-            index = known or error.with_traceback(None)
+            index = known or _shown(head, error)
             log.warning("%s", error)
         ended = self._timer()
         self._keep(head, _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
@@ -139,6 +139,12 @@ class AgentIndexes:
             self._loaded.move_to_end(head.pool)
             while len(self._loaded) > 1 and sum(map(_bytes, self._loaded.values())) > self._most_bytes:
                 self._loaded.popitem(last=False)
+
+
+def _shown(head: PoolHead, error: NoIndex) -> NoIndex:
+    """The error that clients see: without its cause, whose text can name files and whose frames hold the arrays."""
+    unread = f"the checkpoint of pool {head.pool} cannot be read now: the log of the API says why"
+    return NoIndex(str(error) if error.__cause__ is None else unread, retriable=True)
 
 
 def _bytes(loaded: _Loaded) -> int:

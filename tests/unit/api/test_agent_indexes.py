@@ -122,6 +122,17 @@ def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pyt
     assert loads.index(head_of(position=9)) is first
 
 
+def test_a_checkpoint_that_cannot_be_read_is_told_without_its_cause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    (tmp_path / "state" / "blitz-1-5").unlink()
+    missing = loads.get(head_of(position=5))
+    assert isinstance(missing, NoIndex)
+    assert (missing.__cause__, missing.__context__, missing.__traceback__) == (None, None, None)
+    assert ("blitz-1-5" in caplog.text, "blitz-1-5" in str(missing)) == (True, False)
+    assert "cannot be read now" in str(missing)
+
+
 def test_requests_that_come_together_share_the_first_load(tmp_path: Path) -> None:
     loads, head = Loads(tmp_path), head_of(position=5)
     write(tmp_path, "blitz", 5)
