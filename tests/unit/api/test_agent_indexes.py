@@ -106,8 +106,25 @@ def test_the_least_recently_used_index_is_dropped_when_all_need_too_much(tmp_pat
     assert opened == 3
     loads.index(heads["aaa"]), loads.index(heads["ccc"])
     assert loads.opened == opened
-    assert isinstance(loads.get(heads["bbb"]), NoIndex), "read again: the newest manifest of this test has another pool alone"
+    dropped = loads.get(heads["bbb"])
+    assert isinstance(dropped, NoIndex)
+    assert "was dropped for those of other pools" in str(dropped)
+    assert loads.opened == opened, "the last load has just ended"
+    loads.now = 100.0
+    assert "no checkpoint" in str(loads.get(heads["bbb"])), "read again: the newest manifest of this test has another pool alone"
     assert loads.opened == opened + 1
+
+
+def test_pools_that_are_asked_for_in_turn_are_not_loaded_by_each_request(tmp_path: Path) -> None:
+    loads, heads = Loads(tmp_path, most_bytes=1), {}
+    for position, pool in enumerate(("aaa", "bbb"), 10):
+        write(tmp_path, pool, position)
+        heads[pool] = head_of(pool, position=position)
+        loads.index(heads[pool])
+    for _ in range(5):
+        assert isinstance(loads.get(heads["aaa"]), NoIndex)
+        loads.index(heads["bbb"])
+    assert loads.opened == 2
 
 
 def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
