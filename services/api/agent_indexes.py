@@ -41,9 +41,9 @@ class _Loaded:
 class AgentIndexes:
     """Loads indexes on the threads of checkpoints, and keeps them.
 
-    The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. An index
-    that was dropped is missing until it may be loaded again. If the pool's position has
-    moved since, or the checkpoint could not be read, a load is queued that no request waits for.
+    The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
+    moved since, or the checkpoint could not be read, a load is queued that no request waits for. An index that was dropped for those of
+    other pools is missing until it may be loaded again.
 
     Args:
         files: Opens the checkpoints.

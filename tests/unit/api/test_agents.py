@@ -196,8 +196,9 @@ def test_the_expected_scores_are_the_forecasts_of_a_method(api: Running, pool: S
     forecasts = api.client.get("/v1/pools/blitz/matchups", params=query).json()["expected_scores"][0][1:]
     assert [row["expected_score"] for row in answer["opponents"]] == pytest.approx(forecasts)
     assert (answer["method"], answer["total"], answer["position"], answer["age_seconds"]) == ("elo", len(others), 200, 5.0)
-    refused = api.client.get(f"{URL}/ann/opponents", params={"method": "none"})
-    assert (refused.status_code, "must be an online method of pool blitz" in refused.json()["detail"]) == (422, True)
+    for method in ("none", ""):
+        refused = api.client.get(f"{URL}/ann/opponents", params={"method": method})
+        assert (refused.status_code, "must be an online method of pool blitz" in refused.json()["detail"]) == (422, True)
 
 
 def test_an_agent_of_whom_nothing_is_known_is_404(api: Running, pool: ServedPool) -> None:
