@@ -27,18 +27,23 @@ _REST: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """Result of the last load for a generation of a pool. due: time from which it may be loaded again, by the timer."""
+    """Result of the last load for a generation of a pool.
+
+    due: time from which it may be loaded again, by the timer. dropped: whether the index was dropped for those of other pools.
+    """
 
     generation: int
     index: AgentIndex | NoIndex
     due: float
+    dropped: bool = False
 
 
 class AgentIndexes:
     """Loads indexes on the threads of checkpoints, and keeps them.
 
     The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
-    moved since, or the checkpoint could not be read, a load is queued that no request waits for.
+    moved since, or the checkpoint could not be read, a load is queued that no request waits for. An index that was dropped for those of
+    other pools is missing until it may be loaded again.
 
     Args:
         files: Opens the checkpoints.
@@ -69,7 +74,7 @@ class AgentIndexes:
             ApiError: 503 if a load is necessary and does not end in time.
         """
         loaded = self._current(head)
-        if loaded is None:
+        if loaded is None or (loaded.dropped and self._timer() >= loaded.due):
             return await self._first(head)
         is_old = isinstance(loaded.index, NoIndex) or head.position > loaded.index.entry.position
         if is_old and self._timer() >= loaded.due:
@@ -124,7 +129,7 @@ class AgentIndexes:
         try:
             index = AgentIndex.load(self._files(), head, known)
         except NoIndex as error:
-            index = known or error.with_traceback(None)
+            index = known or _shown(head, error)
             log.warning("%s", error)
         ended = self._timer()
         self._keep(head, _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
@@ -137,8 +142,22 @@ class AgentIndexes:
                 return  # a load that was queued before the pool's switch
             self._loaded[head.pool] = loaded
             self._loaded.move_to_end(head.pool)
-            while len(self._loaded) > 1 and sum(map(_bytes, self._loaded.values())) > self._most_bytes:
-                self._loaded.popitem(last=False)
+            held = [pool for pool, one in self._loaded.items() if _bytes(one)]
+            while len(held) > 1 and sum(map(_bytes, self._loaded.values())) > self._most_bytes:
+                pool = held.pop(0)
+                self._loaded[pool] = _without_index(pool, self._loaded[pool])
+
+
+def _shown(head: PoolHead, error: NoIndex) -> NoIndex:
+    """The error that clients see: without its cause, whose text can name files and whose frames hold the arrays."""
+    unread = f"the checkpoint of pool {head.pool} cannot be read now: the log of the API says why"
+    return NoIndex(str(error) if error.__cause__ is None else unread, retriable=True)
+
+
+def _without_index(pool: str, loaded: _Loaded) -> _Loaded:
+    """A load whose index is dropped. Its `due` stays: pools that are asked for in turn would load all the time without it."""
+    index = NoIndex(f"the index of pool {pool} was dropped for those of other pools, and is loaded again later", retriable=True)
+    return _Loaded(loaded.generation, index, loaded.due, dropped=True)
 
 
 def _bytes(loaded: _Loaded) -> int:

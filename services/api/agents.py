@@ -50,8 +50,8 @@ async def list_agents(
 ) -> AgentList:
     """Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
-    Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
-    cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names.
+    Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
+    move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names.
     """
     head = await here.workers.readers.run(partial(_head, here, pool))
     index = await here.agents.get(head)
@@ -73,7 +73,7 @@ async def list_opponents(
 ) -> OpponentList:
     """Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-    Percent-encode the name, including slashes. The record is that of the newest checkpoint.
+    Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`.
     """
     head = await here.workers.readers.run(partial(_head, here, pool))
     index = await here.agents.get(head)
@@ -83,7 +83,7 @@ async def list_opponents(
     read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
     answer = await here.workers.readers.run(read)
     if answer is None:
-        raise await here.workers.readers.run(partial(_no_agent, here, pool, name))
+        raise await here.workers.readers.run(partial(_no_agent, here, head, name))
     return answer
 
 
@@ -101,22 +101,29 @@ def _listed(here: Context, read: partial[AgentList]) -> AgentList:
     except NoIndex as error:
         raise _no_checkpoint(here, error) from error
     if any(agent.rank is None for agent in answer.agents):
-        published(here, answer.pool)  # raises 503 if the store lost the pool after its head was read
+        _check_serves(here, answer.pool, answer.generation)
     return answer
 
 
 def _profile(here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str) -> AgentProfile:
     profile = agents.profile(here.store, head, index, name, now=here.clock(), provisional=here.settings.provisional)
     if profile is None:
-        raise _no_agent(here, head.pool, name)
+        raise _no_agent(here, head, name)
     return profile
 
 
-def _no_agent(here: Context, pool: str, name: str) -> ApiError:
-    """The 404 error for an unknown agent. Raises `ApiError` 503 if the store lost the pool after its head was read."""
-    published(here, pool)
-    where = f"GET /v1/pools/{pool}/agents?query= finds agents"
-    return ApiError(404, "no such agent", f"pool {pool} has no agent {name!r}: names are case-sensitive; {where}")
+def _no_agent(here: Context, head: PoolHead, name: str) -> ApiError:
+    """The 404 error for an unknown agent. Raises as `_check_serves`."""
+    _check_serves(here, head.pool, head.generation)
+    where = f"GET /v1/pools/{head.pool}/agents?query= finds agents"
+    return ApiError(404, "no such agent", f"pool {head.pool} has no agent {name!r}: names are case-sensitive; {where}")
+
+
+def _check_serves(here: Context, pool: str, generation: int) -> None:
+    """Raise `ApiError` 503 if the store lost the pool, or another generation serves now: the boards of this one can be removed."""
+    if _head(here, pool).generation != generation:
+        detail = f"a new generation of pool {pool} began to serve during the request: send it again"
+        raise ApiError(503, "generation replaced", detail, headers={"Retry-After": "1"})
 
 
 def _no_checkpoint(here: Context, why: NoIndex) -> ApiError:

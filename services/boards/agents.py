@@ -217,10 +217,14 @@ class OpponentList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _AgentsPlace(msgspec.Struct, frozen=True, array_like=True, tag="agents"):
-    """Content of a cursor of agents: the generation, a checksum of the query, and the last agent."""
+    """Content of a cursor of agents: the generation, a checksum of the query, and the last agent.
+
+    had_new: whether the first page has an agent that was newer than the index. A later index has it too.
+    """
 
     generation: int
     query: int
+    had_new: bool
     tier: int
     outcomes: int
     agent: int
@@ -268,8 +272,10 @@ def agent_list(
     """
     if isinstance(index, NoIndex):
         return _without_index(store, head, index, query, cursor, count, method, provisional)
-    after = None if cursor is None else _after(head, query, cursor)
-    places = index.search(query, after, count + 1)
+    after, had_new = (None, False) if cursor is None else _after(head, query, cursor)
+    places = index.search(query, after, count + 1 + had_new)
+    if had_new:
+        places = [place for place in places if index.name(place.agent) != query]
     new = [query] if cursor is None and _is_new(store, head, index, query, places) else []
     following, places = places[count - len(new) :], places[: count - len(new)]
     names = [*new, *(index.name(place.agent) for place in places)]
@@ -283,7 +289,7 @@ def agent_list(
         method=chosen,
         total=head.agents,
         agents=agents,
-        next=text_of(_AgentsPlace(head.generation, _checksum(query), *last)) if following else None,
+        next=text_of(_AgentsPlace(head.generation, _checksum(query), had_new or bool(new), *last)) if following else None,
         suggestions=[] if agents or not query or cursor is not None else index.nearest(query, _SUGGESTIONS),
     )
 
@@ -390,9 +396,9 @@ def _without_index(
     method: str | None,
     provisional: Provisional,
 ) -> AgentList:
-    """What the store alone knows: an exact name, or the agents with the most outcomes. Raises `index` for a cursor."""
+    """What the store alone knows: an exact name, or the agents with the most outcomes. Raises `NoIndex` for a cursor."""
     if cursor is not None:
-        raise index
+        raise NoIndex(str(index), retriable=True)  # not `index` itself: requests share it, and each raise would add to its traceback
     if query:
         names = [query] if is_name(query) and store.live.outcomes_of(head.pool, head.generation, [query])[0] else []
     else:
@@ -419,11 +425,12 @@ def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, pl
     return store.live.outcomes_of(head.pool, head.generation, [query])[0] > 0 and index.find(query) is None
 
 
-def _after(head: PoolHead, query: str, cursor: str) -> Place:
+def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:
+    """The place of a cursor, and whether the pages before it have an agent that was newer than the index."""
     place = place_of(cursor, _AgentsPlace)
     if (place.generation, place.query) != (head.generation, _checksum(query)):
         raise InputError("cursor", cursor, RULE)
-    return Place(place.tier, place.outcomes, place.agent)
+    return Place(place.tier, place.outcomes, place.agent), place.had_new
 
 
 def _rated(

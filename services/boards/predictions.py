@@ -231,7 +231,7 @@ def expected_against(
         InputError: The method is not an online method of the pool, or cannot forecast.
         StoreError: The store does not answer.
     """
-    chosen = next((one for one in _chosen(head, [method] if method else None) if _ready(head, one)[0] is not None), None)
+    chosen = next((one for one in _chosen(head, None if method is None else [method]) if _ready(head, one)[0] is not None), None)
     live, why = (None, "") if (asked := chosen or method) is None else _ready(head, asked)
     if live is None:
         if method is not None:

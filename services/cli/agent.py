@@ -12,6 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from ratings_core.records.names import check_name
 from services.backends import open_store
 from services.boards.agent_index import NoIndex
 from services.boards.agents import AgentProfile, OpponentList, opponent_list, profile
@@ -38,6 +39,7 @@ def agent(
     """Print the profile of an agent: rating and rank by each method, and its record."""
     if not opponents and (cursor is not None or method is not None):
         raise InputError("--cursor, --method", cursor or method, "must be used with --opponents")
+    check_name(name, "NAME")
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
@@ -76,9 +78,10 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
     """Lines with the agent's number of outcomes and its record, each with its position."""
     yield f"{shown.pool} · {shown.agent} · {shown.outcomes} outcomes · position {shown.position}"
     if (games := shown.games) is not None:
-        yield f"{games.games:g} games: {games.wins:g} won, {games.draws:g} drawn, {games.losses:g} lost (position {games.position})"
+        won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
+        yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
     if (scores := shown.scores) is not None:
-        yield f"{scores.measurements:g} scores on {scores.tasks} tasks (position {scores.position})"
+        yield f"{_games(scores.measurements)} scores on {scores.tasks} tasks (position {scores.position})"
     if shown.no_record is not None:
         yield f"no record: {shown.no_record}"
 
@@ -100,8 +103,13 @@ def opponents_table(shown: OpponentList) -> Table:
     rows = Table(Column("opponent", overflow="fold"), *(Column(name, justify="right") for name in names))
     for row in shown.opponents:
         numbers = (row.games, row.wins, row.draws, row.losses)
-        rows.add_row(Text(row.agent), *(f"{number:g}" for number in numbers), _number(row.expected_score))
+        rows.add_row(Text(row.agent), *map(_games, numbers), _number(row.expected_score))
     return rows
+
+
+def _games(weight: float) -> str:
+    """A weight of games or scores, in full: a million games are not 1e+06."""
+    return f"{weight:.15g}"
 
 
 def _number(value: float | None) -> str:

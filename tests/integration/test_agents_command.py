@@ -71,6 +71,6 @@ def test_an_agent_has_a_profile_and_opponents(data: Path) -> None:
 
 def test_unknown_names_and_options_without_opponents_are_refused(data: Path) -> None:
     for arguments, rule in ((("blitz", "nobody"), "must be an agent of pool blitz"), (("blitz", "bob", "--method", "elo"), "--opponents"),
-                            (("none", "bob"), "POOL must be a pool")):  # fmt: skip
+                            (("none", "bob"), "POOL must be a pool"), (("blitz", "\udcff"), "NAME must be text")):  # fmt: skip
         with pytest.raises(InputError, match=rule):
             run(agent, data, *arguments)

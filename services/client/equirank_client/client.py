@@ -18,8 +18,8 @@ class Client(Connection):
     def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
-        Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
-        cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
+        Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
 
     def get_agent(self, pool: str, agent: str) -> AgentProfile:
@@ -29,7 +29,7 @@ class Client(Connection):
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of the newest checkpoint."""
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
@@ -163,8 +163,8 @@ class AsyncClient(AsyncConnection):
     async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
 
-        Within each, agents with more outcomes are first. No agent is listed twice. An agent that plays between two requests can move past the
-        cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
+        Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
+        move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
 
     async def get_agent(self, pool: str, agent: str) -> AgentProfile:
@@ -174,7 +174,7 @@ class AsyncClient(AsyncConnection):
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
-        Percent-encode the name, including slashes. The record is that of the newest checkpoint."""
+        Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:

@@ -106,8 +106,25 @@ def test_the_least_recently_used_index_is_dropped_when_all_need_too_much(tmp_pat
     assert opened == 3
     loads.index(heads["aaa"]), loads.index(heads["ccc"])
     assert loads.opened == opened
-    assert isinstance(loads.get(heads["bbb"]), NoIndex), "read again: the newest manifest of this test has another pool alone"
+    dropped = loads.get(heads["bbb"])
+    assert isinstance(dropped, NoIndex)
+    assert "was dropped for those of other pools" in str(dropped)
+    assert loads.opened == opened, "the last load has just ended"
+    loads.now = 100.0
+    assert "no checkpoint" in str(loads.get(heads["bbb"])), "read again: the newest manifest of this test has another pool alone"
     assert loads.opened == opened + 1
+
+
+def test_pools_that_are_asked_for_in_turn_are_not_loaded_by_each_request(tmp_path: Path) -> None:
+    loads, heads = Loads(tmp_path, most_bytes=1), {}
+    for position, pool in enumerate(("aaa", "bbb"), 10):
+        write(tmp_path, pool, position)
+        heads[pool] = head_of(pool, position=position)
+        loads.index(heads[pool])
+    for _ in range(5):
+        assert isinstance(loads.get(heads["aaa"]), NoIndex)
+        loads.index(heads["bbb"])
+    assert loads.opened == 2
 
 
 def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -120,6 +137,17 @@ def test_a_load_that_fails_keeps_the_index_of_before(tmp_path: Path, caplog: pyt
     assert loads.index(head_of(position=9)) is first
     until(lambda: "cannot be read now" in caplog.text, "the failed load")
     assert loads.index(head_of(position=9)) is first
+
+
+def test_a_checkpoint_that_cannot_be_read_is_told_without_its_cause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    (tmp_path / "state" / "blitz-1-5").unlink()
+    missing = loads.get(head_of(position=5))
+    assert isinstance(missing, NoIndex)
+    assert (missing.__cause__, missing.__context__, missing.__traceback__) == (None, None, None)
+    assert ("blitz-1-5" in caplog.text, "blitz-1-5" in str(missing)) == (True, False)
+    assert "cannot be read now" in str(missing)
 
 
 def test_requests_that_come_together_share_the_first_load(tmp_path: Path) -> None:

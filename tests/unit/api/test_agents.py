@@ -11,9 +11,11 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from services.boards.agent_index import AgentIndex
+from services.api.agent_indexes import AgentIndexes
+from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import agent_list, opponent_list, profile
 from services.boards.cursors import RULE
+from services.boards.store.protocol import PoolHead
 from services.cli import agent as agent_command
 from services.cli import agents as agents_command
 from services.wire.events import GameEvent, ScoreEvent, Side
@@ -194,8 +196,9 @@ def test_the_expected_scores_are_the_forecasts_of_a_method(api: Running, pool: S
     forecasts = api.client.get("/v1/pools/blitz/matchups", params=query).json()["expected_scores"][0][1:]
     assert [row["expected_score"] for row in answer["opponents"]] == pytest.approx(forecasts)
     assert (answer["method"], answer["total"], answer["position"], answer["age_seconds"]) == ("elo", len(others), 200, 5.0)
-    refused = api.client.get(f"{URL}/ann/opponents", params={"method": "none"})
-    assert (refused.status_code, "must be an online method of pool blitz" in refused.json()["detail"]) == (422, True)
+    for method in ("none", ""):
+        refused = api.client.get(f"{URL}/ann/opponents", params={"method": method})
+        assert (refused.status_code, "must be an online method of pool blitz" in refused.json()["detail"]) == (422, True)
 
 
 def test_an_agent_of_whom_nothing_is_known_is_404(api: Running, pool: ServedPool) -> None:
@@ -225,6 +228,49 @@ def test_a_new_agent_is_before_the_agents_of_the_checkpoint_that_begin_with_its_
     fold_events(state, [*games(), game(1000, [(["agent"], 0), (["bob"], 1)])])
     pool.publish(state, 300)
     assert [row["agent"] for row in pages(api, "", "agents", query="agent", count=1)] == ["agent", *expected("agent")]
+
+
+def test_a_new_agent_is_listed_once_when_a_later_page_is_of_an_index_that_has_it(api: Running, pool: ServedPool) -> None:
+    state = state_of("blitz")
+    fold_events(state, [*games(), game(1000, [(["ANN"], 0), (["bob"], 1)])])
+    pool.publish(state, 300, published_at=NOW)
+    head = api.store.live.head("blitz")
+    assert head is not None
+    found = agent_list(api.store, head, AgentIndex.load(pool.files, head), query="ANN", count=1)
+    names = [row.agent for row in found.agents]
+    pool.checkpoint(state, 300, written_at=NOW)
+    later = AgentIndex.load(pool.files, head)
+    while found.next is not None:
+        found = agent_list(api.store, head, later, query="ANN", count=1, cursor=found.next)
+        names += [row.agent for row in found.agents]
+    assert names == ["ANN", *expected("ann")]
+
+
+def test_requests_without_an_index_add_nothing_to_the_error_that_they_share(api: Running, pool: ServedPool) -> None:
+    head, missing = api.store.live.head("blitz"), NoIndex("no checkpoint", retriable=True)
+    assert head is not None
+    for _ in range(2):
+        with pytest.raises(NoIndex, match="no checkpoint"):
+            agent_list(api.store, head, missing, cursor="x")
+    assert missing.__traceback__ is None
+
+
+@pytest.mark.parametrize("path", ["?method=maximal_lottery", "/nobody", "/nobody/opponents"])
+def test_a_generation_that_is_replaced_during_a_request_is_503(
+    api: Running, pool: ServedPool, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, state = AgentIndexes.get, state_of("blitz", number=2)
+    fold_events(state, games())
+    assert api.store.solved.publish(solved_of(position=150, ratings=[("ann", 0.75), ("bob", 0.25)]))
+
+    async def get_late(indexes: AgentIndexes, head: PoolHead) -> AgentIndex | NoIndex:
+        index = await get(indexes, head)
+        pool.publish(state, 300)
+        return index
+
+    monkeypatch.setattr(AgentIndexes, "get", get_late)
+    answer = api.client.get(URL + path)
+    assert (answer.status_code, answer.json()["title"], answer.headers["retry-after"]) == (503, "generation replaced", "1")
 
 
 def test_names_of_an_earlier_generation_are_not_found(api: Running, pool: ServedPool) -> None:
@@ -310,6 +356,10 @@ def test_the_commands_show_what_the_routes_answer(api: Running, pool: ServedPool
     opponents = opponent_list(api.store, head, index, "ann", now=NOW)
     assert opponents is not None
     assert "expected (elo)" in exported(agent_command.opponents_table(opponents))
+
+
+def test_a_record_of_many_games_is_shown_in_full() -> None:
+    assert list(map(agent_command._games, (0.0, 2.5, 1_234_567.0, 98_765_432.5))) == ["0", "2.5", "1234567", "98765432.5"]
 
 
 def exported(table: Table) -> str:

@@ -310,6 +310,9 @@ def test_some_arrays_are_read_without_the_others(store: CheckpointStore) -> None
         store.blobs.write("some", [broken])
         with pytest.raises(BadObject, match=reason):
             store.read_arrays(one, {"table"})
+    store.blobs.write("some", [damaged[:8], bytes([255] * 7 + [127]), damaged[16:]])  # the length of the header
+    with pytest.raises(BadObject, match="header"):
+        store.read_arrays(one, {"ratings"})
     store.blobs.remove("some")
     with pytest.raises(BadObject, match="not found"):
         store.read_arrays(one, {"ratings"})
