@@ -120,7 +120,7 @@ class AgentIndexes:
                 self._queued.discard(head.pool)
 
     def _load(self, head: PoolHead) -> AgentIndex | NoIndex:
-        """Load an index, unless another request did while this one waited. Runs on a thread of checkpoints."""
+        """Load an index, unless another request did while this one waited. Runs on the thread of indexes."""
         before, began = self._current(head), self._timer()
         if before is not None and began < before.due:
             return before.index

@@ -56,7 +56,7 @@ async def list_agents(
     head = await here.workers.readers.run(partial(_head, here, pool))
     index = await here.agents.get(head)
     read = partial(agents.agent_list, here.store, head, index, query=text, cursor=cursor, count=count, method=method)
-    return await here.workers.readers.run(partial(_listed, here, partial(read, provisional=here.settings.provisional)))
+    return await here.workers.searches.run(partial(_listed, here, partial(read, provisional=here.settings.provisional)))
 
 
 @get("/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
@@ -64,7 +64,7 @@ async def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentProfile:
     """Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
     head = await here.workers.readers.run(partial(_head, here, pool))
     index = await here.agents.get(head)
-    return await here.workers.readers.run(partial(_profile, here, head, index, agent_name(agent)))
+    return await here.workers.searches.run(partial(_profile, here, head, index, agent_name(agent)))
 
 
 @get("/v1/pools/{pool:str}/agents/{agent:str}/opponents", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
@@ -81,7 +81,7 @@ async def list_opponents(
         raise _no_checkpoint(here, index)
     name = agent_name(agent)
     read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
-    answer = await here.workers.readers.run(read)
+    answer = await here.workers.searches.run(read)
     if answer is None:
         raise await here.workers.readers.run(partial(_no_agent, here, head, name))
     return answer

@@ -89,7 +89,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
-        feeds=feeds, agents=AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.checkpoints), clock=clock,
+        feeds=feeds, agents=AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.indexes), clock=clock,
         partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = _routes(State({"context": shared}, deep_copy=False))

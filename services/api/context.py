@@ -49,6 +49,10 @@ _READERS: Final = 4
 the event loop."""
 _CHECKPOINT_PLACES: Final = 9
 """Requests that read checkpoints or wait for it. One reads at a time, because it loads a complete pool and takes seconds."""
+_INDEX_PLACES: Final = 64
+"""Pools whose index of agents is loaded or waits for it. A load takes about a second for a million agents."""
+_SEARCH_PLACES: Final = 64
+"""Requests that search or wait for it. A search takes up to some 10 ms for a million agents, and longer for long names that repeat."""
 
 
 _EXPORT_SECONDS: Final = 120.0
@@ -56,7 +60,11 @@ _EXPORT_SECONDS: Final = 120.0
 
 
 class Threads:
-    """Separate threads for readers, writers, probes, exports, complete boards and checkpoints: no kind of work waits for another."""
+    """Separate threads for each kind of work, so that none waits for another.
+
+    readers: short reads of the store. log: writes to the log. probes: health checks. exports, downloads: large answers. checkpoints: work
+    that loads a complete pool. indexes: loads of indexes of agents. searches: scans of these indexes.
+    """
 
     def __init__(self) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
@@ -65,6 +73,8 @@ class Threads:
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
+        self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
+        self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
 
 
 @dataclass(frozen=True, slots=True)
