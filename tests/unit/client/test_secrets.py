@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+
 from equirank_client import Client, ConnectionFailedError
 
 
