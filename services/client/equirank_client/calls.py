@@ -114,7 +114,7 @@ def decoded(response: httpx.Response, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(response.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConnectionFailedError(f"{response.request.url}: the answer is not as the API describes it: {error}") from error
+        raise ConnectionFailedError(f"{response.request.url.path}: the answer is not as the API describes it: {error}") from error
 
 
 def path(template: str, **names: str) -> str:
