@@ -70,7 +70,7 @@ class Retries:
         if self.attempts < 1 or not 0 <= self.first_seconds <= self.longest_seconds:
             raise ValueError("retries must have attempts >= 1 and 0 <= first_seconds <= longest_seconds")
 
-    def pause(self, call: Call, failed: int, failure: httpx.Response | httpx.TransportError) -> float | None:
+    def pause(self, call: Call, failed: int, failure: httpx.Response | httpx.RequestError) -> float | None:
         """Return the seconds to wait after failure number `failed` (from 1); None if the call has failed."""
         if failed >= self.attempts or not _may_repeat(call, failure):
             return None
@@ -85,7 +85,7 @@ class Retries:
         return min(mean * random.uniform(0.5, 1.5), self.longest_seconds)  # noqa: S311 - spreads clients, hides nothing
 
 
-def _may_repeat(call: Call, failure: httpx.Response | httpx.TransportError) -> bool:
+def _may_repeat(call: Call, failure: httpx.Response | httpx.RequestError) -> bool:
     if isinstance(failure, httpx.Response):
         return failure.status_code == 429 or (failure.status_code in _BUSY and call.repeatable)
     return call.repeatable or isinstance(failure, _NOT_SENT)

@@ -15,7 +15,7 @@ from equirank_client.errors import problem_of
 from equirank_client.events import Event, EventParser, Lines
 
 T = TypeVar("T")
-Failure: TypeAlias = httpx.Response | httpx.TransportError
+Failure: TypeAlias = httpx.Response | httpx.RequestError
 """Why a request has to be sent again."""
 SILENCE_SECONDS: Final = 60.0
 """Longest silence of a stream of events before the connection is opened again. The server sends comments more often."""
@@ -96,7 +96,7 @@ class Connection:
                 if response.is_success:
                     return response
                 failure = response
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = error
             failed += 1
             self._sleep(_pause(self._retries, call, failed, failure))
@@ -127,7 +127,7 @@ class Download(AbstractContextManager["Download"]):
         """Yield the parts of the answer."""
         try:
             yield from self._response.iter_bytes()
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise failed_connection(self._call, error) from error
 
     def rows(self) -> Iterator[Any]:
@@ -179,7 +179,7 @@ class Events(AbstractContextManager["Events"]):
                         for chunk in response.iter_bytes():
                             failed = 0  # a comment too shows that the stream works
                             yield from self._parser.feed(chunk)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = error
             failed += 1
             self._sleep(max(_pause(self._retries, self._call, failed, failure), self._parser.retry_seconds or 0.0))
@@ -240,7 +240,7 @@ class AsyncConnection:
                 if response.is_success:
                     return response
                 failure = response
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = error
             failed += 1
             await self._sleep(_pause(self._retries, call, failed, failure))
@@ -272,7 +272,7 @@ class AsyncDownload(AbstractAsyncContextManager["AsyncDownload"]):
         try:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise failed_connection(self._call, error) from error
 
     async def rows(self) -> AsyncIterator[Any]:
@@ -333,7 +333,7 @@ class AsyncEvents(AbstractAsyncContextManager["AsyncEvents"]):
                             failed = 0  # a comment too shows that the stream works
                             for event in self._parser.feed(chunk):
                                 yield event
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = error
             failed += 1
             await self._sleep(max(_pause(self._retries, self._call, failed, failure), self._parser.retry_seconds or 0.0))

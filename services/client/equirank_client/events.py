@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 
 @dataclass(frozen=True, slots=True)
+_MOST_DIGITS: Final = 12
+"""Digits of `retry` that are read. More mean a pause beyond the longest one anyway."""
+_LONGEST_PAUSE: Final = 60.0
+"""Longest pause before a reconnection, in seconds, whatever the server asks for."""
+
+
 class Event:
     """A server-sent event.
 
@@ -90,7 +96,7 @@ class EventParser:
             case "id" if "\0" not in value:
                 self._id = value
             case "retry" if value.isascii() and value.isdigit():
-                self.retry_seconds = int(value) / 1000
+                self.retry_seconds = min(int(value[:_MOST_DIGITS]) / 1000, _LONGEST_PAUSE)
         return None  # a comment, or a field that the standard does not name
 
     def _dispatch(self) -> Event | None:

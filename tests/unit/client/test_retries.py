@@ -242,3 +242,18 @@ def test_names_are_percent_encoded_and_not_empty() -> None:
 def test_retries_refuse_nonsense(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="retries"):
         Retries(**given)  # type: ignore[arg-type]
+
+
+def test_a_body_that_cannot_be_unpacked_is_a_failed_connection() -> None:
+    broken = (200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}, b"no gzip")
+    with failing(*[broken] * 2) as server, Client(server.url, retries=Retries(attempts=2), sleep=lambda _: None) as client:
+        with pytest.raises(ConnectionFailedError):
+            client.get_pool("blitz")
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "999999"])
+def test_a_server_cannot_ask_for_a_pause_of_more_than_a_minute(digits: str) -> None:
+    parser = EventParser()
+    assert not list(parser.feed(f"retry: {digits}\n\n".encode()))
+    assert parser.retry_seconds == 60.0
