@@ -6,14 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
-
-@dataclass(frozen=True, slots=True)
 _MOST_DIGITS: Final = 12
 """Digits of `retry` that are read. More mean a pause beyond the longest one anyway."""
 _LONGEST_PAUSE: Final = 60.0
 """Longest pause before a reconnection, in seconds, whatever the server asks for."""
 
 
+@dataclass(frozen=True, slots=True)
 class Event:
     """A server-sent event.
 
