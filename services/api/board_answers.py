@@ -136,15 +136,16 @@ def board_reply(request: Request, asked: AskedBoard, form: BoardFormat, made: tu
     """The response of an answer that is not cached; 304 if the client has it."""
     body, tag, board = made
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache", "Vary": "Accept"}
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(None, status_code=304, headers=headers)
-    if form is not BoardFormat.JSON:
+    if form is not BoardFormat.JSON:  # also with 304: the same rows may be those of a newer board, whose cursor is another one
         headers |= {f"Equirank-{name.title()}": str(getattr(board, name)) for name in ("generation", "position", "total")}
-        headers["Content-Disposition"] = f'attachment; filename="{asked.pool}.{asked.method}.{form}"'
         if isinstance(board.next, str):
             headers["Equirank-Next"] = board.next
         if isinstance(board.changed, bool):
             headers["Equirank-Changed"] = str(board.changed).lower()
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(None, status_code=304, headers=headers)
+    if form is not BoardFormat.JSON:
+        headers["Content-Disposition"] = f'attachment; filename="{asked.pool}.{asked.method}.{form}"'
     return Response(body, headers=headers, media_type=MEDIA_TYPES[form])
 
 

@@ -142,7 +142,10 @@ def continued(page: Board, version: str, cursor: Cursor) -> Board:
 
 
 def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional: Provisional = PROVISIONAL) -> Board | None:
-    """Read all rows of a live or solved board in one version. Returns None if there is no such board.
+    """Read all rows of a live or solved board. Returns None if there is no such board.
+
+    A live board of at most `_ROWS_A_READ` rows is read in one step, also during a publication: some rows are then newer than the board's
+    position. Larger boards, and solved boards, are of one version.
 
     Raises:
         InputError: The board has more than `MOST_ROWS` rows.
@@ -382,7 +385,7 @@ def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional)
             after = resumed(store, cursor, count=_ROWS_A_READ, now=now, provisional=provisional)
         except ReplacedBoard:
             return None
-        if after is None or after.changed is True:
+        if after is None or after.changed is True or after.intervals != first.intervals:  # a solve's intervals may arrive later
             return None
         page = after
         rows += page.rows

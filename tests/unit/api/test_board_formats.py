@@ -8,6 +8,7 @@ import shlex
 import sys
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +24,7 @@ from services.boards import reading
 from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import COLUMNS, BoardFormat
 from services.boards.history import kept
+from services.boards.result import Intervals
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import Running
 from tests.support.boards import head_of, solved_of
@@ -84,6 +86,17 @@ def test_a_cursor_of_a_solve_that_was_replaced_is_410(filled: Running) -> None:
     assert filled.store.solved.publish(msgspec.structs.replace(solved_of(position=10), solved_at=5.0, sequence=2))
     answer = filled.client.get(LOTTERY, params={"cursor": cursor})
     assert (answer.status_code, answer.json()["title"]) == (410, "board replaced")
+
+
+def test_an_unchanged_page_of_a_file_has_the_cursor_of_the_present_board(filled: Running) -> None:
+    path = f"{LOTTERY}?format=csv&count=2"
+    before = filled.client.get(path)
+    rows = [(name, 1.0 / 6) for name in AGENTS]
+    assert filled.store.solved.publish(msgspec.structs.replace(solved_of(position=10, ratings=rows), solved_at=5.0, sequence=2))
+    same = filled.client.get(path, headers={"If-None-Match": before.headers["etag"]})
+    assert same.status_code == 304
+    assert filled.client.get(LOTTERY, params={"cursor": before.headers["equirank-next"]}).status_code == 410
+    assert filled.client.get(LOTTERY, params={"cursor": same.headers["equirank-next"]}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -200,6 +213,23 @@ def test_a_large_live_board_that_changes_during_every_attempt_is_503(filled: Run
     answer = filled.client.get(f"{ELO}?format=csv")
     assert answer.status_code == 503
     assert "keeps changing" in answer.json()["detail"]
+
+
+def test_intervals_that_arrive_during_a_download_are_in_all_rows(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_ROWS_A_READ", 2)
+    bare = solved_of(position=10, ratings=[(name, 1.0 / 6) for name in AGENTS])
+    rows = [msgspec.structs.replace(row, low=0.0, high=1.0) for row in bare.result.agents]
+    result = msgspec.structs.replace(bare.result, agents=rows, intervals=Intervals(kind="cells", replicates=9))
+    read, reads = filled.store.solved.page, count()
+
+    def page(*place: Any) -> Any:
+        if next(reads) == 1:
+            assert filled.store.solved.publish(msgspec.structs.replace(bare, result=result))
+        return read(*place)
+
+    monkeypatch.setattr(filled.store.solved, "page", page)
+    lines = csv.DictReader(io.StringIO(filled.client.get(f"{LOTTERY}?format=csv").text, newline=""))
+    assert [line["high"] for line in lines] == ["1.0"] * len(AGENTS)
 
 
 def test_an_address_that_was_answered_as_json_is_answered_in_other_formats(filled: Running) -> None:
