@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ratings_core.errors import InputError
 from services.api.context import EXPORTS
 from services.api.media_types import MEDIA_TYPES, accepted
-from services.boards import reading
+from services.boards import history, reading
 from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import COLUMNS, BoardFormat
 from services.boards.history import kept
@@ -338,6 +338,15 @@ def test_a_past_board_has_pages_and_formats_until_it_is_not_kept(filled: Running
     assert len(filled.client.get(f"{path}&format=csv").text.splitlines()) == 1 + len(AGENTS)
     filled.store.solved.publish_history("blitz", "maximal_lottery", [kept(late)])
     assert filled.client.get(LOTTERY, params={"cursor": first["next"]}).status_code == 410
+
+
+def test_a_past_solve_of_a_large_board_has_the_rows_that_it_keeps(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "ROWS", 3)
+    monkeypatch.setattr(reading, "MOST_ROWS", 5)
+    solve = kept(solved_of(position=10, ratings=[(name, 1.0 / 6) for name in AGENTS]))
+    filled.store.solved.publish_history("blitz", "maximal_lottery", [solve])
+    answer = filled.client.get(f"{LOTTERY}?position=11&format=jsonl")
+    assert (answer.status_code, len(answer.content.splitlines()), answer.headers["equirank-total"]) == (200, 3, "6")
 
 
 @pytest.mark.parametrize("path", [ELO, LOTTERY])
