@@ -31,6 +31,8 @@ _STALE_SECONDS: Final = 2.0
 _FOLLOWED: Final = 500
 """Most agents of a pool that the streams of a process follow. Each change reads the rows of all of them: about 1 ms of a
 thread for ten agents on three boards."""
+_CHECK_SECONDS: Final = 1.0
+"""Seconds between two checks that a pool without outcomes still exists. A check takes a thread and a place of the reads."""
 _READS: Final = 2
 """Feeds that read boards at the same time: half of the threads that read the store, so that requests have the others. Feeds of many pools
 that change at once wait for each other, and pause for longer."""
@@ -62,6 +64,7 @@ class Feed:
         self._confirmed_at = time.monotonic()
         self._failure: Exception | None = None
         self._read_version: object = None
+        self._check_at = 0.0
         self._solved_rows: dict[str, tuple[str | None, AgentRows]] = {}
         self._counts, self._agents = Counter[int](), Counter[str]()
         self._task = asyncio.create_task(self._run(), name=f"feed {pool}", context=Context())  # without the request's id in log lines
@@ -159,7 +162,7 @@ class Feed:
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
         known = version == self._read_version and self._covers(count, agents)
-        if known and published.head is not None:
+        if known and (published.head is not None or time.monotonic() < self._check_at):
             return self.state
         async with self._feeds.reading:
             boards = await self._boards(published, count)
@@ -180,6 +183,7 @@ class Feed:
         """Return the first rows of all boards. Without a head in the store: an answer without boards, if the pool has no outcomes."""
         if published.head is None:
             view = await self._feeds.readers.run(partial(self._feeds.check, self.pool))
+            self._check_at = time.monotonic() + _CHECK_SECONDS
             return Boards(pool=view, methods=Methods(live=[], solved=[]), boards=[]) if view.head is None else None
         value = await self._feeds.answers.value(Asked("boards", self.pool, rows=count), published)
         return value if isinstance(value, Boards) else None

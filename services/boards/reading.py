@@ -159,7 +159,7 @@ def whole(store: RedisStore, pool: str, method: str, *, now: float, provisional:
         rows = _rest(store, first, now, provisional)
         if rows is not None:
             return msgspec.structs.replace(first, rows=rows, next=None)
-    rule = "its rows were written during every attempt to read all: read pages with a cursor, or a past board, which does not change"
+    rule = "its rows were being written at each attempt, or a publication was interrupted: read pages by a cursor, or a past board"
     raise StoreError(f"the board {method} of pool {pool} keeps changing; {rule}", retriable=True)
 
 

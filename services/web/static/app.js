@@ -257,7 +257,7 @@ function card(board, thin, head) {
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
   if (board.total > ROWS || board.outside) {
     const address = `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}`;
-    const links = [make("a", { href: `${address}?count=1000` }, "JSON"), " · ", make("a", { href: `${address}?format=csv` }, "CSV")];
+    const links = [make("a", { href: `${address}?count=1000${board.outside ? "&all=true" : ""}` }, "JSON"), " · ", make("a", { href: `${address}?format=csv` }, "CSV")];
     section.append(make("p", { class: "more" }, `${listed(board)} · `, ...links));
   }
   return section;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.api import feeds, streams
+from services.api import app, feeds, streams
 from services.api.replies import Boards, PoolView
 from services.api.stream_events import Reader, State, Wanted, state_of
 from services.boards.reading import Board, Methods
@@ -121,6 +121,26 @@ class TestStates:
             assert (empty.data["generation"], empty.data["position"], empty.data["boards"]) == (None, None, [])
             publish(api, 1, 1500.0)
             assert brief(opened.until_pool()) == [("board", "elo"), ("board", ACTIVITY), ("pool", 1)]
+
+    def test_a_pool_without_outcomes_is_not_checked_at_each_comparison(self, api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+        checks, comparisons, check, compare = count(), count(), app.published, feeds.Feed._look
+
+        def counted_check(*given: object) -> PoolView:
+            next(checks)
+            return check(*given)  # type: ignore[arg-type]
+
+        async def counted_comparison(feed: feeds.Feed) -> None:
+            await compare(feed)
+            next(comparisons)
+
+        monkeypatch.setattr(app, "published", counted_check)
+        monkeypatch.setattr(feeds.Feed, "_look", counted_comparison)
+        monkeypatch.setattr(feeds, "_CHECK_SECONDS", PATIENCE)
+        with stream(api.url) as opened:
+            opened.until_pool()
+            until(lambda: next(comparisons) > 5, "versions are compared several times")
+        assert next(checks) == 1
 
     def test_streams_with_other_rows_share_a_feed(self, filled: Running) -> None:
         with stream(filled.url, methods="elo", count=1) as one, stream(filled.url, methods="elo", count=2) as two:
