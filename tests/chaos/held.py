@@ -16,11 +16,11 @@ _BYTE = 255
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def positions(url: str, partitions: int) -> dict[int, int]:
-    """Position of the newest checkpoint of each partition that has one."""
+def positions(url: str, partitions: int) -> dict[tuple[str, int], int]:
+    """Pool and its generation -> position of the newest checkpoint of its partition, for all that these checkpoints hold."""
     store = CheckpointStore(url)
-    newest = {number: store.newest(number) for number in range(partitions)}
-    return {number: manifest.position for number, manifest in newest.items() if manifest is not None}
+    newest = [manifest for number in range(partitions) if (manifest := store.newest(number)) is not None]
+    return {(entry.pool, entry.generation): manifest.position for manifest in newest for entry in manifest.pools}
 
 
 def held(url: str, partitions: int) -> dict[str, Tallies]:

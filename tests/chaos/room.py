@@ -165,9 +165,12 @@ class Watch(Helper):
 
 
 def _checkpointed(system: System) -> bool:
-    """Whether the newest checkpoint of every partition is where its pools are: tallies are read from there."""
+    """Whether the newest checkpoint of every partition has the generations that readers see, where they are: tallies are read from there.
+
+    A switch of generations moves no position, so positions alone would accept a checkpoint from before it.
+    """
     held = positions(system.checkpoints, system.partitions)
-    return all(held.get(head.partition, -1) >= head.position for head in system.heads().values())
+    return all(held.get((pool, head.generation), -1) >= head.position for pool, head in system.heads().items())
 
 
 def _archived(system: System) -> bool:
