@@ -371,7 +371,8 @@ def _values(route: Route) -> dict[str, Any]:
     return {one["name"]: known.get(one["name"], next(iter(one["schema"].get("examples", ["x"])))) for one in required}
 
 
-def _body_example(route: Route, components: Schema) -> Any:
+def body_example(route: Route, components: Schema) -> Any:
+    """The first example of the body."""
     schema = route.body or {}
     found = schema.get("examples") or components[schema["$ref"].rpartition("/")[2]]["examples"]
     return found[0]
@@ -388,7 +389,7 @@ def _curl(route: Route, components: Schema) -> str:
     if {"401", "403"} & route.about["responses"].keys():
         words += ["-H", "Authorization: Bearer $KEY"]
     if route.body is not None:
-        words += ["--json", json.dumps(_body_example(route, components))]
+        words += ["--json", json.dumps(body_example(route, components))]
     address = f"http://127.0.0.1:8000{address}{'?' if query else ''}{query}"
     return " ".join(f'"{word}"' if "$KEY" in word else shlex.quote(word) for word in [*words, address])
 
@@ -398,7 +399,7 @@ def client_example(route: Route, components: Schema) -> str:
     method, values = next(_methods(route)), _values(route)
     arguments = [repr(values[one["name"]]) for one in route.parameters("path")]
     if route.body is not None:
-        arguments.append(_body_source(route.body, _body_example(route, components)))
+        arguments.append(_body_source(route.body, body_example(route, components)))
     arguments += [f"{_identifier(one['name'])}={values[one['name']]!r}" for one in _query(method) if one.get("required")]
     call = f"client.{method.name}({', '.join(arguments)})"
     match method.kind:
@@ -410,7 +411,7 @@ def client_example(route: Route, components: Schema) -> str:
 
 
 def _body_source(schema: Schema, value: Any) -> str:
-    if "$ref" not in schema:
+    """The body as an expression: objects of one type by their type, outcomes of several types as a list."""
+    if len(schema.get("oneOf", ())) > 1:
         return repr(value if isinstance(value, list) else [value])
-    name = schema["$ref"].rpartition("/")[2]
-    return f"msgspec.convert({value!r}, {name})"
+    return f"msgspec.convert({value!r}, {python_type(schema)})"

@@ -39,7 +39,7 @@ class _Loaded:
 
 
 class AgentIndexes:
-    """Loads indexes on the threads of checkpoints, and keeps them.
+    """Loads indexes on a thread of their own, and keeps them.
 
     The first requests for a pool, or for a new generation of it, wait for the load. Later ones get its result. If the pool's position has
     moved since, or the checkpoint could not be read, a load is queued that no request waits for. An index that was dropped for those of
@@ -47,7 +47,7 @@ class AgentIndexes:
 
     Args:
         files: Opens the checkpoints.
-        workers: The threads.
+        workers: The thread that loads.
         timer: Returns a time in seconds.
         most_bytes: Largest memory of all indexes.
     """

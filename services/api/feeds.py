@@ -64,6 +64,7 @@ class Feed:
         self._confirmed_at = time.monotonic()
         self._failure: Exception | None = None
         self._read_version: object = None
+        self._read_solved: Mapping[str, str | None] = {}
         self._check_at = 0.0
         self._solved_rows: dict[str, tuple[str | None, AgentRows]] = {}
         self._counts, self._agents = Counter[int](), Counter[str]()
@@ -126,7 +127,7 @@ class Feed:
         try:
             while self.ended is None:
                 began = time.monotonic()
-                await self._look()
+                await self._compare()
                 pause = max(_PERIOD_SECONDS, _BUSY * (time.monotonic() - began))
                 # to the next multiple of the period, so that all feeds of a process share one read of versions
                 await asyncio.sleep(pause - time.monotonic() % _PERIOD_SECONDS if pause == _PERIOD_SECONDS else pause)
@@ -135,7 +136,7 @@ class Feed:
             self.ended = "failed"
             self._notify()
 
-    async def _look(self) -> None:
+    async def _compare(self) -> None:
         """Compare versions, and read a new state if there is one."""
         try:
             state = await self._newest()
@@ -173,10 +174,10 @@ class Feed:
             if head is not None and agents:
                 rows = await self._rows(head, boards.methods, solved, agents)
         number = self.state.number if self.state is not None else 0
-        state = state_of(number, boards, solved, count, {agent: rows.get(agent, {}) for agent in agents})
-        if self.state is not None and self.state.version != state.version:
+        state = state_of(number, boards, count, {agent: rows.get(agent, {}) for agent in agents})
+        if self.state is not None and (self.state.version != state.version or self._read_solved != solved):
             state.number += 1
-        self._read_version = version
+        self._read_version, self._read_solved = version, solved
         return state
 
     async def _boards(self, published: PoolVersion, count: int) -> Boards | None:

@@ -48,8 +48,9 @@ async def get_generations(here: Here, pool: Pool) -> Generations:
     response_description="The request is durable in the log.",
 )
 async def request_generation(here: Here, pool: Pool, data: Annotated[GenerationAsked, Body(examples=[_EXAMPLE])]) -> GenerationWish:
-    """Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
+    """Change settings, aliases, bans or initial ratings.
 
+    The pool is folded again from the log, then all its live boards switch at once. Each solved board follows with its next solve.
     An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
     stops.
     """

@@ -119,7 +119,7 @@ class State:
 
     Args:
         number: Number of the state. It counts different states, so a reader knows how many it missed.
-        version: Version of the pool and of its solved boards. Rows may differ at an equal version, for example after an erasure of a name.
+        version: Digest of the `pool` event's data. Rows may differ at an equal version: after a solve, or after an erasure of a name.
         pool: Data of the `pool` event.
         boards: Boards with their first `count` rows.
         count: Most rows of each board.
@@ -170,13 +170,12 @@ class State:
         return event
 
 
-def state_of(number: int, boards: Boards, solved: Mapping[str, str | None], count: int, agents: AgentRows) -> State:
+def state_of(number: int, boards: Boards, count: int, agents: AgentRows) -> State:
     """Return the state that an answer of boards shows.
 
     Args:
         number: Number of the state.
         boards: Answer with the first `count` rows of each board.
-        solved: Method -> version of its solved board.
         count: Most rows of each board.
         agents: Rows of the followed agents.
     """
@@ -187,7 +186,7 @@ def state_of(number: int, boards: Boards, solved: Mapping[str, str | None], coun
             pool=head.pool, generation=head.generation, position=head.position, outcomes=head.outcomes, agents=head.agents,
             boards=list(by_method), stopped=head.stopped, building=head.building,
         )  # fmt: skip
-    version = blake2b(msgspec.json.encode([pool, sorted(solved.items())]), digest_size=16).digest()
+    version = blake2b(msgspec.json.encode(pool), digest_size=16).digest()
     return State(number, version, pool, by_method, count, agents)
 
 

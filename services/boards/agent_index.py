@@ -34,7 +34,7 @@ _KEYS_AT_ONCE: Final = 1 << 18
 
 
 class NoIndex(StoreError):  # noqa: N818 - names the fact
-    """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
+    """Why a pool has no index now: it has no checkpoint yet, this cannot be read, or the index was dropped for those of other pools."""
 
 
 class Place(NamedTuple):

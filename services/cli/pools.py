@@ -80,7 +80,9 @@ def settings_(
     data: Data = None,
     format: Annotated[Format, typer.Option(help="Output format of the settings: table, or json for --file.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Show or change how a pool is folded. A change folds the pool again from the log, then all its boards switch at once.
+    """Show or change how a pool is folded. A change folds the pool again from the log, then all its live boards switch at once.
+
+    Each solved board follows with its next solve.
 
     The changes are shown first. On a terminal, they wait for a confirmation; elsewhere they are applied at once.
     """

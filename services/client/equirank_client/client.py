@@ -122,8 +122,9 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/generations", pool=pool), accept='application/json', repeatable=True), Generations)
 
     def request_generation(self, pool: str, body: GenerationAsked) -> GenerationWish:
-        r"""Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
+        r"""Change settings, aliases, bans or initial ratings.
 
+        The pool is folded again from the log, then all its live boards switch at once. Each solved board follows with its next solve.
         An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
         stops."""
         return self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
@@ -267,8 +268,9 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/generations", pool=pool), accept='application/json', repeatable=True), Generations)
 
     async def request_generation(self, pool: str, body: GenerationAsked) -> GenerationWish:
-        r"""Change settings, aliases, bans or initial ratings. The pool is folded again from the log, then all its boards switch at once.
+        r"""Change settings, aliases, bans or initial ratings.
 
+        The pool is folded again from the log, then all its live boards switch at once. Each solved board follows with its next solve.
         An empty object folds the pool again with its present settings. This resumes a stopped pool: first retract the outcomes at which it
         stops."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/generations", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)

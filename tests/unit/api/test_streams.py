@@ -124,7 +124,7 @@ class TestStates:
 
     def test_a_pool_without_outcomes_is_not_checked_at_each_comparison(self, api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
-        checks, comparisons, check, compare = count(), count(), app.published, feeds.Feed._look
+        checks, comparisons, check, compare = count(), count(), app.published, feeds.Feed._compare
 
         def counted_check(*given: object) -> PoolView:
             next(checks)
@@ -135,7 +135,7 @@ class TestStates:
             next(comparisons)
 
         monkeypatch.setattr(app, "published", counted_check)
-        monkeypatch.setattr(feeds.Feed, "_look", counted_comparison)
+        monkeypatch.setattr(feeds.Feed, "_compare", counted_comparison)
         monkeypatch.setattr(feeds, "_CHECK_SECONDS", PATIENCE)
         with stream(api.url) as opened:
             opened.until_pool()
@@ -393,7 +393,7 @@ def state(number: int, rating: float, *, rows: dict[str, dict[str, AgentRow]] | 
         rows=[AgentRow(agent="rock", rating=rating, rank=1)],
     )  # fmt: skip
     view = PoolView(pool="blitz", kind="games", label="", head=head_of(position=number))
-    return state_of(number, Boards(pool=view, methods=Methods(live=["elo"], solved=[]), boards=[board]), {}, 10, rows or {})
+    return state_of(number, Boards(pool=view, methods=Methods(live=["elo"], solved=[]), boards=[board]), 10, rows or {})
 
 
 class TestReader:
