@@ -177,6 +177,16 @@ class TestAgents:
             assert [change["after"]] == page["rows"]
         assert {change["method"] for change in changes} == {"elo", ACTIVITY, "maximal_lottery"}
 
+    def test_a_solve_of_a_board_that_a_stream_does_not_send_is_no_state_of_it(self, filled: Running) -> None:
+        with stream(filled.url, methods="elo") as one, stream(filled.url, methods="maximal_lottery") as other:
+            first = one.until_pool()[-1]
+            other.until_pool()
+            filled.store.solved.publish(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
+            other.until_pool()
+            with stream(filled.url, methods="elo", last_id=first.id) as resumed:
+                publish(filled, 2, 0.5)
+                assert [opened.until_pool()[-1].data["position"] for opened in (one, resumed)] == [2, 2]
+
     def test_a_solve_changes_the_rows_of_its_board(self, filled: Running) -> None:
         with stream(filled.url, agents="rock") as opened:
             opened.until_pool()
