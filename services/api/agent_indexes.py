@@ -81,6 +81,11 @@ class AgentIndexes:
             self._refresh(head)
         return loaded.index
 
+    def loaded(self, head: PoolHead) -> AgentIndex | NoIndex | None:
+        """The index of the generation that readers see, or why it is missing; None if it is not loaded. `get` loads it and keeps it new."""
+        loaded = self._current(head)
+        return None if loaded is None or loaded.dropped else loaded.index
+
     async def _first(self, head: PoolHead) -> AgentIndex | NoIndex:
         """Wait for the first load of a generation. Requests that wait at the same time share it, so they need one place of the threads."""
         key = head.pool, head.generation

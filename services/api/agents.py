@@ -62,9 +62,12 @@ async def list_agents(
 @get("/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
 async def get_agent(here: Here, pool: Pool, agent: Agent) -> AgentProfile:
     """Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
-    head = await here.workers.readers.run(partial(_head, here, pool))
+    name = agent_name(agent)
+    head, profile = await here.workers.readers.run(partial(_profile_by_loaded_index, here, pool, name))
     index = await here.agents.get(head)
-    return await here.workers.searches.run(partial(_profile, here, head, index, agent_name(agent)))
+    if profile is None:
+        profile = await here.workers.searches.run(partial(_profile, here, head, index, name))
+    return profile
 
 
 @get("/v1/pools/{pool:str}/agents/{agent:str}/opponents", tags=["agents"], operation_class=Described, responses=problems(404, 422, 503))
@@ -103,6 +106,13 @@ def _listed(here: Context, read: partial[AgentList]) -> AgentList:
     if any(agent.rank is None for agent in answer.agents):
         _check_serves(here, answer.pool, answer.generation)
     return answer
+
+
+def _profile_by_loaded_index(here: Context, pool: str, name: str) -> tuple[PoolHead, AgentProfile | None]:
+    """The head of a pool, and the profile of an agent; None instead of the profile if the pool's index is not loaded. Raises `ApiError`."""
+    head = _head(here, pool)
+    index = here.agents.loaded(head)
+    return head, None if index is None else _profile(here, head, index, name)
 
 
 def _profile(here: Context, head: PoolHead, index: AgentIndex | NoIndex, name: str) -> AgentProfile:

@@ -346,10 +346,9 @@ def _read(
     store: RedisStore, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
 ) -> tuple[Board, str] | None:
     """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
-    settled = store.live.settled_page(pool, method, start, count)
-    if settled is not None:
-        page, token = settled
-        return _of_live(page, now, provisional), digest(token, page.total) if token else ""
+    page = store.live.page(pool, method, start, count)
+    if page is not None:
+        return _of_live(page, now, provisional), digest(page.publication, page.total) if page.publication else ""
     return _solved_rows(store.solved, pool, method, start, count, now, provisional)
 
 

@@ -164,25 +164,25 @@ class TestLiveBoards:
         self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store.live.publish(head_of(position=1), 1, live(a=1.0, b=2.0))
-        first = other.live.settled_page("blitz", "elo", 0, 1)
-        second = other.live.settled_page("blitz", "elo", 1, 1)
+        first = other.live.page("blitz", "elo", 0, 1)
+        second = other.live.page("blitz", "elo", 1, 1)
         assert first is not None
         assert second is not None
-        assert first[1] == second[1] != ""
+        assert first.publication == second.publication != ""
         seen = []
         commit = store.live._commit
 
         def looking(*arguments):
-            seen.append(other.live.settled_page("blitz", "elo", 0, 1))
+            seen.append(other.live.page("blitz", "elo", 0, 1))
             return commit(*arguments)
 
         monkeypatch.setattr(store.live, "_commit", looking)
         store.live.publish(head_of(position=2), 1, live(a=3.0))
-        assert [token for _, token in seen] == [""]
-        after = other.live.settled_page("blitz", "elo", 0, 1)
+        assert [page.publication for page in seen] == [""]
+        after = other.live.page("blitz", "elo", 0, 1)
         assert after is not None
-        assert after[1] not in {"", first[1]}
-        assert other.live.settled_page("blitz", "none", 0, 1) is None
+        assert after.publication not in {"", first.publication}
+        assert other.live.page("blitz", "none", 0, 1) is None
 
     @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(ratings=st.lists(st.integers(0, 3), min_size=1, max_size=12), size=st.integers(1, 13))

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import methodcaller
-from typing import Any, Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ _CALLS_A_TRIP: Final = 16
 _pack_members = msgspec.msgpack.Encoder().encode
 _encode_head = msgspec.json.Encoder().encode
 _decode_head = msgspec.json.Decoder(PoolHead).decode
+_decode_page = msgspec.json.Decoder(tuple[int, int, int, str, list[str], list[str | Literal[False]], list[str | Literal[False]]]).decode
 
 
 class LiveBoards:
@@ -99,16 +100,6 @@ class LiveBoards:
         """Rows `start` to `start + count` of a live board (0 is the best agent); None if there is no such board."""
         return next(iter(self.pages(self.head(pool), [method], start, count)), None)
 
-    def settled_page(self, pool: str, method: str, start: int, count: int) -> tuple[BoardPage, str] | None:
-        """A page as `page`, and the token of the publication that it shows; None if there is no such board.
-
-        The token is empty if a publication was under way. Two pages with one token, not empty, and one total are of the same rows:
-        a publication claims another token before it writes, and after its commit it only removes rows.
-        """
-        before = self._settled(check_pool_name(pool))
-        page = self.page(pool, method, start, count)
-        return None if page is None else (page, before if before == self._settled(pool) else "")
-
     def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
         """Rows `start` to `start + count` of several live boards of the pool of `head`. Missing boards are left out."""
         check_window(start, count)
@@ -163,11 +154,6 @@ class LiveBoards:
         for pool in pools:
             self._remove(pool)
             self._redis.run(methodcaller("srem", self._keys.pools, pool))
-
-    def _settled(self, pool: str) -> str:
-        """Token of the newest publication if it was committed; otherwise empty."""
-        token, done = self._redis.run(lambda client: client.hmget(self._keys.fence(pool), "token", "done"))
-        return token if token is not None and token == done else ""
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         last = self._committed.get(pool)
@@ -250,9 +236,10 @@ class LiveBoards:
         return self._keys.live(pool, int(generation), method), self._keys.beliefs(pool, int(generation), method)
 
     def _page_keys(self, head: PoolHead, method: str) -> list[str]:
-        """The keys that are read for rows of a live board: its ratings, the pool's activity, and its beliefs if the method holds them."""
-        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{method}")
-        return [board, self._keys.live(head.pool, head.generation, ACTIVITY), *([beliefs] if method in head.beliefs else [])]
+        """The keys that are read for rows of a live board, as `scripts.PAGE` takes them."""
+        keys, (board, beliefs) = self._keys, self._keys_of(head.pool, f"{head.generation}/{method}")
+        names = [board, keys.live(head.pool, head.generation, ACTIVITY), keys.fence(head.pool)]
+        return [*names, beliefs] if method in head.beliefs else names
 
     def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
         for field in stale:
@@ -294,14 +281,14 @@ def _check_board(method: str, board: LiveBoard) -> None:
             raise InputError(f"boards[{method}].{name}", next(number for number in numbers if not math.isfinite(number)), "must be finite")
 
 
-def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
+def _page(head: PoolHead, method: str, answer: str) -> BoardPage:
     """The page from the answer of `scripts.PAGE` or `scripts.AROUND`."""
-    total, start, better, flat, activity, beliefs = answer
+    total, start, better, token, flat, activity, beliefs = _decode_page(answer)
     rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
     if model is not None:
-        held = (None if text is None else of_text(text) for text in beliefs)
+        held = (of_text(text) if text else None for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]
-    return BoardPage(head, method, total, rows, list(map(_outcomes, activity)))
+    return BoardPage(head, method, total, rows, [_outcomes(score or None) for score in activity], token)
 
 
 def _strength(score: str | float | None, text: str | None, model: BeliefModel | None, time: float | None) -> Strength | None:

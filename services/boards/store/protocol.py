@@ -156,6 +156,9 @@ class BoardPage(NamedTuple):
         total: Number of agents on the board.
         rows: The rows.
         outcomes: For each row, the number of outcomes in which its agent took part.
+        publication: Token of the publication that wrote the rows; empty if a publication was under way. Two pages with one token, not
+            empty, and one total are of the same rows: a publication claims another token before it writes, and after its commit it only
+            removes rows.
     """
 
     head: PoolHead
@@ -163,6 +166,7 @@ class BoardPage(NamedTuple):
     total: int
     rows: list[AgentRow]
     outcomes: list[int]
+    publication: str
 
 
 class StoredBoard(NamedTuple):

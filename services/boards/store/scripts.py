@@ -146,7 +146,12 @@ local function page(start, stop, total)
   local rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
   local better = 0
   if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
-  return {total, start, better, rows, each('ZMSCORE', KEYS[2], rows), KEYS[3] and each('HMGET', KEYS[3], rows) or {}}
+  local fence = redis.call('HMGET', KEYS[3], 'token', 'done')
+  local token = fence[1] and fence[1] == fence[2] and fence[1] or ''
+  if #rows == 0 then return string.format('[%d,%d,%d,%s,[],[],[]]', total, start, better, cjson.encode(token)) end
+  local beliefs = KEYS[4] and cjson.encode(each('HMGET', KEYS[4], rows)) or '[]'
+  local parts = {cjson.encode(token), cjson.encode(rows), cjson.encode(each('ZMSCORE', KEYS[2], rows)), beliefs}
+  return string.format('[%d,%d,%d,', total, start, better) .. table.concat(parts, ',') .. ']'
 end
 local function window(index, count, total)
   local start = math.max(0, math.min(index - math.floor(count / 2), total - count))
@@ -161,9 +166,11 @@ local start = tonumber(ARGV[1])
 return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
 """
 )
-"""Reads rows of a live board. KEYS: live board, the pool's activity, and the board's beliefs if it has them. ARGV: start, count. Returns
-{total, start, number of agents strictly better than the first row, {agent, score, ...}, {activity, ...}, {belief, ...}}. The last two have
-a value for each row, nil for an agent without a value; without a key of beliefs, the last one is empty."""
+"""Reads rows of a live board. KEYS: live board, the pool's activity, the fence, and the board's beliefs if it has them. ARGV: start, count.
+Returns a JSON text, because clients parse one text much faster than an array of its values: [total, start, number of agents strictly better
+than the first row, token, [agent, score, ...], [activity, ...], [belief, ...]]. The token is that of the publication whose rows these are;
+empty if one is under way. The last two lists have a text for each row, false for an agent without a value; without a key of beliefs, the
+last one is empty."""
 
 AROUND: Final = _script(
     _PAGE

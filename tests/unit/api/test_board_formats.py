@@ -6,7 +6,8 @@ import json
 import re
 import shlex
 import sys
-from itertools import count
+from collections.abc import Callable, Iterator
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import COLUMNS, BoardFormat
 from services.boards.history import kept
 from services.boards.result import Intervals
-from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.boards.store.protocol import ACTIVITY, BoardPage, LiveBoard
 from tests.support.api import Running
 from tests.support.boards import head_of, solved_of
 from tests.support.waiting import until
@@ -73,9 +74,19 @@ def test_a_page_of_a_live_board_that_was_written_since_says_that_it_changed(fill
     assert (page["changed"], page["position"]) == (True, 13)
 
 
+def with_publications(filled: Running, tokens: Iterator[str]) -> Callable[..., BoardPage | None]:
+    """A reader of pages of live boards that gives each page the next token."""
+    read = filled.store.live.page
+
+    def page(*place: Any) -> BoardPage | None:
+        shown = read(*place)
+        return None if shown is None else shown._replace(publication=next(tokens))
+
+    return page
+
+
 def test_a_page_that_was_read_during_a_publication_promises_nothing(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = (f"{i}" for i in count())
-    monkeypatch.setattr(filled.store.live, "_settled", lambda _: next(tokens))
+    monkeypatch.setattr(filled.store.live, "page", with_publications(filled, repeat("")))
     cursor = filled.client.get(f"{ELO}?count=2").json()["next"]
     monkeypatch.undo()
     assert filled.client.get(ELO, params={"cursor": cursor}).json()["changed"] is True
@@ -208,8 +219,7 @@ def test_a_board_larger_than_a_read_is_complete_in_one_request(filled: Running, 
 
 def test_a_large_live_board_that_changes_during_every_attempt_is_503(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_ROWS_A_READ", 2)
-    tokens = (f"{i}" for i in count())
-    monkeypatch.setattr(filled.store.live, "_settled", lambda _: next(tokens))
+    monkeypatch.setattr(filled.store.live, "page", with_publications(filled, map(str, count())))
     answer = filled.client.get(f"{ELO}?format=csv")
     assert answer.status_code == 503
     assert "keeps changing" in answer.json()["detail"]
