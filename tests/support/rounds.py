@@ -105,4 +105,4 @@ def show(lines: Sequence[Line]) -> None:
 
 
 def _board(one: Installation, method: str) -> Any:
-    return one.get(f"/v1/pools/{POOL}/boards/{method}?count=1000")
+    return one.get(f"/v1/pools/{POOL}/boards/{method}?count=1000&all=true")

@@ -90,6 +90,7 @@ def test_boards_get_their_intervals_which_reproduce_and_outlive_store_and_engine
     assert isinstance(told, Intervals)
     assert (told.kind, told.failed, told.why_not) == ("posterior", 0, None)
     assert "can jump" not in told.assumes
+    world.until(lambda: METHOD in world.runner.health(0.0).replicates, "the scheduler knows the intervals, which their task has published")
     assert world.runner.health(0.0).replicates[METHOD] == told.replicates
 
     found, seed = problem(Kind.GAMES, state.arrays()), seed_of(POOL, 300, METHOD)

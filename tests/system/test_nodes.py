@@ -46,13 +46,14 @@ def noting_threads(notes: Path) -> Callable[..., bytes]:
     """`solve_and_publish` that notes how many threads its libraries of linear algebra take. A closure, so that Ray ships it by value."""
 
     def solve(*arguments: Any) -> bytes:
-        found = solve_and_publish(*arguments)
+        published = solve_and_publish(*arguments)
         for library in {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}:
             loaded = ctypes.CDLL(library)
             for name in ("scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_"):
                 if hasattr(loaded, name):
                     (notes / Path(library).name).write_text(str(getattr(loaded, name)()))
-        return found
+        (notes / "done").touch()
+        return published
 
     return solve
 
@@ -69,7 +70,8 @@ def test_a_solve_on_a_node_that_nobody_configured_takes_one_thread(
     ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
     world = World(tmp_path, store, OtherSolve(noting_threads(notes)))
     world.until(world.solved(GOOD, world.play(50)), "solved")
-    noted = [file.read_text() for file in notes.iterdir()]
+    world.until((notes / "done").exists, "its task, which publishes first, has noted the threads")
+    noted = [file.read_text() for file in notes.iterdir() if file.name != "done"]
     assert noted
     assert set(noted) == {"1"}
 
