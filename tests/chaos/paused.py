@@ -16,7 +16,7 @@ from pathlib import Path
 from services.boards.store import live, scripts
 from services.boards.store.protocol import LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
-from services.log.sqlite.log import open_sqlite_log
+from services.log.sqlite.log import SqliteTopic, open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard import worker
 from services.shard.fencing import Fenced
@@ -38,16 +38,20 @@ class Timer:
 
 
 class HeldBoards:
-    """Live boards whose writer is stopped between making an update and writing it."""
+    """Live boards whose writer is stopped between making an update and writing it.
 
-    def __init__(self, boards: live.LiveBoards, outcomes: int, timer: Timer) -> None:
-        self._boards, self._outcomes, self._timer = boards, outcomes, timer
+    It is stopped while no thread of it holds the lock of the log's file. Otherwise nobody could append to the log during the pause.
+    """
+
+    def __init__(self, boards: live.LiveBoards, outcomes: int, timer: Timer, topic: SqliteTopic) -> None:
+        self._boards, self._outcomes, self._timer, self._topic = boards, outcomes, timer, topic
         self.published, self.pools, self.head, self.forget = boards.published, boards.pools, boards.head, boards.forget
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if head.outcomes >= self._outcomes:
             self._outcomes = sys.maxsize
-            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # not to the process: this thread could run on for a moment
+            with self._topic._shared.process()._writing:
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # not to the process: this thread could run on for a moment
             self._timer.jumped = True
         return self._boards.publish(head, epoch, boards)
 
@@ -62,7 +66,7 @@ def main() -> int:
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     timer = Timer()
     try:
-        boards = HeldBoards(RedisStore(url, log.outcomes.identity).live, int(outcomes), timer)
+        boards = HeldBoards(RedisStore(url, log.outcomes.identity).live, int(outcomes), timer, log.outcomes)
         ShardWorker(settings, range(PARTITIONS), "paused", log, boards, timer=timer).run()
     except Fenced:
         return FENCED
