@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.digest import digest
+from services.admin.verify_seasons import SeasonsBefore
 from services.archive.history import ArchiveFails
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
@@ -130,7 +131,11 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     if (needed := state.partitions.beyond(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, state)
+    ends, openings = SeasonsBefore(log, state, checkpoints), [made for made in (*chosen.values(), *further) if made.opening is not None]
+    for made in openings:
+        if (compared := ends.compared(made, number)) is not None:
+            yield Finding(partition=number, pool=made.pool, **compared._asdict())
+    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, ends)
     with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
 
@@ -166,26 +171,26 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 
 
 def _start(
-    partition: Partition, chosen: Mapping[str, Generation], further: Sequence[Generation], log: Log, control: ControlState
+    partition: Partition, chosen: Mapping[str, Generation], further: Sequence[Generation], log: Log, ends: SeasonsBefore
 ) -> Partition:
     """Add the generations to fold to `partition`, and return it.
 
     The fold creates the state of a chosen generation at its first record. The state exists before if retractions were applied, or if an
     operator skipped records: then the pool may have no record, as `Partition.begin_unread` says.
     """
-    skips = control.partitions.has_skips(partition.number)
+    skips = ends.control.partitions.has_skips(partition.number)
     for made in chosen.values():
-        if made.retraction_horizon or skips:
-            partition.pools[made.pool] = _empty(made, partition.number, log, control)
+        if made.retraction_horizon or made.opening is not None or skips:
+            partition.pools[made.pool] = _empty(made, partition.number, log, ends)
     for made in further:
-        build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
+        build = Build.restored(_empty(made, partition.number, log, ends), max(made.start, partition.position))
         partition.builds[build.key] = build
     return partition
 
 
-def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
+def _empty(made: Generation, number: int, log: Log, ends: SeasonsBefore) -> PoolState:
     """State of a pool before the first record of a generation. Raises `LogError`."""
-    return PoolState(control.pools[made.pool], made, retracted(made, log, number, control))
+    return PoolState(ends.control.pools[made.pool], made, retracted(made, log, number, ends.control), ends.final(made, number))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -321,7 +326,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = _empty(made, number, log, state)
+    start.pools[head.pool] = _empty(made, number, log, SeasonsBefore(log, state, None))
     with closing(_Refolded(start, log, state, FixedDirectory(ControlState()))) as newer:
         return _against_store(newer, head.pool, store)
 

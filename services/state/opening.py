@@ -1,0 +1,109 @@
+"""The first state of a season, from the final state of the season before: a soft reset of ratings, and the known ids of outcomes.
+
+It is a function of the two generations and of the final state alone, so a season that is folded again from the log has the same first state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.online import Rater
+from ratings_core.online.state import OnlineState
+from ratings_core.records.roster import Roster
+from services.control.erasures import NameMatcher
+from services.control.generations import make_raters
+from services.control.records import Generation
+from services.state.dedupe import DedupeWindow
+from services.state.parts import part
+from services.wire.pools import Kind
+
+FINAL_ARRAYS: Final = ("agents.", "online.", "dedupe.")
+"""Beginnings of the names of the arrays that a season takes from the final state of the season before."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """What a season takes from the season before.
+
+    Attributes:
+        names: Names of the agents by id.
+        raters: Online methods of the generation that folded the state.
+        online: State of each of these methods.
+        dedupe: Arrays of the dedupe window.
+    """
+
+    names: list[str]
+    raters: Mapping[str, Rater[Any]]
+    online: Mapping[str, OnlineState]
+    dedupe: Arrays
+
+    @classmethod
+    def of(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "FinalState":
+        """The final state from the arrays of a pool's content. generation: the one that folded it. Raises as `PoolContent.from_arrays`."""
+        raters = make_raters(kind, generation.fold)
+        online = {name: type(rater.init(0)).from_arrays(part(arrays, f"online.{name}")) for name, rater in raters.items()}
+        return cls(Roster.from_arrays(part(arrays, "agents")).names(), raters, online, part(arrays, "dedupe"))
+
+    def carried(self, generation: Generation) -> "Carried":
+        """The agents whose ratings the season of `generation` takes over, with their names in it; none if it keeps nothing.
+
+        Erased names become tokens. A banned agent is left out. An alias counts for its agent: it is left out if the agent has a rating
+        itself, and otherwise gives its rating to the agent (the first of several aliases does).
+        """
+        if generation.opening is None or not generation.opening.keep:
+            return Carried([], np.zeros(0, np.int64))
+        erased = NameMatcher(generation.erased)
+        names = list(map(erased.replaced, self.names)) if erased else self.names
+        return carried_names(names, generation)
+
+    def reset(self, method: str, rater: Rater[Any], agents: NDArray[np.int64], keep: float) -> OnlineState | None:
+        """The state of a method after the soft reset, for the agents `agents`, ids (k,).
+
+        None if the season before did not have the method.
+        """
+        if method not in self.online:
+            return None
+        before = self.online[method].selected(agents)
+        reset: OnlineState = rater.soft_reset(before, keep, self.raters[method])
+        return reset
+
+    def window(self, capacity: int) -> DedupeWindow:
+        """The dedupe window of the new season. It knows the newest `capacity` ids of the season before."""
+        return DedupeWindow.from_arrays({name: array[-capacity:] for name, array in self.dedupe.items()}, capacity)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Agents that keep a rating. names: their names in the new generation. ids: their ids in the state that they come from, int64 (k,)."""
+
+    names: list[str]
+    ids: NDArray[np.int64]
+
+
+def carried_names(names: list[str], generation: Generation) -> Carried:
+    """The agents of `names` that a generation rates: bans leave agents out, and an alias stands for its agent if that has no rating."""
+    own, banned, taken = set(names), set(generation.bans), set[str]()
+    kept, ids = list[str](), list[int]()
+    for i, name in enumerate(names):
+        agent = generation.aliases.get(name, name)
+        if agent in banned or agent in taken or (agent != name and agent in own):
+            continue
+        taken.add(agent)
+        kept.append(agent)
+        ids.append(i)
+    return Carried(kept, np.array(ids, np.int64))
+
+
+def rated_initial(generation: Generation) -> dict[str, dict[str, float]]:
+    """The initial ratings of a generation by method and agent, without banned agents, and with aliases as their agents."""
+    rated: dict[str, dict[str, float]] = {}
+    for method, ratings in generation.initial.items():
+        names = sorted(ratings)
+        carried = carried_names(names, generation)
+        rated[method] = {agent: ratings[names[i]] for agent, i in zip(carried.names, carried.ids.tolist(), strict=True)}
+    return rated
+
