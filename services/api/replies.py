@@ -1,7 +1,7 @@
 """The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
 from hashlib import blake2b
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from litestar import Request, Response
@@ -11,8 +11,9 @@ from services.boards.folding import Freshness
 from services.boards.history import Past
 from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
+from services.boards.season_boards import SeasonView
 from services.boards.store.protocol import PoolHead
-from services.control.records import FoldSettings, Generation, GenerationRequest, Start
+from services.control.records import FoldSettings, Generation, GenerationRequest, Keep, SeasonName, Start
 from services.solve.registry.choice import MethodChoice
 from services.wire import schema
 from services.wire.pools import Kind
@@ -137,6 +138,28 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
     serving: Generation | None
     newest: Generation | None
     waiting: GenerationRequest | None
+
+
+class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A season to start.
+
+    Attributes:
+        name: Name of the season. No other season of the pool has it.
+        keep: Share of each rating's distance to the mean that the soft reset leaves. 0: all agents start as newcomers. 1: ratings are
+            carried over unchanged.
+        start: `now`, or a log position after the start of the present season. If the position is not reached yet, the season waits.
+    """
+
+    name: SeasonName
+    keep: Keep = 0.0
+    start: Literal["now"] | Annotated[int, msgspec.Meta(ge=0)] = "now"
+
+
+class Seasons(msgspec.Struct, frozen=True, kw_only=True):
+    """The seasons of a pool, oldest first."""
+
+    pool: str
+    seasons: list[SeasonView]
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):

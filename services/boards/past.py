@@ -138,28 +138,42 @@ class PastBoards:
         raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
-        arrays = self._files.read_pool(entry)
-        control = self._control()
-        made = control.generations.get(entry.pool, {}).get(entry.generation)
-        if made is None:
-            raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-        agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
-        rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
-        if rater is None and rows.method != ACTIVITY:
-            raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-        model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
-        return Board(
-            pool=entry.pool,
-            method=rows.method,
-            source="past",
-            generation=entry.generation,
-            position=entry.position,
-            total=len(agents),
-            age_seconds=age_seconds,
-            rows=_rows(agents, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
-            outcomes=entry.outcomes,
-            intervals=belief_intervals(model),
-        )
+        return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)
+
+
+def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:
+    """A live board from the content of a pool.
+
+    Args:
+        entry: The pool's entry.
+        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method.
+        control: State of the control log.
+        rows: The requested rows.
+        age_seconds: Seconds since the content was written.
+
+    Raises:
+        BadObject: The control log has no such generation, or the generation has no such method.
+    """
+    made = control.generations.get(entry.pool, {}).get(entry.generation)
+    if made is None:
+        raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
+    agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
+    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
+    if rater is None and rows.method != ACTIVITY:
+        raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
+    model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
+    return Board(
+        pool=entry.pool,
+        method=rows.method,
+        source="past",
+        generation=entry.generation,
+        position=entry.position,
+        total=len(agents),
+        age_seconds=age_seconds,
+        rows=_rows(agents, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
+        outcomes=entry.outcomes,
+        intervals=belief_intervals(model),
+    )
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:

@@ -34,7 +34,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         pool: Name of the pool.
         method: Name of the method.
         source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board
-            at an earlier position.
+            at an earlier position. `season`: the final board of an ended season.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted. A higher position is newer.
         total: Number of agents on the complete board.
@@ -54,6 +54,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
             agents may be missing or appear twice. `false`: it has not.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
+        season: Name of the ended season. Present only on its final boards.
     """
 
     pool: str
@@ -77,6 +78,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    season: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +194,7 @@ def of_agents(
         solved = store.solved.rows_of(pool, method, names) if method != INSIGHT else None
         if solved is None:
             return None
-        found = _of_solved(*solved, now, provisional)
+        found = of_solved(*solved, now, provisional)
         rows = found.rows
     held = {row.agent for row in rows}
     if missing := [name for name in names if name not in held]:
@@ -229,7 +231,7 @@ def around(
     if page is not None:
         return _of_live(page, now, provisional)
     solved = store.solved.around(pool, method, agent, count)
-    return None if solved is None else _of_solved(*solved, now, provisional)
+    return None if solved is None else of_solved(*solved, now, provisional)
 
 
 def agent(
@@ -253,7 +255,7 @@ def agent(
     found = {page.method: _of_live(page, now, provisional) for page in live}
     for method in store.solved.methods(pool):
         if (solved := store.solved.around(pool, method, name, 1)) is not None:
-            found[method] = _of_solved(*solved, now, provisional)
+            found[method] = of_solved(*solved, now, provisional)
     return found or None
 
 
@@ -360,7 +362,7 @@ def _solved_rows(
     if solved is None:
         return None
     shown, total = solved
-    return _of_solved(shown, total, now, provisional), digest(*shown.solve, total)
+    return of_solved(shown, total, now, provisional), digest(*shown.solve, total)
 
 
 def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
@@ -428,7 +430,8 @@ def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
     return msgspec.structs.replace(row, provisional=True) if provisional else row
 
 
-def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
+def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
+    """A solved board as readers see it, with the rows that `solved` has. total: Number of agents on the complete board."""
     result = solved.result
     return Board(
         pool=solved.pool,

@@ -6,6 +6,8 @@ from typing import Final
 import msgspec
 
 VERSION: Final = version("equirank")
+PENDING: Final = "pending"
+"""Status of a board that is not solved yet in the present season."""
 
 
 class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from services.engine.archiver import Archiver, check_archive, forgets_unarchived
 from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
+from services.engine.season_closer import SeasonCloser
 from services.log.protocol import Log, LogError
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
@@ -119,6 +120,7 @@ class Engine:
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, number)
         eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)
+        closer = SeasonCloser(self._settings, RayTaskPool(), checkpoints, log_.outcomes.identity)
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
@@ -129,10 +131,11 @@ class Engine:
             while not stop.is_set():
                 began = time.monotonic()
                 guard.check()
-                self._tick(solves, archiver, eraser, checkpoints, control)
+                self._tick(solves, archiver, eraser, closer, checkpoints, control)
                 self._tidy(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             archiver.tasks.cancel()
+            closer.tasks.cancel()
             eraser.tasks.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
@@ -200,7 +203,10 @@ class Engine:
         start_replacement = partial(self._start_shard, index, partitions, engine)
         return _Shard(name, remote.remote(self._settings, numbers, name, engine), start_replacement, time.monotonic(), patience)
 
-    def _tick(self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog) -> None:
+    def _tick(
+        self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, closer: SeasonCloser, checkpoints: CheckpointStore,
+        control: ControlLog,
+    ) -> None:  # fmt: skip
         for shard in list(self._shards):
             self._ask(shard)
         if self._silence is not None and self._silence.too_long():
@@ -211,7 +217,8 @@ class Engine:
             self._read_manifests(checkpoints)
             known = control.refresh()
             solves.step(time.monotonic(), list(self._manifests.values()), known)
-            eraser.step(time.monotonic(), known, archiver.tasks.busy)
+            closer.step(time.monotonic(), known, eraser.tasks.busy)
+            eraser.step(time.monotonic(), known, archiver.tasks.busy | closer.tasks.busy)
             archiver.step(time.monotonic(), self._manifests, known, eraser.tasks.busy)
         except (LogError, OSError) as error:
             self._troubles.warn(log, "the log or the checkpoints do not answer; solves and the archive wait: %s", error)

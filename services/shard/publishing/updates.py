@@ -126,6 +126,8 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         beliefs=state.content.ratings.beliefs,
         forecasts=_forecasts(state.content.ratings),
         record=_record_before(position, partition),
+        season=state.generation.season,
+        season_generation=1 if state.generation.opening is None else state.generation.opening.first,
     )
 
 
