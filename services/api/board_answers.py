@@ -66,6 +66,16 @@ At: TypeAlias = Annotated[
 ]
 
 
+OfGeneration: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=1,
+        description="With `position` or `at`: only boards of this generation. Needed if several generations have a board at the position.",
+        schema_extra={"minimum": 1},
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class AskedBoard:
     """The parameters of the route of a board."""
@@ -80,11 +90,14 @@ class AskedBoard:
     at: At = None
     everyone: All = False
     form: Form = None
+    generation: OfGeneration = None
 
     def __post_init__(self) -> None:
         """Raise `InputError` for parameters that exclude each other."""
         check_pool_name(self.pool)
         past = self.position is not None or self.at is not None
+        if self.generation is not None and not past:
+            raise InputError("generation", self.generation, "must be sent with position or at")
         if self.cursor is not None and (past or self.start is not None or self.agents is not None):
             raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
         if self.agents is not None and (past or self.start is not None or self.count is not None):

@@ -56,9 +56,8 @@ class AskedSeasonBoard:
     @property
     def board(self) -> AskedBoard:
         """The same parameters as those of a board. Raises `InputError` for parameters that exclude each other."""
-        return AskedBoard(
-            self.pool, self.method, start=self.start, count=self.count, cursor=self.cursor, agents=self.agents, everyone=True, form=self.form
-        )  # fmt: skip
+        rows = {"start": self.start, "count": self.count, "cursor": self.cursor, "agents": self.agents}
+        return AskedBoard(self.pool, self.method, everyone=True, form=self.form, **rows)
 
 
 @get("/v1/pools/{pool:str}/seasons", tags=["seasons"], operation_class=Described, responses=problems(404, 422, 503))
@@ -139,9 +138,8 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
     pool_view(here, asked.pool)  # raises 404 if the pool does not exist
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
     try:
-        page = season_boards(here).board(
-            asked.pool, season, asked.method, start=start, count=most, now=here.clock(), provisional=here.settings.provisional, agents=agents
-        )  # fmt: skip
+        read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
+        page = read(now=here.clock(), provisional=here.settings.provisional)
     except NoSeason as error:
         raise ApiError(404, "not found", f"{error}: GET /v1/pools/{asked.pool}/seasons lists them") from error
     except boards.WithoutRow as error:

@@ -26,6 +26,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
         start: Index of the page's first row.
         position: Log offset of a past board; None for other boards.
         everyone: Whether agents outside a lottery's support have rows.
+        generation: Generation of a past board; None for other boards.
     """
 
     pool: str
@@ -35,6 +36,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
     start: int
     position: int | None = None
     everyone: bool = True
+    generation: int | None = None
 
     def text(self) -> str:
         """The cursor as readers get it."""

@@ -5,7 +5,7 @@ Nothing is folded or solved again. A board is of the newest kept position at or 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -44,7 +44,10 @@ class When(NamedTuple):
 
 
 class PastRows(NamedTuple):
-    """A request for rows `start` to `start + most` of a past board. provisional: Rules that mark agents as provisional."""
+    """A request for rows `start` to `start + most` of a past board.
+
+    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any.
+    """
 
     pool: str
     method: str
@@ -52,6 +55,25 @@ class PastRows(NamedTuple):
     start: int
     most: int
     provisional: Provisional = PROVISIONAL
+    generation: int | None = None
+
+    def takes(self, generation: int) -> bool:
+        """Whether a board of this generation may answer the request."""
+        return self.generation in (None, generation)
+
+
+class SeveralGenerations(Exception):  # noqa: N818 - names the fact
+    """Boards of several generations are kept at one position.
+
+    Attributes:
+        position: The position.
+        generations: Their numbers, sorted.
+    """
+
+    def __init__(self, position: int, generations: Collection[int]) -> None:
+        self.position, self.generations = position, sorted(generations)
+        choices = " or ".join(f"generation={number}" for number in self.generations)
+        super().__init__(f"boards of {len(self.generations)} generations are kept at position {position}: send {choices}")
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
@@ -94,6 +116,8 @@ class PastBoards:
 
         Raises:
             NotKept: The requested position or time is before all kept states.
+            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
+                request names none.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
@@ -112,33 +136,58 @@ class PastBoards:
             history: list[Past] = self._store.solved.history(rows.pool, rows.method)
             if not history:
                 return None
-            at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
-            if at is None:
-                raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
+            known = [(i, solve) for i, solve in enumerate(history) if rows.takes(solve.generation)]
+            reached = [(i, solve) for i, solve in known if rows.when.reached(solve.position, solve.solved_at)]
+            if not reached:
+                raise NotKept(rows.when, [(solve.position, solve.solved_at) for _, solve in known], "EQUIRANK_SOLVES_KEPT")
+            at = reached[0][0]
+            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
             solve = self._store.solved.past(rows.pool, rows.method, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
         raise keeps_changing(rows.pool, rows.method)
 
     def _live(self, rows: PastRows, partition: int, now: float) -> Board:
-        kept: list[tuple[int, float]] = []
+        try:
+            kept = self._entries(rows, partition)
+            reached = [(entry, written_at) for entry, written_at in kept if rows.when.reached(entry.position, written_at)]
+            _check_generations(rows.when, [(entry.position, entry.generation) for entry, _ in reached])
+            for entry, written_at in reached:
+                try:
+                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - written_at), 3))
+                except BadObject:
+                    continue  # damaged, or deleted while it was read: an older one may be readable
+        except OSError as error:
+            raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
+        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT")
+
+    def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
+        """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written."""
+        kept: list[tuple[PoolEntry, float]] = []
         for name in self._files.manifests(partition):
             try:
                 manifest = self._files.read_manifest(name)
-                entry = next((entry for entry in manifest.pools if entry.pool == rows.pool), None)
-                if entry is None:
-                    continue
-                kept.append((entry.position, manifest.written_at))
-                if rows.when.reached(entry.position, manifest.written_at):
-                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - manifest.written_at), 3))
-            except OSError as error:
-                raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
             except BadObject:
-                continue  # damaged, or deleted while it was read: an older one may be readable
-        raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
+                continue
+            entry = next((entry for entry in manifest.pools if entry.pool == rows.pool and rows.takes(entry.generation)), None)
+            if entry is not None:
+                kept.append((entry, manifest.written_at))
+        return kept
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
         return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)
+
+
+def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
+    """Raise `SeveralGenerations` if the newest kept states at one position are of several generations. A time names one state.
+
+    reached: Position and generation of the states that are not later than `when`, newest first.
+    """
+    if when.position is None or not reached:
+        return
+    newest = reached[0][0]
+    if len(numbers := {generation for position, generation in reached if position == newest}) > 1:
+        raise SeveralGenerations(newest, numbers)
 
 
 def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:

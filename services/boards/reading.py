@@ -215,8 +215,8 @@ def with_next(page: Board, version: str, start: int) -> Board:
     end, everyone = start + len(page.rows), not isinstance(page.outside, int)
     if not page.rows or end >= page.total - (page.outside or 0):
         return msgspec.structs.replace(page, next=None)
-    position = page.position if page.source == "past" else None
-    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone)
+    position, generation = (page.position, page.generation) if page.source == "past" else (None, None)
+    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone, generation)
     return msgspec.structs.replace(page, next=cursor.text())
 
 

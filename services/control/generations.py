@@ -134,8 +134,8 @@ def wish(
         season: The season to begin at `start`; None keeps that of a waiting request.
 
     Raises:
-        InputError: The pool has a season, and `start` is given without another one. The agent behind an alias has a name with hidden characters. Aliases and bans may be any name, because outcomes in
-            the log may have it.
+        InputError: The pool has a season, and `start` is given without another one. Or the agent behind an alias has a name with hidden
+            characters; aliases and bans may be any name, because outcomes in the log may have it.
     """
     for target_name in (aliases or {}).values():
         check_visible_name(target_name, "aliases")

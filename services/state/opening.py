@@ -1,6 +1,6 @@
 """The first state of a season, from the final state of the season before: a soft reset of ratings, and the known ids of outcomes.
 
-It is a function of the two generations and of the final state alone, so a season that is folded again from the log has the same first state.
+It is a function of the two generations and of the final state alone, so a season that is folded again from the log begins equally.
 """
 
 from collections.abc import Mapping
@@ -106,4 +106,3 @@ def rated_initial(generation: Generation) -> dict[str, dict[str, float]]:
         carried = carried_names(names, generation)
         rated[method] = {agent: ratings[names[i]] for agent, i in zip(carried.names, carried.ids.tolist(), strict=True)}
     return rated
-

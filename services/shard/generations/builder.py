@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from ratings_core.errors import RatingsError
 from services.archive.history import ArchiveFails
+from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
-from services.checkpoints.checkpoint import CheckpointStore
 from services.control.records import ControlState, Generation, PoolCreated, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log, LogError, OffsetLost, Records, TopicReplaced, forgotten

@@ -8,8 +8,6 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
-import msgspec
-
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
 from services.boards.season_files import SeasonEnd, SeasonFiles, tokenized
@@ -101,7 +99,8 @@ class SeasonEnds:
         for entry in self._entries(last, partition):
             if entry.position <= end and entry.stopped is None and self._checkpoints is not None:
                 try:
-                    return Build.restored(PoolState.restore(created, last, self._checkpoints.read_pool(entry), entry.position), entry.position)
+                    state = PoolState.restore(created, last, self._checkpoints.read_pool(entry), entry.position)
+                    return Build.restored(state, entry.position)
                 except (BadObject, RatingsError, KeyError, ValueError):
                     continue
         retractions = retracted(last, self._log, partition, self._control)
