@@ -58,15 +58,10 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> tuple[
     return problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}}
 
 
-def playing(problem: Problem) -> Problem:
-    """The problem without agents of which no game counts. In a new season of a pool, these are the agents that have not played yet.
-
-    Other inputs than games are returned as they are.
-    """
-    if not isinstance(problem, GamesInput):
-        return problem
-    active = problem.activity > 0.0
-    return problem if active.all() else problem.take(np.flatnonzero(active))
+def playing(games: GamesInput) -> GamesInput:
+    """The games without agents that are in none of them. In a new season of a pool, these are the agents that have not played yet."""
+    active = games.activity > 0.0
+    return games if active.all() else games.take(np.flatnonzero(active))
 
 
 def _rating(problem: Problem) -> Floats:

@@ -21,7 +21,7 @@ def shrunk(values: NDArray[np.float64], keep: float) -> NDArray[np.float64]:
     keeps its bits.
     """
     mean = math.fsum(values.tolist()) / len(values) if len(values) else 0.0
-    return cast("NDArray[np.float64]", keep * values + (1.0 - keep) * mean)
+    return keep * values + (1.0 - keep) * mean
 
 
 def widened(deviations: NDArray[np.float64], newcomer: float, keep: float) -> NDArray[np.float64]:

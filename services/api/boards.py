@@ -27,6 +27,7 @@ from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
+from services.boards.result import PENDING
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -36,7 +37,7 @@ from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
 ReadT = TypeVar("ReadT")
-_WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
+_WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE, PENDING}
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
     int | None,

@@ -56,8 +56,9 @@ class AskedSeasonBoard:
     @property
     def board(self) -> AskedBoard:
         """The same parameters as those of a board. Raises `InputError` for parameters that exclude each other."""
-        rows = {"start": self.start, "count": self.count, "cursor": self.cursor, "agents": self.agents}
-        return AskedBoard(self.pool, self.method, everyone=True, form=self.form, **rows)
+        return AskedBoard(
+            self.pool, self.method, self.start, self.count, self.cursor, self.agents, everyone=True, form=self.form
+        )  # fmt: skip
 
 
 @get("/v1/pools/{pool:str}/seasons", tags=["seasons"], operation_class=Described, responses=problems(404, 422, 503))

@@ -8,7 +8,7 @@ overwritten while readers need it: a final state that is written again, for an e
 import re
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from services.checkpoints.objects import BadObject
 from services.control.erasures import NameMatcher
 from services.state.parts import named, part
 
+FileT = TypeVar("FileT", bound=msgspec.Struct)
 FOLDER: Final = "seasons"
 _FINAL: Final = re.compile(r"final-(\d{6})\.json$")
 
@@ -145,7 +146,7 @@ class SeasonFiles:
         folder = _folder(pool, season)
         return [f"{folder}/{name}" for name in sorted(filter(_FINAL.match, self._files.names(folder)))]
 
-    def _decoded(self, name: str, kind: Any) -> Any:
+    def _decoded(self, name: str, kind: type[FileT]) -> FileT | None:
         try:
             return msgspec.json.decode(self._files.read(name), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):

@@ -81,7 +81,7 @@ def _cells(season: SeasonView) -> list[str]:
     return [season.name, season.status.value, *numbers, ", ".join(season.boards)]
 
 
-def _text(value: float | None) -> str:
+def _text(value: object) -> str:
     return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

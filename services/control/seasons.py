@@ -87,11 +87,10 @@ def seasons(control: ControlState, pool: str) -> list[Season]:
     for number in sorted(made):
         first.setdefault(made[number].season, made[number])
     listed = [_season(control, made, begun, ends.get(name)) for name, begun in first.items()]
-    waiting = control.wish(pool)
-    if waiting is not None and waiting[1].season is not None:
-        asked = waiting[1]
-        start = asked.start if isinstance(asked.start, int) else None
-        listed.append(Season(asked.season.name, SeasonStatus.REQUESTED, None, start, None, None, None, asked.season.keep))
+    _, waiting = control.wish(pool) or (None, None)
+    if waiting is not None and waiting.season is not None:
+        start = waiting.start if isinstance(waiting.start, int) else None
+        listed.append(Season(waiting.season.name, SeasonStatus.REQUESTED, None, start, None, None, None, waiting.season.keep))
     return listed
 
 

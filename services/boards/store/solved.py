@@ -216,7 +216,7 @@ class SolvedBoards:
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
         """The pointer that readers see: a board of an earlier season is replaced by an empty one."""
         # The season is read last: after a switch between the two reads, the board is one of the season before, and is not shown.
-        commands = [self._pointed(pool, method), methodcaller("hget", self._keys.fence(pool), "season")]
+        commands: list[Command] = [self._pointed(pool, method), methodcaller("hget", self._keys.fence(pool), "season")]
         fields, season = self._redis.pipeline(commands, skip_garbage=True)
         pointer = self._pointer_of(fields)
         if pointer is None:

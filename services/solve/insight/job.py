@@ -73,7 +73,9 @@ def solve(
         InputError: The problem is invalid.
         SolverError: A computation did not reach its accuracy.
     """
-    taken = playing(problem.by_name())
+    taken = problem.by_name()
+    if isinstance(taken, GamesInput):
+        taken = playing(taken)
     n = len(taken.names)
     if n > MOST_AGENTS:
         taken = taken.take(np.sort(np.argsort(-taken.activity, kind="stable")[:MOST_AGENTS]))

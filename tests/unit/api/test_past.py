@@ -66,7 +66,7 @@ class World:
             self.ratings[position] = dict(zip(names, state.content.ratings.online["elo"].rating.tolist(), strict=True))
 
     def checkpoint(self, state: PoolState, position: int, generation: int = 1) -> None:
-        name = f"objects/p00000/at-{position}-{generation}.eqr"
+        name = f"objects/p00000/at-{position}{f'-{generation}' if generation > 1 else ''}.eqr"
         sha256, size = self.files.write_object(name, state.arrays(), {})
         entry = PoolEntry(pool=POOL, kind="games", generation=generation, position=position, outcomes=position, object=name, sha256=sha256,
                           bytes=size, digest="d")  # fmt: skip
