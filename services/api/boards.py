@@ -135,11 +135,12 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
+    count = None if asked.filters else asked.rows(form)
     if when is not None:
-        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, asked.rows(form))
+        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
     else:
-        read = partial(_get_newest, here, asked, cursor, asked.rows(form))
-    return board_reply(request, asked, form, await workers.run(lambda: board_body(read(), form)))
+        workers, read = here.workers.downloads if asked.filters else workers, partial(_get_newest, here, asked, cursor, count)
+    return board_reply(request, asked, form, await workers.run(lambda: board_body(asked.filtered(read(), form), form)))
 
 
 @get(
@@ -208,6 +209,7 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
+    start = 0 if asked.filters else start
     generation = asked.generation if cursor is None else cursor.generation
     rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
     try:

@@ -12,7 +12,19 @@ from litestar.params import Body, PathParameter
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
-from services.api.board_answers import After, Agents, AskedBoard, BoardFormats, Count, Form, Start, board_body, board_reply, format_of
+from services.api.board_answers import (
+    After,
+    Agents,
+    AskedBoard,
+    BoardFormats,
+    Count,
+    Form,
+    Shown,
+    Start,
+    board_body,
+    board_reply,
+    format_of,
+)
 from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Method, Pool, admin_key, context
 from services.api.described import Decoded, Described, problems
@@ -21,7 +33,7 @@ from services.api.problems import ApiError
 from services.api.replies import GenerationWish, SeasonAsked, Seasons
 from services.boards import reading as boards
 from services.boards.formats import BoardFormat
-from services.boards.reading import Board
+from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
@@ -52,12 +64,14 @@ class AskedSeasonBoard:
     cursor: After = None
     agents: Agents = None
     form: Form = None
+    provisional: Shown = ShownProvisional.INCLUDE
 
     @property
     def board(self) -> AskedBoard:
         """The same parameters as those of a board. Raises `InputError` for parameters that exclude each other."""
         return AskedBoard(
-            self.pool, self.method, self.start, self.count, self.cursor, self.agents, everyone=True, form=self.form
+            self.pool, self.method, self.start, self.count, self.cursor, self.agents, everyone=True, form=self.form,
+            provisional=self.provisional,
         )  # fmt: skip
 
 
@@ -132,12 +146,13 @@ def _start(here: Context, pool: str, asked: SeasonAsked) -> GenerationWish:
 
 def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> Board:
     """Read a final board. Raises `ApiError`, `InputError`, `StoreError`."""
-    count, cursor = asked.rows(form), asked.continued()
+    count, cursor = None if asked.filters else asked.rows(form), asked.continued()
     if cursor is not None and (cursor.source, cursor.version) != ("season", season):
         raise InputError("cursor", asked.cursor, "must be the `next` of an earlier answer for this board")
     agents = None if asked.agents is None else [check_name(name, "agents") for name in asked.agents]
     pool_view(here, asked.pool)  # raises 404 if the pool does not exist
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
+    start = 0 if asked.filters else start
     try:
         read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
         page = read(now=here.clock(), provisional=here.settings.provisional)
@@ -147,4 +162,5 @@ def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> 
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
     if count is None and agents is None and len(page.rows) == most:
         boards.check_size(page)
-    return page if count is not None or agents is not None else msgspec.structs.replace(page, next=None)
+    page = page if count is not None or agents is not None else msgspec.structs.replace(page, next=None)
+    return asked.filtered(page, form)

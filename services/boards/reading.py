@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -25,6 +26,14 @@ MOST_ROWS: Final = 200_000
 """Most rows of an answer with all rows."""
 _ROWS_A_READ: Final = 5000
 """Rows of a read of all rows. A read of a live board is one script, and other readers wait for it."""
+
+
+class ShownProvisional(StrEnum):
+    """Which rows of a board are shown: all, those that are not provisional, or the provisional ones alone."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    ONLY = "only"
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,6 +219,27 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
         super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
 
 
+def without_some(board: Board, shown: ShownProvisional, start: int, count: int | None) -> Board:
+    """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
+
+    Without provisional agents, the others are ranked among themselves. `total` is the number of agents that remain. There is no cursor.
+
+    Args:
+        board: The board with all of its rows.
+        shown: `exclude` or `only`; `include` changes no row.
+        start: Index of the first row.
+        count: Largest number of rows; None for all rows.
+    """
+    rows = [row for row in board.rows if shown is ShownProvisional.INCLUDE or row.provisional == (shown is ShownProvisional.ONLY)]
+    if shown is ShownProvisional.EXCLUDE:
+        first: dict[int, int] = {}
+        for place, row in enumerate(rows, 1):
+            first.setdefault(row.rank, place)
+        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None) for row in rows]
+    part = rows[start:] if count is None else rows[start : start + count]
+    return msgspec.structs.replace(board, rows=part, total=len(rows), next=None)
+
+
 def with_next(page: Board, version: str, start: int) -> Board:
     """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
     end, everyone = start + len(page.rows), not isinstance(page.outside, int)
@@ -288,7 +318,7 @@ def ratings(
     if solved is None:
         return None
     board, total = solved
-    rows = {row.agent: row for row in _mark_wide_ranks(board.result.agents, total, provisional)}
+    rows = {row.agent: row for row in _marked_solved(board.result.agents, total, provisional)}
     return [rows.get(name) for name in agents]
 
 
@@ -419,11 +449,18 @@ def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
     return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in counted_rows]
 
 
-def _mark_wide_ranks(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a solved board. Agents with a wide interval of ranks are marked as provisional. total: Agents on the board."""
+def _marked_solved(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
+    """The rows of a solved board. Agents with few outcomes or opponents, or a wide interval of ranks, are marked as provisional.
+
+    total: Number of agents on the board.
+    """
     most = provisional.ranks * (total - 1)
-    ends = ((row, row.rank_low, row.rank_high) for row in rows)
-    return [_marked(row, provisional=low is not None and high is not None and high - low > most) for row, low, high in ends]
+    marks = [
+        provisional.lacks_evidence(row.outcomes, row.opponents, total)
+        or (row.rank_low is not None and row.rank_high is not None and row.rank_high - row.rank_low > most)
+        for row in rows
+    ]
+    return [_marked(row, provisional=mark) for row, mark in zip(rows, marks, strict=True)]
 
 
 def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
@@ -441,7 +478,7 @@ def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisio
         position=solved.position,
         total=total,
         age_seconds=age(now, solved.solved_at),
-        rows=_mark_wide_ranks(result.agents, total, provisional),
+        rows=_marked_solved(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
         status=result.status,
@@ -469,7 +506,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         position=past.position,
         total=past.total,
         age_seconds=age(now, past.solved_at),
-        rows=_mark_wide_ranks(rows, past.total, provisional),
+        rows=_marked_solved(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,

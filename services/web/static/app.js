@@ -204,6 +204,7 @@ function intervalLine(board) {
 
 // The reason for the question mark at the rank of a provisional agent.
 function unsettled(row) {
+  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}, or a wide interval of its rank`;
   if (row.rank_low !== undefined) return "the interval of its rank is wide";
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
