@@ -37,13 +37,18 @@ from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
-from services.control.records import Generation, GenerationRequest, SeasonStart
+from services.control.records import SEASON_PATTERN, Generation, GenerationRequest, SeasonStart
 from services.control.seasons import season_request
 from services.wire.pools import check_pool_name
 
 _MAX_BODY: Final = 64 * 1024
 _EXAMPLE: Final = Example(value={"name": "2026-winter", "keep": 0.5})
-SeasonOf: TypeAlias = Annotated[str, PathParameter(description="Name of an ended season.", examples=[Example(value="2026-autumn")])]
+SeasonOf: TypeAlias = Annotated[
+    str,
+    PathParameter(
+        description="Name of an ended season.", schema_extra={"pattern": SEASON_PATTERN}, examples=[Example(value="2026-autumn")]
+    ),
+]
 
 
 class SeasonBody(Decoded[SeasonAsked]):

@@ -189,7 +189,7 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
 
 def _forecasts(part: Prequential) -> Iterator[str]:
     for forecast in part.forecasts:
-        if forecast.pairs < _ENOUGH_PAIRS:
+        if 0 < forecast.pairs < _ENOUGH_PAIRS:
             yield f"{forecast.method}: not enough outcomes yet ({_number(forecast.pairs, 'pair')})"
             continue
         named = (("log loss", forecast.log_loss), ("Brier", forecast.brier), ("calibration error", forecast.calibration_error))

@@ -71,7 +71,8 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 FIRST_SEASON: Final = "first"
 """Name of the season before the first one that was started by name."""
-SeasonName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")]
+SEASON_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}(?!\n)$"
+SeasonName: TypeAlias = Annotated[str, msgspec.Meta(pattern=SEASON_PATTERN)]
 """Name of a season. It is part of URLs and of names of files."""
 Keep: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 

@@ -445,7 +445,7 @@ function disagree(part) {
 
 function forecasts(part) {
   return part.forecasts.map((one) => {
-    if (one.pairs < ENOUGH_PAIRS) return line(`${title(one.method)}: not enough outcomes yet (${count(one.pairs, "pair")})`);
+    if (one.pairs > 0 && one.pairs < ENOUGH_PAIRS) return line(`${title(one.method)}: not enough outcomes yet (${count(one.pairs, "pair")})`);
     const named = [["log loss", one.log_loss], ["Brier", one.brier], ["calibration error", one.calibration_error ?? null]];
     const means = named.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
     if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);
