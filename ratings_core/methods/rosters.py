@@ -59,9 +59,12 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> tuple[
 
 
 def playing(games: GamesInput) -> GamesInput:
-    """The games without agents that are in none of them. In a new season of a pool, these are the agents that have not played yet."""
+    """The games without agents that are in none of them. In a new season of a pool, these are the agents that have not played yet.
+
+    If no two agents met, all stay.
+    """
     active = games.activity > 0.0
-    return games if active.all() else games.take(np.flatnonzero(active))
+    return games if active.all() or not active.any() else games.take(np.flatnonzero(active))
 
 
 def _rating(problem: Problem) -> Floats:

@@ -51,7 +51,7 @@ def start(
     pool: Annotated[str, typer.Argument(help="Name of the pool.")],
     name: Annotated[str, typer.Argument(help="Name of the season.")],
     keep: Annotated[
-        float, typer.Option(help="Share of each rating's distance to the mean that remains: 0 starts anew, 1 carries ratings over.")
+        float, typer.Option(help="Share of each rating's distance to the mean that remains: 0 carries nothing over, 1 keeps all.")
     ] = 0.0,
     position: Annotated[
         int | None, typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: now.")

@@ -1,7 +1,7 @@
 """Seasons of a pool: named spans of its outcomes. Pure functions of the state of the control log.
 
 A season is a chain of generations with one name. The generations of a later season have an `Opening`, which says where the season before
-ended. So the list of seasons needs no records of its own.
+ended. So the list of seasons follows from generations and needs no other records.
 """
 
 from collections.abc import Mapping

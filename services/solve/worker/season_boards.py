@@ -65,7 +65,7 @@ def without_result(end: SeasonEnd, method: str, parameters: Parameters, status: 
 
 
 def _known(results: ResultFiles, end: SeasonEnd, method: str, parameters: Parameters) -> SolvedBoard | None:
-    """The kept result of the same outcomes, parameters and version; None if there is none."""
+    """The kept result of the same outcomes, parameters and version; None if no kept result has these."""
     wanted = end.entry.digest, dict(parameters), VERSION, end.log
     for board in results.newest(Job(end.entry.pool, method)):
         if (board.data, board.parameters, board.version, board.log) == wanted:
