@@ -119,8 +119,8 @@ class Engine:
         limits = TaskLimits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, number)
-        eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)
         closer = SeasonCloser(self._settings, RayTaskPool(), checkpoints, log_.outcomes.identity)
+        eraser = Eraser(self._settings, RayTaskPool(), control, lambda pool: () if closer.solves(pool) else solves.has_erased(pool))
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
@@ -131,7 +131,8 @@ class Engine:
             while not stop.is_set():
                 began = time.monotonic()
                 guard.check()
-                self._tick(solves, archiver, eraser, closer, checkpoints, control)
+                self._tick(solves, archiver, eraser, checkpoints, control)
+                self._close_seasons(closer, eraser, control)
                 self._tidy(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             archiver.tasks.cancel()
@@ -203,10 +204,7 @@ class Engine:
         start_replacement = partial(self._start_shard, index, partitions, engine)
         return _Shard(name, remote.remote(self._settings, numbers, name, engine), start_replacement, time.monotonic(), patience)
 
-    def _tick(
-        self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, closer: SeasonCloser, checkpoints: CheckpointStore,
-        control: ControlLog,
-    ) -> None:  # fmt: skip
+    def _tick(self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
         if self._silence is not None and self._silence.too_long():
@@ -217,14 +215,20 @@ class Engine:
             self._read_manifests(checkpoints)
             known = control.refresh()
             solves.step(time.monotonic(), list(self._manifests.values()), known)
-            closer.step(time.monotonic(), known, eraser.tasks.busy)
-            eraser.step(time.monotonic(), known, archiver.tasks.busy | closer.tasks.busy)
+            eraser.step(time.monotonic(), known, archiver.tasks.busy)
             archiver.step(time.monotonic(), self._manifests, known, eraser.tasks.busy)
         except (LogError, OSError) as error:
             self._troubles.warn(log, "the log or the checkpoints do not answer; solves and the archive wait: %s", error)
         self._metrics.solves = solves.health(time.monotonic())
         self._metrics.archive = archiver.health(time.monotonic())
         self._metrics.erasures = eraser.health()
+
+    def _close_seasons(self, closer: SeasonCloser, eraser: Eraser, control: ControlLog) -> None:
+        """Start the tasks of final boards. No task starts in a partition in which names are being erased."""
+        try:
+            closer.step(time.monotonic(), control.known(), eraser.tasks.busy)
+        except OSError as error:
+            self._troubles.warn(log, "the files of seasons do not answer; final boards wait: %s", error)
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Wait until the next tick, and start planned solves as others end.

@@ -75,6 +75,10 @@ class SeasonCloser:
                 if (pool, ended.name) not in self._closed and partition not in held and self._may_start(partition, now):
                     self._advance(now, control, ended, partition)
 
+    def solves(self, pool: str) -> bool:
+        """Whether a task solves a final board of a pool of the same partition. Its result may hold a name that is erased meanwhile."""
+        return partition_of(pool, self._settings.partitions) in self.tasks.busy
+
     def _may_start(self, partition: int, now: float) -> bool:
         """Whether a task of a partition may start: one runs at a time, because its memory adds to that of ordinary solves."""
         return not self.tasks.busy and self.tasks.is_due(partition, now)
