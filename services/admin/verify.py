@@ -23,6 +23,7 @@ from services.archive.history import ArchiveFails
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.control import seasons
 from services.control.directory import FixedDirectory
 from services.control.log import control_state
 from services.control.records import ControlState, Generation
@@ -131,8 +132,8 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     if (needed := state.partitions.beyond(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    ends, openings = SeasonsBefore(log, state, checkpoints), [made for made in (*chosen.values(), *further) if made.opening is not None]
-    for made in openings:
+    ends = SeasonsBefore(log, state, checkpoints)
+    for made in [ended.by for pool in chosen for ended in seasons.ended(state, pool)]:
         if (compared := ends.compared(made, number)) is not None:
             yield Finding(partition=number, pool=made.pool, **compared._asdict())
     start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, ends)

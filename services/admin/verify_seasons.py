@@ -36,7 +36,8 @@ class SeasonsBefore:
         self.control = control
         self._of_log, self._of_files = SeasonEnds(log, control, None), SeasonEnds(log, control, checkpoints)
         self._files = None if checkpoints is None else SeasonFiles(checkpoints, log.outcomes.identity)
-        self._folded: dict[tuple[str, int], Arrays | None] = {}
+        self._compared: dict[tuple[str, int], bool] = {}
+        """Pool and last generation of the seasons that were compared, and whether they could be folded."""
 
     def compared(self, made: Generation, number: int) -> Compared | None:
         """Compare the final state of the season before `made` with its file.
@@ -48,25 +49,24 @@ class SeasonsBefore:
             number: Partition of its pool.
         """
         opening, last = made.opening, self._last(made)
-        if opening is None or last is None or (made.pool, last.number) in self._folded:
+        if opening is None or last is None or (made.pool, last.number) in self._compared:
             return None
         what = f"end of season {last.season}"
         try:
-            arrays = self._folded[made.pool, last.number] = self._of_log.folded(made, number)
+            folded = self._digest(made.pool, self._of_log.folded(made, number))
         except (OffsetLost, SeasonNotFolded) as error:
-            self._folded[made.pool, last.number] = None
+            self._compared[made.pool, last.number] = False
             return Compared(what, opening.position, f"the season cannot be folded again from the log ({error})", made=False)
-        kept, folded = self._digest_of_file(last), self._digest(made.pool, arrays)
+        self._compared[made.pool, last.number] = True
+        kept = self._digest_of_file(last)
         difference = None if kept == folded else f"the file has {kept}, the log and its archive give {folded}"
         return Compared(what, opening.position, difference, made=True)
 
     def final(self, made: Generation, number: int) -> FinalState | None:
         """Final state of the season before `made`; None for a generation without an opening. Raises as `SeasonEnds.before`."""
         last = self._last(made)
-        arrays = None if last is None else self._folded.get((made.pool, last.number))
-        if last is None or arrays is None:
-            return self._of_files.before(made, number)
-        return FinalState.of(self.control.pools[made.pool].kind, last, arrays)
+        folded = last is not None and self._compared.get((made.pool, last.number), False)
+        return (self._of_log if folded else self._of_files).before(made, number)
 
     def _last(self, made: Generation) -> Generation | None:
         return None if made.opening is None else self.control.generations.get(made.pool, {}).get(made.opening.generation)

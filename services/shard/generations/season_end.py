@@ -46,6 +46,8 @@ class SeasonEnds:
     def __init__(self, log_: Log, control: ControlState, checkpoints: CheckpointStore | None) -> None:
         self._log, self._control, self._checkpoints = log_, control, checkpoints
         self._files = None if checkpoints is None else SeasonFiles(checkpoints, log_.outcomes.identity)
+        self._known: dict[tuple[str, int], FinalState] = {}
+        """Final states that this object has folded, by pool and generation: the next season of a chain begins with them."""
 
     def before(self, made: Generation, partition: int) -> FinalState | None:
         """Final state of the season before that of a generation; None for a generation without an opening.
@@ -60,9 +62,11 @@ class SeasonEnds:
         last = self._control.generations.get(made.pool, {}).get(made.opening.generation)
         if last is None:
             raise SeasonNotFolded(f"the control log has no generation {made.opening.generation} of pool {made.pool}")
+        if (known := self._known.get((last.pool, last.number))) is not None:
+            return known
         kept = self._kept(last)
         arrays = self.folded(made, partition) if kept is None else kept
-        return FinalState.of(self._control.pools[made.pool].kind, last, arrays)
+        return self._state_of(last, arrays)
 
     def folded(self, made: Generation, partition: int) -> Arrays:
         """Fold the season before that of `made` to its end, and write its final state. Arguments, result and errors are as in `before`."""
@@ -80,7 +84,11 @@ class SeasonEnds:
         arrays = tokenized(build.state.arrays(), NameMatcher(self._control.erasures.names(made.pool)))
         if self._files is not None:
             self._files.write_end(self._end_of(build.state, last, made), arrays)
+        self._known[last.pool, last.number] = self._state_of(last, arrays)
         return arrays
+
+    def _state_of(self, last: Generation, arrays: Arrays) -> FinalState:
+        return FinalState.of(self._control.pools[last.pool].kind, last, arrays)
 
     def _kept(self, last: Generation) -> Arrays | None:
         """The arrays that a season takes from the files of the season of `last`; None if they are not there or damaged."""
