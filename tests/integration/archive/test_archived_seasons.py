@@ -1,0 +1,44 @@
+"""Seasons whose outcomes only the archive has: they begin, are verified, and are folded again from it."""
+
+import shutil
+
+from services.boards.season_files import SeasonFiles
+from services.checkpoints.checkpoint import CheckpointStore
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from tests.support.archiving import archive, fold, newest_is
+from tests.support.command_line import Run
+from tests.support.forgetting import forget
+from tests.support.worker import differences, head_of, newest_digest, play, published, retract, until, working
+
+
+def test_seasons_are_folded_again_from_the_archive(settings: Settings, log: Log, run: Run) -> None:
+    quick = settings.model_copy(update={"retraction_seconds": 0.0})
+    fold(quick, log, 0, 300)
+    forget(quick, archive(quick))
+    with working(quick, log):
+        assert "generation 2 serves" in run("seasons", "start", simulated.POOL, "autumn", "--keep", "0.5")
+        play(log, 300, 400)
+        until(lambda: published(quick) == 100, "the season counts")
+        retract(log, [350])
+        until(lambda: published(quick) == 99, "it is folded again")
+    assert differences(quick, log) == []
+    with working(quick, log):
+        assert "generation 4 serves" in run("seasons", "start", simulated.POOL, "winter", "--keep", "0.2")
+        play(log, 400, 450)
+        until(lambda: published(quick) == 50, "the next one counts")
+    forget(quick, archive(quick))
+    before, ends = newest_digest(quick), SeasonFiles(CheckpointStore(quick.checkpoint_url), log.outcomes.identity)
+    digests = [end.entry.digest for season in ("first", "autumn") if (end := ends.end(simulated.POOL, season)) is not None]
+    assert len(digests) == 2
+    assert differences(quick, log) == []
+    shutil.rmtree(quick.data / "state")
+    with working(quick, log):
+        until(lambda: newest_is(quick, before), "the same content")
+    assert head_of(quick).season == "winter"
+    assert [end.entry.digest for season in ("first", "autumn") if (end := ends.end(simulated.POOL, season)) is not None] == digests
+    assert differences(quick, log) == []
+    shown = run("seasons", "list", simulated.POOL)
+    assert "winter" in shown
+    assert "elo" in run("top", "--pool", simulated.POOL, "--season", "first")
