@@ -1,0 +1,136 @@
+"""The first state of a season: a function of the final state of the season before, for every online method."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ratings_core.arrays.digest import digest
+from services.control.directory import FixedDirectory
+from services.control.records import FoldSettings, Generation, Opening
+from services.log.protocol import Record
+from services.shard.generations.build import Build
+from services.shard.partition import Partition
+from services.state.opening import FinalState
+from services.state.pool import PoolState
+from services.wire.pools import Kind
+from tests.support.log_records import records
+from tests.support.pools import control_of, first_generation, pool_of
+
+ONLINE: dict[str, dict[str, float]] = {method: {} for method in ("elo", "sco", "fenchel_young", "melo", "weng_lin", "glicko2")}
+FOLD = FoldSettings(online=ONLINE)
+CREATED = pool_of("p", Kind.GAMES, FOLD)
+FIRST = first_generation(CREATED)
+
+
+def games(start: int, stop: int, agents: int = 12) -> list[object]:
+    found: list[object] = []
+    for number in range(start, stop):
+        draw = random.Random(number)
+        names = draw.sample([f"agent-{i}" for i in range(agents)], 2)
+        sides = [{"agents": [name], "place": place} for name, place in zip(names, draw.choice([(1, 2), (2, 1), (1, 1)]), strict=True)]
+        found.append({"v": 1, "id": f"g{number}", "pool": "p", "time": 7200.0 * number, "sides": sides})
+    return found
+
+
+def season(**fields: Any) -> Generation:
+    keep = fields.pop("keep", 0.5)
+    opening = Opening(generation=1, position=100, keep=keep, first=2)
+    return Generation(**{"pool": "p", "number": 2, "start": 100, "time": 0.0, "fold": FOLD, "season": "s", "opening": opening, **fields})
+
+
+def ended() -> PoolState:
+    """The first season after 100 games."""
+    partition = Partition(0, 1)
+    partition.fold(records(games(0, 100)), FixedDirectory(control_of(CREATED)))
+    return partition.pools["p"]
+
+
+def opened(state: PoolState, made: Generation) -> PoolState:
+    return PoolState(CREATED, made, final=FinalState.of(Kind.GAMES, FIRST, state.arrays()))
+
+
+def folded(state: PoolState, values: list[object], cut: int = 1000) -> PoolState:
+    """The state after the records from offset 100 on, in parts of `cut`."""
+    partition = Partition(0, 1, 100)
+    partition.pools["p"] = state
+    every = [Record(100 + record.offset, record.value, record.time) for record in records(values)]
+    for start in range(0, len(every), cut):
+        partition.fold(type(records(values))(every[start : start + cut]), FixedDirectory(control_of(CREATED)))
+    return state
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1000])
+def test_a_season_has_the_same_bits_however_its_records_are_cut(cut: int) -> None:
+    state = folded(opened(ended(), season()), games(100, 200, 15), cut)
+    whole = folded(opened(ended(), season()), games(100, 200, 15))
+    assert digest(state.arrays()) == digest(whole.arrays())
+    assert state.content.counts["outcomes"] == 100
+
+
+def test_a_season_continues_from_its_checkpoint_with_the_same_bits() -> None:
+    half = folded(opened(ended(), season()), games(100, 150))
+    restored = PoolState.restore(CREATED, season(), half.arrays(), 150)
+    assert restored.opened
+    assert digest(restored.arrays()) == digest(half.arrays())
+
+
+def test_everything_kept_shows_the_ratings_of_the_season_before() -> None:
+    before, after = ended(), opened(ended(), season(keep=1.0))
+    ids = np.arange(len(before.content.agents), dtype=np.int32)
+    assert after.content.agents.names() == before.content.agents.names()
+    for method in ONLINE:
+        old, new = before.content.ratings.read(method, ids), after.content.ratings.read(method, ids)
+        assert new.rating.tolist() == old.rating.tolist(), method
+        assert (None if new.deviation is None else new.deviation.tolist()) == (None if old.deviation is None else old.deviation.tolist())
+    assert after.content.ratings.activity.tolist() == [0] * len(ids)
+    assert after.content.counts["outcomes"] == 0
+
+
+def test_nothing_kept_leaves_no_agent_and_known_ids() -> None:
+    state = opened(ended(), season(keep=0.0))
+    assert len(state.content.agents) == 0
+    folded(state, games(95, 105))
+    assert (state.content.counts["outcomes"], state.content.counts["duplicates"]) == (5, 5)
+
+
+def test_a_smaller_window_knows_the_newest_ids() -> None:
+    state = opened(ended(), season(fold=FoldSettings(online=ONLINE, dedupe_window=10)))
+    folded(state, games(85, 100))
+    assert (state.content.counts["outcomes"], state.content.counts["duplicates"]) == (15, 0), "each older one pushed a newer one out"
+    state = opened(ended(), season(fold=FoldSettings(online=ONLINE, dedupe_window=10)))
+    folded(state, games(90, 100))
+    assert state.content.counts["duplicates"] == 10
+
+
+def test_banned_agents_are_not_carried_over_and_an_alias_stands_for_its_agent() -> None:
+    before = ended()
+    ratings = dict(zip(before.content.agents.names(), before.content.ratings.online["elo"].rating.tolist(), strict=True))
+    made = season(keep=1.0, bans=("agent-0",), aliases={"agent-1": "agent-2", "agent-3": "somebody", "agent-4": "agent-0"})
+    state = opened(before, made)
+    shown = dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
+    gone = ("agent-0", "agent-1", "agent-3", "agent-4")
+    assert shown == {**{name: rating for name, rating in ratings.items() if name not in gone}, "somebody": ratings["agent-3"]}
+
+
+def test_a_new_method_and_other_dimensions_begin_from_nothing() -> None:
+    before = ended()
+    first = first_generation(CREATED, fold=FoldSettings(online={"elo": {}, "melo": {}}))
+    final = FinalState.of(Kind.GAMES, first, before.arrays())
+    state = PoolState(CREATED, season(fold=FoldSettings(online={"elo": {"k": 8.0}, "melo": {"dimensions": 4}, "glicko2": {}})), final=final)
+    ratings = state.content.ratings.online
+    assert np.ptp(ratings["elo"].rating) > 0.0
+    assert ratings["melo"].column("vector").shape[1] == 4
+    assert np.ptp(ratings["glicko2"].rating) == 0.0
+
+
+def test_a_state_without_the_end_of_the_season_before_is_not_folded() -> None:
+    state = PoolState(CREATED, season())
+    assert not state.opened
+    build = Build(CREATED, season())
+    with pytest.raises(ValueError, match="has not caught up"):
+        build.switch(100)
+    partition, control = Partition(0, 1, 100), control_of(CREATED)
+    partition.fold(records([{}] * 100 + games(100, 101)), FixedDirectory(control, {"p": season()}))
+    assert "the end of the season before" in (partition.pools["p"].stopped or "")
