@@ -8,6 +8,7 @@ from ratings_core.errors import InputError
 from services.boards.past import PastRows, When, board_of_content
 from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
 from services.boards.season_files import SeasonEnd, SeasonFiles
+from services.boards.store.keys import check_method
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.checkpoints.objects import BadObject
 from services.control import seasons
@@ -84,9 +85,11 @@ class SeasonBoards:
         Raises:
             NoSeason: There is no such season or board, or it is not written yet.
             WithoutRow: The board has no row of an agent.
+            InputError: The method is not a name.
             StoreError: The files cannot be read now.
             LogError: The control log cannot be read.
         """
+        check_method(method)
         control = self._control()
         try:
             end = self._end(control, pool, season)

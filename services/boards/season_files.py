@@ -1,8 +1,9 @@
 """Files of ended seasons beside the checkpoints: the final state of each, and its final solved boards. They are never pruned.
 
-Folder `seasons/POOL/SEASON`: `final-NNNNNN.json` describes the final state, whose arrays are in `final-NNNNNN.eqr`; `boards/METHOD.json` is
-a final solved board, and `boards.json` lists them once all are there. Live boards of the season are read from the final state. No file is
-overwritten while readers need it: a final state that is written again, for an erasure, has the next number. The newest readable one counts.
+Folder `seasons/POOL/SEASON`: `final-NNNNNN.json` describes the final state, whose arrays are in `final-NNNNNN.eqr`;
+`boards/METHOD-NNNNNN.json` is a final solved board, and `boards.json` lists them once all are there. Live boards of the season are read
+from the final state. What is written again, for an erasure, has the next number, so a crash never damages the only copy. The highest
+readable number counts.
 """
 
 import re
@@ -24,7 +25,8 @@ from services.state.parts import named, part
 
 FileT = TypeVar("FileT", bound=msgspec.Struct)
 FOLDER: Final = "seasons"
-_FINAL: Final = re.compile(r"final-(\d{6})\.json$")
+_FINAL: Final = re.compile(r"final-\d{6}\.json$")
+_BOARD: Final = re.compile(r"(?P<method>[a-z][a-z0-9_]*)-\d{6}\.json$")
 
 
 class SeasonEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ class SeasonFiles:
         """Write a final state, durable when this returns. Returns it with the name, size and digest of its object."""
         pool, folder = end.entry.pool, _folder(end.entry.pool, end.season)
         before = self._ends(pool, end.season)
-        number = 1 + (int(_number(before[-1])) if before else 0)
+        number = 1 + max((_number(name) for name in before), default=0)
         name = f"{folder}/final-{number:06d}"
         sha256, size = self._checkpoints.write_object(f"{name}.eqr", arrays, {"pool": pool, "season": end.season})
         entry = msgspec.structs.replace(end.entry, object=f"{name}.eqr", sha256=sha256, bytes=size, digest=digest(arrays))
@@ -91,19 +93,26 @@ class SeasonFiles:
 
     def board(self, pool: str, season: str, method: str) -> SolvedBoard | None:
         """A final solved board; None if it is not there (yet)."""
-        board = self._decoded(f"{_folder(pool, season)}/boards/{method}.json", SolvedBoard)
-        return board if board is not None and board.log == self._log else None
+        for name in reversed(self._boards(pool, season).get(method, ())):
+            board = self._decoded(name, SolvedBoard)
+            if board is not None and board.log == self._log:
+                return board
+        return None
 
     def write_board(self, season: str, board: SolvedBoard) -> None:
-        """Write a final solved board."""
-        folder = f"{_folder(board.pool, season)}/boards"
-        self._files.write(f"{folder}/{board.result.method}.json", [msgspec.json.encode(board)])
+        """Write a final solved board, and remove the one that it replaces."""
+        pool, method = board.pool, board.result.method
+        folder, before = f"{_folder(pool, season)}/boards", self._boards(pool, season).get(method, [])
+        number = 1 + max((_number(name) for name in before), default=0)
+        self._files.write(f"{folder}/{method}-{number:06d}.json", [msgspec.json.encode(board)])
         self._files.sync(folder)
+        for name in before:
+            with suppress(FileNotFoundError):
+                self._files.remove(name)
 
     def boards(self, pool: str, season: str) -> list[str]:
         """Methods of the final solved boards that are there, sorted."""
-        names = self._files.names(f"{_folder(pool, season)}/boards")
-        return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+        return sorted(self._boards(pool, season))
 
     def complete(self, pool: str, season: str) -> FinalBoards | None:
         """The list of all final solved boards; None until all are there."""
@@ -146,6 +155,14 @@ class SeasonFiles:
         folder = _folder(pool, season)
         return [f"{folder}/{name}" for name in sorted(filter(_FINAL.match, self._files.names(folder)))]
 
+    def _boards(self, pool: str, season: str) -> dict[str, list[str]]:
+        """Method -> names of the files of its final board, oldest first."""
+        folder = f"{_folder(pool, season)}/boards"
+        boards: dict[str, list[str]] = {}
+        for match in filter(None, map(_BOARD.match, sorted(self._files.names(folder)))):
+            boards.setdefault(match["method"], []).append(f"{folder}/{match[0]}")
+        return boards
+
     def _decoded(self, name: str, kind: type[FileT]) -> FileT | None:
         try:
             return msgspec.json.decode(self._files.read(name), type=kind)
@@ -168,6 +185,5 @@ def _folder(pool: str, season: str) -> str:
     return f"{FOLDER}/{pool}/{season}"
 
 
-def _number(name: str) -> str:
-    match = _FINAL.search(name)
-    return match[1] if match else "0"
+def _number(name: str) -> int:
+    return int(name.removesuffix(".json").rpartition("-")[2])

@@ -129,7 +129,7 @@ function facts(head) {
   const items = found.filter(([name, count]) => count > 0 || name === "outcomes").map(([name, count]) =>
     make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${count === 1 ? name.replace(/s\b/, "") : name}`));
   items.push(make("li", { title: POSITION }, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
-  if (head.season !== "first") items.push(make("li", {}, "season ", make("b", {}, head.season)));
+  if (head.season !== "first") items.push(make("li", {}, "season ", make("a", { href: `/v1/pools/${encodeURIComponent(head.pool)}/seasons` }, head.season)));
   for (const [method, sums] of Object.entries(head.prequential)) {
     if (sums.pairs < ENOUGH_PAIRS) items.push(make("li", {}, `${title(method)}: not enough outcomes yet to score predictions`));
     else if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));

@@ -105,6 +105,7 @@ def test_a_final_board_has_all_formats_and_a_tag(ended: Running) -> None:
         ("seasons/autumn/boards/elo", 404, "no ended season autumn (ended: first)"),
         ("seasons/nothing/boards/elo", 404, "no ended season nothing"),
         ("seasons/first/boards/borda", 404, "no final board borda (yet); it has elo, weng_lin, outcomes, copeland"),
+        ("seasons/first/boards/Copeland", 422, "must be a-z 0-9 _"),
         ("seasons/first/boards/copeland?agents=nobody", 404, "no row of the agents 'nobody'"),
         ("seasons/first/boards/copeland?agents=rock&start=1", 422, "must not be sent with start"),
     ],
