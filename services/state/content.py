@@ -121,7 +121,7 @@ class PoolContent:
         Returns:
             Ids of the agents that keep a rating.
         """
-        self.dedupe = final.window(self._fold.dedupe_window)
+        self.dedupe = final.window(generation)
         carried = final.carried(generation)
         if not carried.names or generation.opening is None:
             return _NO_AGENTS

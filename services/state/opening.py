@@ -71,9 +71,15 @@ class FinalState:
         reset: OnlineState = rater.soft_reset(before, keep, self.raters[method])
         return reset
 
-    def window(self, capacity: int) -> DedupeWindow:
-        """The dedupe window of the new season. It knows the newest `capacity` ids of the season before."""
-        return DedupeWindow.from_arrays({name: array[-capacity:] for name, array in self.dedupe.items()}, capacity)
+    def window(self, generation: Generation) -> DedupeWindow:
+        """The dedupe window of the season of `generation`. It knows the newest ids of the season before.
+
+        Hashes of bodies cover names. A generation with erased names gets none of them, because they depend on whether the outcomes were
+        read before or after the erasure of the archive: for it, a repeated id of the season before counts as a conflict.
+        """
+        capacity = generation.fold.dedupe_window
+        newest = {name: array[-capacity:] for name, array in self.dedupe.items()}
+        return DedupeWindow.from_arrays(without_bodies(newest) if generation.erased else newest, capacity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,11 @@ class Carried:
 
     names: list[str]
     ids: NDArray[np.int64]
+
+
+def without_bodies(dedupe: Arrays) -> Arrays:
+    """Arrays of a dedupe window with 0 for each hash of a body."""
+    return {**dedupe, "bodies": np.zeros_like(dedupe["bodies"])}
 
 
 def carried_names(names: list[str], generation: Generation) -> Carried:

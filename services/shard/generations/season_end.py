@@ -13,6 +13,7 @@ from ratings_core.errors import RatingsError
 from services.boards.season_files import SeasonEnd, SeasonFiles, tokenized
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.control import generations
 from services.control.erasures import NameMatcher
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.protocol import Log, Records
@@ -111,8 +112,10 @@ class SeasonEnds:
                     return Build.restored(state, entry.position)
                 except (BadObject, RatingsError, KeyError, ValueError):
                     continue
+        # The archive may have tokens for names that `last` does not erase. It has none while a checkpoint with the names is kept.
+        erasing = generations.erasing(self._control, last)
         retractions = retracted(last, self._log, partition, self._control)
-        return Build.restored(PoolState(created, last, retractions, self.before(last, partition)), last.start)
+        return Build.restored(PoolState(created, erasing, retractions, self.before(erasing, partition)), last.start)
 
     def _entries(self, last: Generation, partition: int) -> Iterator[PoolEntry]:
         """Entries of a generation in the checkpoints of this release, newest first."""
