@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from ratings_core.errors import InputError
+from services.admin.log_coverage import check_wish
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
@@ -203,6 +205,10 @@ def test_a_season_begins_although_the_log_forgot_the_begin_of_the_one_before(qui
         until(lambda: counted(quick, 300), "published")
         until(lambda: (newest := CheckpointStore(quick.checkpoint_url).newest(HOME)) is not None and newest.position == 30, "checkpointed")
         log.outcomes.drop(HOME, 29, 5.0)  # type: ignore[attr-defined]
+        with control_of(log) as control:
+            wanted = seasons.season_request(control.refresh(), control.standing(POOL), SeasonStart(name="autumn"), 12, 0.0)
+            with pytest.raises(InputError, match="must be now, or at least 30"):
+                check_wish(wanted, control.refresh(), log.history)
         start(log, "autumn")
         until(lambda: counted(quick, 0, 2), "the season serves")
         assert board(quick) == halved(folded_without([], 300))
