@@ -104,8 +104,10 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
     if wanted.season is not None and needed < end:
         needed, least = serving.start, end
     if needed < begin:
-        older = f"the log of {wanted.pool} begins at {begin}, and neither topic nor archive (EQUIRANK_ARCHIVE) has older records"
-        raise InputError("start", wanted.start, f"must be now, or at least {max(least, begin)}: {older}")
+        least = max(least, begin)
+        where = "there" if least == begin else f"at {begin}"
+        older = f"the log of {wanted.pool} begins {where}, and neither topic nor archive (EQUIRANK_ARCHIVE) has older records"
+        raise InputError("start", wanted.start, f"must be now, or at least {least}: {older}")
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
