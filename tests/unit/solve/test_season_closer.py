@@ -92,7 +92,7 @@ def test_one_task_runs_at_a_time_and_one_that_keeps_dying_leaves_a_board_that_sa
         assert len(tasks.tasks) == tries
         assert closer.solves(POOL)
         tasks.newest.end(TaskLost("killed"))
-    for _ in range(2):
+    for _ in range(3):
         world.step(closer)
     board = world.files.board(POOL, "first", "bradley_terry")
     assert board is not None
