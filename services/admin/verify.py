@@ -10,7 +10,7 @@ If the log lacks the beginning of one of these generations, that is reported as 
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple, TypeAlias
 
@@ -34,6 +34,7 @@ from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted
+from services.state.opening import rated_agents
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -360,7 +361,8 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
         return "the store shows a pool that the log does not give"
     names = state.content.agents.names()
     for method, board in seen.items():
-        expected = dict(zip(names, _expected(state, method, deviations=method in believed), strict=True))
+        values = zip(names, _expected(state, method, deviations=method in believed), strict=True)
+        expected = {name: value for name, value in values if value is not None}
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
@@ -369,16 +371,23 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
     return None
 
 
-def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
-    """Expected board values of all agents, in roster order. Deviations are evaluated at the pool time, as readers of the store do."""
+def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value | None]:
+    """Expected board values of all agents, in roster order; None for agents without a rating.
+
+    Deviations are evaluated at the pool time, as readers of the store do.
+    """
     ids = np.arange(len(state.content.agents), dtype=np.int32)
+    activity = state.content.ratings.activity[ids]
     if method == ACTIVITY:
-        return [_Value(float(count)) for count in state.content.ratings.activity[ids].tolist()]
+        return [_Value(float(count)) for count in activity.tolist()]
     reading, model = state.content.ratings.read(method, ids), state.content.ratings.beliefs.get(method)
-    if model is None or reading.beliefs is None or not deviations:
-        return list(map(_Value, reading.rating.tolist()))
-    spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
-    return list(map(_Value, reading.rating.tolist(), spread))
+    spread: Iterable[float | None] = [None] * len(ids)
+    if model is not None and reading.beliefs is not None and deviations:
+        spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
+    mask = rated_agents(state.generation, method, state.content.agents, activity)
+    rated = [True] * len(ids) if mask is None else mask.tolist()
+    values = zip(reading.rating.tolist(), spread, rated, strict=True)
+    return [_Value(rating, deviation) if has_one else None for rating, deviation, has_one in values]
 
 
 def _value_text(value: _Value | None) -> str:

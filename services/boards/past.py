@@ -29,6 +29,7 @@ from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
+from services.state.opening import rated_agents
 from services.state.parts import part
 
 
@@ -211,15 +212,17 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
     if rater is None and rows.method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
     model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
+    rated = None if rater is None else rated_agents(made, rows.method, agents, np.asarray(arrays["activity"]))
+    ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
     return Board(
         pool=entry.pool,
         method=rows.method,
         source="past",
         generation=entry.generation,
         position=entry.position,
-        total=len(agents),
+        total=len(ids),
         age_seconds=age_seconds,
-        rows=_rows(agents, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
+        rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
         outcomes=entry.outcomes,
         intervals=belief_intervals(model),
     )
@@ -238,19 +241,21 @@ def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[
 
 
 def _rows(
-    agents: Roster, time: float | None, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *,
-    marks: bool,
+    agents: Roster, rated: NDArray[np.int32], time: float | None, read: Callable[[NDArray[np.int32]], Reading],
+    model: BeliefModel | None, asked: PastRows, *, marks: bool,
 ) -> list[AgentRow]:  # fmt: skip
     """The requested rows, best first; equal ratings are ordered by id.
 
-    time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a wide deviation are marked as provisional.
+    rated: Ids of the agents on the board. time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a
+    wide deviation are marked as provisional.
     """
-    ranking = Ranking.from_scores(read(np.arange(len(agents), dtype=np.int32)).rating)
-    ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
+    ranking = Ranking.from_scores(read(rated).rating)
+    places = ranking.ids[asked.start : asked.start + asked.most]
+    ids = rated[places]
     shown, settled = read(ids), asked.provisional
     widest = math.inf if model is None else settled.deviation * model.newcomer
     marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[places].tolist(), marked.tolist(), strict=True)
     rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in values]
     if model is None or shown.beliefs is None:
         return rows

@@ -220,7 +220,8 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
     if asked.season is not None:
         start = max(start, serving.start)  # a season begins where the one before ends
         season = asked.season.name
-        opening = Opening(generation=serving.number, position=start, keep=asked.season.keep, first=number)
+        methods = tuple(serving.fold.methods(control.pools[asked.pool].kind))
+        opening = Opening(generation=serving.number, position=start, keep=asked.season.keep, first=number, methods=methods)
     if start < serving.start:  # retractions between the two starts were not read
         horizon = position
     return Generation(

@@ -85,12 +85,14 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         position: Log offset at which that season ends and this one begins.
         keep: Share of each rating's distance to the mean that the soft reset leaves. 0: no ratings are carried over.
         first: Number of the first generation of this season.
+        methods: Online methods of the generation `generation`. Agents that are carried over have a rating of these alone.
     """
 
     generation: Annotated[int, msgspec.Meta(ge=1)]
     position: Annotated[int, msgspec.Meta(ge=0)]
     keep: Keep
     first: Annotated[int, msgspec.Meta(ge=1)]
+    methods: tuple[str, ...] = ()
 
 
 class SeasonStart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -117,3 +117,26 @@ def rated_initial(generation: Generation) -> dict[str, dict[str, float]]:
         carried = carried_names(names, generation)
         rated[method] = {agent: ratings[names[i]] for agent, i in zip(carried.names, carried.ids.tolist(), strict=True)}
     return rated
+
+
+def rated_agents(generation: Generation, method: str, agents: Roster, activity: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Which agents have a rating of an online method: bool (n,); None if all have one.
+
+    These are the agents with an outcome, and those that begin with a rating: an initial one, or one of the season before. The others have
+    only the start value, so boards have no row of them.
+
+    Args:
+        generation: The generation.
+        method: Name of the method.
+        agents: The n agents of the pool.
+        activity: Number of outcomes of each agent, int64 (n,).
+    """
+    opening = generation.opening
+    if opening is not None:
+        return None if not opening.keep or method in opening.methods else activity > 0
+    if not generation.initial:
+        return None
+    rated = activity > 0
+    ids = agents.lookup(list(rated_initial(generation).get(method, {})))
+    rated[ids[ids >= 0]] = True
+    return rated

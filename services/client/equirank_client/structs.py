@@ -1029,12 +1029,14 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset at which that season ends and this one begins.
         keep: Share of each rating's distance to the mean that the soft reset leaves. 0: no ratings are carried over.
         first: Number of the first generation of this season.
+        methods: Online methods of the generation `generation`. Agents that are carried over have a rating of these alone.
     """
 
     generation: int
     position: int
     keep: float
     first: int
+    methods: list[str] = []
 
 
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

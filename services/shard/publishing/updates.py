@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ratings_core.online import Reading
 from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
 from services.shard.partition import Partition
+from services.state.opening import rated_agents
 from services.state.pool import PoolState
 from services.state.ratings import OnlineRatings
 
@@ -68,13 +69,17 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         at: Time of publication, seconds since 1970.
     """
     ids = state.changes.take()
-    readings = {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
-    if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
-        _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
-        return None
     names = state.content.agents.names(ids)
     total = len(state.content.agents)
-    boards = {method: _board(names, reading, total) for method, reading in readings.items()}
+    boards: dict[str, LiveBoard] = {}
+    for method in state.content.ratings.online:
+        rated = rated_agents(state.generation, method, state.content.agents, state.content.ratings.activity[:total])
+        shown, count = (ids, total) if rated is None else (ids[rated[ids]], int(rated.sum()))
+        reading = state.content.ratings.read(method, shown)
+        if not (finite := _finite(reading)).all():
+            _stop_unfinite(state, method, shown[~finite], partition.position)
+            return None
+        boards[method] = _board(names if rated is None else state.content.agents.names(shown), reading, count)
     boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
     return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
 

@@ -12,7 +12,8 @@ from services.control.records import FoldSettings, Generation, Opening
 from services.log.protocol import Record
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.state.opening import FinalState
+from services.shard.publishing.updates import Track, update_of
+from services.state.opening import FinalState, rated_agents
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.log_records import records
@@ -36,7 +37,7 @@ def games(start: int, stop: int, agents: int = 12) -> list[object]:
 
 def season(**fields: Any) -> Generation:
     keep = fields.pop("keep", 0.5)
-    opening = Opening(generation=1, position=100, keep=keep, first=2)
+    opening = Opening(generation=1, position=100, keep=keep, first=2, methods=tuple(ONLINE))
     return Generation(**{"pool": "p", "number": 2, "start": 100, "time": 0.0, "fold": FOLD, "season": "s", "opening": opening, **fields})
 
 
@@ -134,3 +135,26 @@ def test_a_state_without_the_end_of_the_season_before_is_not_folded() -> None:
     partition, control = Partition(0, 1, 100), control_of(CREATED)
     partition.fold(records([{}] * 100 + games(100, 101)), FixedDirectory(control, {"p": season()}))
     assert "the end of the season before" in (partition.pools["p"].stopped or "")
+
+
+def test_only_agents_with_an_outcome_or_a_rating_of_their_own_are_on_a_live_board() -> None:
+    state = PoolState(CREATED, first_generation(CREATED, initial={"elo": {"ann": 1700.0}, "sco": {"bob": 60.0}}))
+    folded(state, games(0, 1, 2))
+    agents, activity = state.content.agents, state.content.ratings.activity[:4]
+    elo, sco = (rated_agents(state.generation, method, agents, activity) for method in ("elo", "sco"))
+    assert elo is not None
+    assert sco is not None
+    assert agents.names() == ["ann", "bob", *(name for name in agents.names() if name.startswith("agent"))]
+    assert (elo.tolist(), sco.tolist()) == ([True, False, True, True], [False, True, True, True])
+    update = update_of(state, Track(1, 0), 1, Partition(0, 1, 101), 0.0)
+    assert update is not None
+    assert {method: (len(board.names), board.total) for method, board in update.boards.items()} == {
+        **dict.fromkeys(ONLINE, (2, 2)),
+        **dict.fromkeys(("elo", "sco"), (3, 3)),
+        "outcomes": (4, 4),
+    }
+    carried = opened(ended(), season())
+    assert rated_agents(carried.generation, "elo", carried.content.agents, carried.content.ratings.activity) is None
+    other = rated_agents(carried.generation, "another", carried.content.agents, carried.content.ratings.activity)
+    assert other is not None
+    assert not other.any()
