@@ -77,6 +77,8 @@ def top(
 
 def _print_rows(console: Console, board: Board, settings: Settings) -> None:
     console.print(ranked_table(board.rows, board.extra, contributions=True))
+    if board.rows and all(row.provisional for row in board.rows):
+        console.print("not enough outcomes yet: all ratings shown are provisional", highlight=False)
     if any(row.provisional for row in board.rows):
         console.print(_provisional(board, settings.provisional), highlight=False)
     for said in (roster_line(board.extra), unrated_line(board.extra)):

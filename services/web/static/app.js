@@ -256,6 +256,7 @@ function card(board, thin, head) {
   const section = make("section", { class: `card${uncertain}`, "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board, head));
   if (board.error) section.append(make("p", { class: "error" }, `${troubled(board)}: ${board.error}`));
+  if (board.rows.length && board.rows.every((row) => row.provisional)) section.append(make("p", { class: "proof" }, "Not enough outcomes yet: all ratings shown are provisional."));
   const roster = board.extra?.roster;
   if (roster) section.append(make("p", { class: "proof" }, `only the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
   if (board.extra?.unrated_because) section.append(make("p", { class: "proof" }, `– no rating: ${board.extra.unrated_because}`));
