@@ -134,8 +134,8 @@ def wish(
         season: The season to begin at `start`; None keeps that of a waiting request.
 
     Raises:
-        InputError: The pool has a season, and `start` is given without another one. Or the agent behind an alias has a name with hidden
-            characters; aliases and bans may be any name, because outcomes in the log may have it.
+        InputError: The start is before that of the pool's season. Or the agent behind an alias has a name with hidden characters; aliases
+            and bans may be any name, because outcomes in the log may have it.
     """
     for target_name in (aliases or {}).values():
         check_visible_name(target_name, "aliases")
@@ -155,17 +155,16 @@ def wish(
 def _place(
     standing: Generation | GenerationRequest, start: Start | None, season: SeasonStart | None
 ) -> tuple[Start, SeasonStart | None]:  # fmt: skip
-    """Start and season of a request. Raises `InputError` for a start that would leave a season without ending it."""
+    """Start and season of a request. Raises `InputError` for a start before that of the season."""
     if season is not None:
         return "now" if start is None else start, season
     if isinstance(standing, GenerationRequest):
-        seasonal, present, waiting = standing.season is not None, standing.start, standing.season
-    else:
-        seasonal, present, waiting = standing.opening is not None, "same", None
-    if seasonal and start not in (None, present):
-        rule = "must be left out in a pool with seasons, whose start is that of its season: `equirank seasons start` begins the next one"
-        raise InputError("start", start, rule)
-    return present if start is None else start, waiting
+        if standing.season is not None and start == "same":
+            raise InputError("start", start, f"must be now or a log position, where season {standing.season.name} begins")
+        return standing.start if start is None else start, standing.season
+    if standing.opening is not None and isinstance(start, int) and start < standing.opening.position:
+        raise InputError("start", start, f"must be at least {standing.opening.position}, where season {standing.season} begins")
+    return "same" if start is None else start, None
 
 
 def make_first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
@@ -222,6 +221,8 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
         season = asked.season.name
         methods = tuple(serving.fold.methods(control.pools[asked.pool].kind))
         opening = Opening(generation=serving.number, position=start, keep=asked.season.keep, first=number, methods=methods)
+    elif opening is not None:
+        start = max(start, opening.position)  # outcomes before it belong to the season before
     if start < serving.start:  # retractions between the two starts were not read
         horizon = position
     return Generation(

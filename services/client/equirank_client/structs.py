@@ -612,7 +612,7 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         initial: Method -> agent -> initial rating.
         aliases: Name in outcomes -> the agent that it counts for.
         bans: The complete list of agents whose games do not count.
-        start: Start of the new generation: `same` for the present start, `now` to count later outcomes alone, or a log position. If the position is not reached yet, the change waits. In a pool with seasons it must be left out.
+        start: Start of the new generation: `same` for the present start, `now` to count later outcomes alone, or a log position. If the position is not reached yet, the change waits. It is never before the start of the pool's season.
         ban: Agents to add to the present list of bans. Not allowed together with `bans`.
         unban: Agents to remove from this list. Not allowed together with `bans`.
         confirm: Allows changes that are otherwise refused: a list `bans` without a present ban, and a ban of an unknown agent.

@@ -143,10 +143,10 @@ def test_a_season_of_another_form_is_refused(ended: Running, body: dict[str, obj
     assert ended.client.post(f"{POOL}/seasons", json=body).status_code == 422
 
 
-def test_the_start_of_a_pool_with_seasons_is_that_of_its_season(ended: Running) -> None:
-    refused = ended.client.post(f"{POOL}/generations", json={"start": "now"})
-    assert (refused.status_code, "equirank seasons start" in refused.json()["detail"]) == (422, True)
-    assert ended.client.post(f"{POOL}/generations", json={"bans": ["rock"], "confirm": True}).status_code == 202
+def test_the_start_of_a_pool_with_seasons_is_not_before_its_season(ended: Running) -> None:
+    refused = ended.client.post(f"{POOL}/generations", json={"start": 11})
+    assert (refused.status_code, "must be at least 12, where season autumn begins" in refused.json()["detail"]) == (422, True)
+    assert ended.client.post(f"{POOL}/generations", json={"start": "now"}).status_code == 202
 
 
 def test_a_stopped_pool_ends_no_season(ended: Running) -> None:

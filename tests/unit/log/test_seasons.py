@@ -155,16 +155,27 @@ def test_a_season_begins_after_the_one_before(start: Any) -> None:
         ask(known(), start=start)
 
 
-@pytest.mark.parametrize("waiting", [True, False])
-def test_a_start_without_a_season_is_refused_in_a_pool_with_seasons(waiting: bool) -> None:
+def test_the_start_moves_within_a_season_and_never_before_it() -> None:
     control = known()
     ask(control)
-    if not waiting:
-        make(control, 40)
-        serve(control, 2)
-    for start in (0, 60):
-        with pytest.raises(InputError, match="equirank seasons start"):
-            ask(control, None, start=start)
+    first = make(control, 40)
+    serve(control, 2)
+    with pytest.raises(InputError, match="must be at least 40, where season autumn begins"):
+        ask(control, None, start=39)
+    ask(control, None, start="now")
+    made = make(control, 60)
+    assert (made.start, made.season, made.opening) == (60, "autumn", first.opening)
+    serve(control, 3)
+    apply(control, GenerationRequest(pool="p", time=0.0, fold=made.fold, start=7))
+    assert make(control, 70).start == 40
+
+
+def test_the_start_of_a_waiting_season_moves() -> None:
+    control = known()
+    ask(control, start=90)
+    assert ask(control, None, start=95).start == 95
+    with pytest.raises(InputError, match="where season autumn begins"):
+        ask(control, None, start="same")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a b", ".x", "x" * 65, "x\n", "ä"])
