@@ -18,10 +18,11 @@ from services.control.erasures import NameMatcher
 from services.control.generations import make_raters
 from services.control.records import Generation
 from services.state.dedupe import DedupeWindow
+from services.state.edits import NONE, Retracted
 from services.state.parts import part
 from services.wire.pools import Kind
 
-FINAL_ARRAYS: Final = ("agents.", "online.", "dedupe.")
+FINAL_ARRAYS: Final = ("agents.", "online.", "dedupe.", "edits.retracted")
 """Beginnings of the names of the arrays that a season takes from the final state of the season before."""
 
 
@@ -34,27 +35,32 @@ class FinalState:
         raters: Online methods of the generation that folded the state.
         online: State of each of these methods.
         dedupe: Arrays of the dedupe window.
+        retracted: Retractions that the state applied. The outcomes that they name never entered the window.
     """
 
     names: list[str]
     raters: Mapping[str, Rater[Any]]
     online: Mapping[str, OnlineState]
     dedupe: Arrays
+    retracted: Retracted = NONE
 
     @classmethod
     def of(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "FinalState":
         """The final state from the arrays of a pool's content. generation: the one that folded it. Raises as `PoolContent.from_arrays`."""
         raters = make_raters(kind, generation.fold)
         online = {name: type(rater.init(0)).from_arrays(part(arrays, f"online.{name}")) for name, rater in raters.items()}
-        return cls(Roster.from_arrays(part(arrays, "agents")).names(), raters, online, part(arrays, "dedupe"))
+        retracted = Retracted(part(arrays, "edits").get("retracted", NONE.ids))
+        return cls(Roster.from_arrays(part(arrays, "agents")).names(), raters, online, part(arrays, "dedupe"), retracted)
 
     def carried(self, generation: Generation) -> "Carried":
-        """The agents whose ratings the season of `generation` takes over, with their names in it; none if it keeps nothing.
+        """The agents whose ratings the season of `generation` takes over, with their names in it.
+
+        There are none if it keeps nothing, or if the season before had no online method: pools of scores have no ratings to carry over.
 
         Erased names become tokens. A banned agent is left out. An alias counts for its agent: it is left out if the agent has a rating
         itself, and otherwise gives its rating to the agent (the first of several aliases does).
         """
-        if generation.opening is None or not generation.opening.keep:
+        if generation.opening is None or not generation.opening.keep or not self.online:
             return Carried([], np.zeros(0, np.int64))
         erased = NameMatcher(generation.erased)
         names = list(map(erased.replaced, self.names)) if erased else self.names
@@ -72,14 +78,26 @@ class FinalState:
         return reset
 
     def window(self, generation: Generation) -> DedupeWindow:
-        """The dedupe window of the season of `generation`. It knows the newest ids of the season before.
+        """The dedupe window of the season of `generation`. It knows the newest ids of the season before, and those retracted in it.
+
+        A retraction leaves out every outcome with its id, also later ones. Their ids were not in the window, so without this a retry of a
+        retracted outcome would count in the next season. It counts as a conflict.
 
         Hashes of bodies cover names. A generation with erased names gets none of them, because they depend on whether the outcomes were
         read before or after the erasure of the archive: for it, a repeated id of the season before counts as a conflict.
         """
         capacity = generation.fold.dedupe_window
-        newest = {name: array[-capacity:] for name, array in self.dedupe.items()}
+        newest = {name: array[-capacity:] for name, array in self._known().items()}
         return DedupeWindow.from_arrays(without_bodies(newest) if generation.erased else newest, capacity)
+
+
+    def _known(self) -> Arrays:
+        """Arrays of a dedupe window with the retracted ids as the newest ones."""
+        ids, bodies, retracted = self.dedupe["ids"], self.dedupe["bodies"], self.retracted.ids
+        if not len(retracted):
+            return self.dedupe
+        others, no_bodies = ~self.retracted.among(ids), np.zeros(len(retracted), bodies.dtype)
+        return {"ids": np.concatenate([ids[others], retracted]), "bodies": np.concatenate([bodies[others], no_bodies])}
 
 
 @dataclass(frozen=True, slots=True)

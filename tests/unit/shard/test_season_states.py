@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,10 +11,12 @@ from ratings_core.arrays.digest import digest
 from services.control.directory import FixedDirectory
 from services.control.records import FoldSettings, Generation, Opening
 from services.log.protocol import Record
+from services.shard.batch import Batch
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.publishing.updates import Track, update_of
-from services.state.opening import FinalState, rated_agents
+from services.state.edits import Retracted
+from services.state.opening import FINAL_ARRAYS, FinalState, rated_agents
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.log_records import records
@@ -96,6 +99,24 @@ def test_nothing_kept_leaves_no_agent_and_known_ids() -> None:
     assert (state.content.counts["outcomes"], state.content.counts["duplicates"]) == (5, 5)
 
 
+def test_a_retracted_outcome_that_is_sent_again_does_not_count_in_the_next_season() -> None:
+    values = games(0, 101)
+    ids = np.concatenate([share.outcomes.id_hash for share in Batch(0, records(values)).shares["p"]])
+    retracted = Retracted.of([ids[[3, 100]]])  # the last one comes in the next season for the first time
+    first = msgspec.structs.replace(FIRST, retraction_horizon=101)
+    state = PoolState(CREATED, first, retracted)
+    partition = Partition(0, 1)
+    partition.pools["p"] = state
+    partition.fold(records(values[:100]), FixedDirectory(control_of(CREATED)))
+    assert state.content.counts["outcomes"] == 99
+    final = FinalState.of(Kind.GAMES, first, {name: a for name, a in state.arrays().items() if name.startswith(FINAL_ARRAYS)})
+    after = folded(PoolState(CREATED, season(), final=final), [values[3], values[4], values[100]])
+    counts = after.content.counts
+    assert (counts["outcomes"], counts["duplicates"], counts["conflicts"]) == (0, 1, 2)
+    third = PoolState(CREATED, season(), final=FinalState.of(Kind.GAMES, season(), after.arrays()))
+    assert folded(third, [values[3]]).content.counts["outcomes"] == 0, "nor in a later one"
+
+
 def test_a_smaller_window_knows_the_newest_ids() -> None:
     state = opened(ended(), season(fold=FoldSettings(online=ONLINE, dedupe_window=10)))
     folded(state, games(85, 100))
@@ -124,6 +145,20 @@ def test_a_new_method_and_other_dimensions_begin_from_nothing() -> None:
     assert np.ptp(ratings["elo"].rating) > 0.0
     assert ratings["melo"].column("vector").shape[1] == 4
     assert np.ptp(ratings["glicko2"].rating) == 0.0
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_pool_without_ratings_carries_no_agent_over(kind: Kind) -> None:
+    """Solved methods of a table of scores would count an agent that has no score yet."""
+    created = pool_of("p", kind, FoldSettings(online={}))
+    before, first = PoolState(created, first_generation(created)), first_generation(created)
+    score = {"v": 1, "id": "s0", "pool": "p", "time": 0.0, "task": "t", "scores": {"ann": 1.0, "bob": 2.0}}
+    partition = Partition(0, 1)
+    partition.pools["p"] = before
+    partition.fold(records([score] if kind is Kind.SCORES else games(0, 5)), FixedDirectory(control_of(created)))
+    assert len(before.content.agents) > 0
+    final = FinalState.of(kind, first, before.arrays())
+    assert len(PoolState(created, season(keep=0.5, fold=created.fold), final=final).content.agents) == 0
 
 
 def test_a_state_without_the_end_of_the_season_before_is_not_folded() -> None:
