@@ -167,6 +167,16 @@ def _place(
     return "same" if start is None else start, None
 
 
+def check_initial(control: ControlState, wanted: GenerationRequest) -> None:
+    """Raise `InputError` for a request with initial ratings in a season that begins with those of the season before."""
+    base = control.base(wanted.pool)
+    if base is None or not wanted.initial:
+        return
+    name = wanted.season.name if wanted.season is not None else base.season if base.opening is not None else None
+    if name is not None:
+        raise InputError("initial", sorted(wanted.initial), f"must be empty: season {name} begins with the ratings of the season before")
+
+
 def make_first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
     """Generation 1 of a pool with a request that was made before the pool's first outcome.
 

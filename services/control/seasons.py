@@ -120,7 +120,7 @@ def season_request(
 
     Args:
         control: State of the control log.
-        standing: The newest settings of the pool, which the season keeps, except for initial ratings.
+        standing: The newest settings of the pool, which the season keeps. Initial ratings belong to the season before, if there is one.
         season: Name of the season, and how much of the ratings it keeps.
         start: `now` or a log offset; None for `now`.
         time: Time of the request, seconds since 1970.
@@ -138,4 +138,5 @@ def season_request(
     if start == "same" or (isinstance(start, int) and serving is not None and start <= serving.start):
         least = 0 if serving is None else serving.start + 1
         raise InputError("start", start, f"must be now, or a log offset of {least} or more: the present season begins before")
-    return generations.wish(standing, time=time, initial={}, start="now" if start is None else start, season=season)
+    initial = None if serving is None else dict[str, dict[str, float]]()
+    return generations.wish(standing, time=time, initial=initial, start="now" if start is None else start, season=season)

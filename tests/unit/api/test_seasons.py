@@ -149,6 +149,11 @@ def test_the_start_of_a_pool_with_seasons_is_not_before_its_season(ended: Runnin
     assert ended.client.post(f"{POOL}/generations", json={"start": "now"}).status_code == 202
 
 
+def test_initial_ratings_within_a_season_are_refused(ended: Running) -> None:
+    refused = ended.client.post(f"{POOL}/generations", json={"initial": {"elo": {"rock": 1700.0}}})
+    assert (refused.status_code, "season autumn begins with the ratings of the season before" in refused.json()["detail"]) == (422, True)
+
+
 def test_a_stopped_pool_ends_no_season(ended: Running) -> None:
     head = ended.store.live.head(simulated.POOL)
     assert head is not None

@@ -111,14 +111,29 @@ def test_a_season_drops_initial_ratings_and_keeps_everything_else() -> None:
     assert (wanted.initial, wanted.bans, wanted.aliases) == ({}, ("eve",), {"annie": "ann"})
 
 
+def test_initial_ratings_are_refused_where_a_season_takes_over_those_of_the_season_before() -> None:
+    control = known()
+    initial = {"elo": {"ann": 1.0}}
+    generations.check_initial(control, ask(control, None, initial=initial))
+    make(control, 20)
+    wanted = ask(control)
+    generations.check_initial(control, wanted)
+    with pytest.raises(InputError, match="must be empty: season autumn begins with the ratings of the season before"):
+        generations.check_initial(control, msgspec.structs.replace(wanted, initial=initial))
+    make(control, 40)
+    with pytest.raises(InputError, match="season autumn"):
+        generations.check_initial(control, ask(control, None, initial=initial))
+
+
 def test_a_pool_without_outcomes_can_name_its_first_season() -> None:
     control = ControlState()
     created = pool_of("p")
     apply(control, created)
-    standing = GenerationRequest(pool="p", time=0.0, fold=created.fold)
+    standing = GenerationRequest(pool="p", time=0.0, fold=created.fold, initial={"elo": {"ann": 1.0}})
     offset = apply(control, season_request(control, standing, AUTUMN, None, 0.0))
     made = generations.make_first((offset, control.wishes["p"][1]), 7, 1.0)
     assert (made.season, made.opening, made.start) == ("autumn", None, 7)
+    assert made.initial == {"elo": {"ann": 1.0}}, "they begin the first season"
 
 
 def test_spans_follow_each_other() -> None:
