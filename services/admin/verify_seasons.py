@@ -10,7 +10,7 @@ from services.boards.season_files import SeasonFiles, tokenized
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import BadObject
 from services.control.erasures import NameMatcher
-from services.control.records import ControlState, Generation
+from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.protocol import Log, OffsetLost
 from services.shard.generations.season_end import SeasonEnds, SeasonNotFolded
 from services.state.opening import FinalState
@@ -54,6 +54,10 @@ class SeasonsBefore:
         if opening is None or last is None or (made.pool, last.number) in self._compared:
             return None
         what = f"end of season {last.season}"
+        if last.fold_version != FOLD_VERSION:
+            self._compared[made.pool, last.number] = False
+            why = f"it was folded by version {last.fold_version}, and this release folds by version {FOLD_VERSION}"
+            return Compared(what, opening.position, why, made=False)
         try:
             folded = self._digest(made.pool, self._of_log.folded(made, number))
         except (OffsetLost, SeasonNotFolded) as error:

@@ -189,6 +189,11 @@ def test_two_seasons_are_folded_again_from_the_log_alone(quick: Settings, log: L
         until(lambda: counted(quick, 0, 3), "winter serves")
         play(log, 300, 350)
         until(lambda: counted(quick, 50, 3), "counts")
+    with control_of(log) as control:
+        of_log = SeasonEnds(log, state := control.refresh(), None)
+        for ended in seasons.ended(state, POOL):
+            of_log.before(ended.by, HOME)
+        assert len(of_log._known) == 1, "only the newest of a chain stays in memory"
     digest, boards = newest_digest(quick), [final(quick, log, season) for season in ("first", "autumn")]
     assert differences(quick, log) == []
     shutil.rmtree(quick.data / "state")
@@ -361,8 +366,17 @@ def test_what_season_ends_reads_does_not_depend_on_its_source(quick: Settings, l
         state = control.refresh()
         made = state.generations[POOL][2]
         of_log = SeasonEnds(log, state, None).before(made, HOME)
-        of_files = SeasonEnds(log, state, CheckpointStore(quick.checkpoint_url)).before(made, HOME)
+        checkpoints = CheckpointStore(quick.checkpoint_url)
+        of_files = SeasonEnds(log, state, checkpoints).before(made, HOME)
+        files = SeasonFiles(checkpoints, log.outcomes.identity)
+        end = files.end(POOL, "first")
+        assert end is not None
+        other_form = {name: array for name, array in files.arrays(end).items() if not name.startswith("online.")}
+        files.write_end(end, other_form)
+        again = SeasonEnds(log, state, checkpoints).before(made, HOME)
     assert of_log is not None
     assert of_files is not None
     assert of_log.names == of_files.names
     assert of_log.online["elo"].rating.tolist() == of_files.online["elo"].rating.tolist()
+    assert again is not None
+    assert again.online["elo"].rating.tolist() == of_log.online["elo"].rating.tolist(), "a state of another form is folded again"

@@ -47,8 +47,8 @@ class SeasonEnds:
     def __init__(self, log_: Log, control: ControlState, checkpoints: CheckpointStore | None) -> None:
         self._log, self._control, self._checkpoints = log_, control, checkpoints
         self._files = None if checkpoints is None else SeasonFiles(checkpoints, log_.outcomes.identity)
-        self._known: dict[tuple[str, int], FinalState] = {}
-        """Final states that this object has folded, by pool and generation: the next season of a chain begins with them."""
+        self._known: dict[str, tuple[int, FinalState]] = {}
+        """Pool -> generation and final state of the season that was folded last. The next season of a chain begins with it."""
 
     def before(self, made: Generation, partition: int) -> FinalState | None:
         """Final state of the season before that of a generation; None for a generation without an opening.
@@ -63,11 +63,10 @@ class SeasonEnds:
         last = self._control.generations.get(made.pool, {}).get(made.opening.generation)
         if last is None:
             raise SeasonNotFolded(f"the control log has no generation {made.opening.generation} of pool {made.pool}")
-        if (known := self._known.get((last.pool, last.number))) is not None:
-            return known
+        if (known := self._known.get(last.pool)) is not None and known[0] == last.number:
+            return known[1]
         kept = self._kept(last)
-        arrays = self.folded(made, partition) if kept is None else kept
-        return self._state_of(last, arrays)
+        return self._state_of(last, self.folded(made, partition)) if kept is None else kept
 
     def folded(self, made: Generation, partition: int) -> Arrays:
         """Fold the season before that of `made` to its end, and write its final state. Arguments, result and errors are as in `before`."""
@@ -85,20 +84,20 @@ class SeasonEnds:
         arrays = tokenized(build.state.arrays(), NameMatcher(self._control.erasures.names(made.pool)))
         if self._files is not None:
             self._files.write_end(self._end_of(build.state, last, made), arrays)
-        self._known[last.pool, last.number] = self._state_of(last, arrays)
+        self._known[last.pool] = last.number, self._state_of(last, arrays)
         return arrays
 
     def _state_of(self, last: Generation, arrays: Arrays) -> FinalState:
         return FinalState.of(self._control.pools[last.pool].kind, last, arrays)
 
-    def _kept(self, last: Generation) -> Arrays | None:
-        """The arrays that a season takes from the files of the season of `last`; None if they are not there or damaged."""
+    def _kept(self, last: Generation) -> FinalState | None:
+        """The final state in the files of the season of `last`; None if it is not there, damaged, or of another form."""
         end = None if self._files is None else self._files.end(last.pool, last.season)
         if self._files is None or end is None or end.entry.generation != last.number:
             return None
         try:
-            return self._files.arrays(end, FINAL_ARRAYS)
-        except BadObject as error:
+            return self._state_of(last, self._files.arrays(end, FINAL_ARRAYS))
+        except (BadObject, RatingsError, KeyError, ValueError) as error:  # another release may have written other arrays
             log.warning("the final state of season %s is folded again: %s", last.season, error, extra={"pool": last.pool})
             return None
 
@@ -118,7 +117,7 @@ class SeasonEnds:
         return Build.restored(PoolState(created, erasing, retractions, self.before(erasing, partition)), last.start)
 
     def _entries(self, last: Generation, partition: int) -> Iterator[PoolEntry]:
-        """Entries of a generation in the checkpoints of this release, newest first."""
+        """Entries of a generation in the checkpoints of this release, newest first. Just after its switch, it is one of the builds."""
         if self._checkpoints is None:
             return
         for name in self._checkpoints.manifests(partition):
@@ -127,7 +126,7 @@ class SeasonEnds:
             except BadObject:
                 continue
             if manifest.fold_version == FOLD_VERSION and manifest.log_identity == self._log.outcomes.identity:
-                yield from (entry for entry in manifest.pools if (entry.pool, entry.generation) == (last.pool, last.number))
+                yield from (entry for entry in manifest.entries if (entry.pool, entry.generation) == (last.pool, last.number))
 
     def _records(self, build: Build, partition: int, end: int) -> Iterator[Records]:
         """The records of the log from a build's position to before `end`, from the archive first. Raises `LogError`."""
