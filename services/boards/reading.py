@@ -222,7 +222,8 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
 def without_some(board: Board, shown: ShownProvisional, start: int, count: int | None) -> Board:
     """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
 
-    Without provisional agents, the others are ranked among themselves. `total` is the number of agents that remain. There is no cursor.
+    Without provisional agents, the others are ranked among themselves, and have no intervals of ranks, because those count the agents that
+    are left out. `total` is the number of agents that remain. There is no cursor.
 
     Args:
         board: The board with all of its rows.
@@ -235,7 +236,7 @@ def without_some(board: Board, shown: ShownProvisional, start: int, count: int |
         first: dict[int, int] = {}
         for place, row in enumerate(rows, 1):
             first.setdefault(row.rank, place)
-        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None) for row in rows]
+        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None, rank_low=None, rank_high=None) for row in rows]
     part = rows[start:] if count is None else rows[start : start + count]
     return msgspec.structs.replace(board, rows=part, total=len(rows), next=None)
 

@@ -20,7 +20,16 @@ def played(api: Running) -> Running:
     assert api.store.live.publish(head_of(position=12, online=["elo"], agents=4, published_at=NOW), 1, live)
     evidence = {"ann": (4, 1), "bob": (40, 3), "cem": (40, 3), "dee": (40, 3)}
     rows = [
-        AgentRow(agent=name, rating=rating, rank=rank, rank_before=1, outcomes=evidence[name][0], opponents=evidence[name][1])
+        AgentRow(
+            agent=name,
+            rating=rating,
+            rank=rank,
+            rank_before=1,
+            rank_low=rank,
+            rank_high=rank + 1,
+            outcomes=evidence[name][0],
+            opponents=evidence[name][1],
+        )
         for name, rating, rank in zip(NAMES, (4.0, 3.0, 2.0, 2.0), (1, 2, 3, 3), strict=True)
     ]
     board = solved_of(method="copeland", position=12)
@@ -35,6 +44,7 @@ def test_agents_with_few_outcomes_are_provisional_and_can_be_left_out(played: Ru
     others = played.client.get(url, params={"provisional": "exclude"}).json()
     assert [(row["agent"], row["rank"]) for row in others["rows"]] == [("bob", 1), ("cem", 2), ("dee", 2)]
     assert (others["total"], others["next"]) == (3, None)
+    assert [row.keys() & {"rank_before", "rank_low", "rank_high"} for row in others["rows"]] == [set()] * 3, "they count ann, too"
     only = played.client.get(url, params={"provisional": "only"}).json()
     assert ([row["agent"] for row in only["rows"]], only["total"]) == (["ann"], 1)
     assert played.client.get(url, params={"provisional": "include"}).json() == whole
