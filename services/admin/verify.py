@@ -34,7 +34,6 @@ from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted
-from services.state.opening import rated_agents
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -384,7 +383,7 @@ def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value
     spread: Iterable[float | None] = [None] * len(ids)
     if model is not None and reading.beliefs is not None and deviations:
         spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
-    mask = rated_agents(state.generation, method, state.content.agents, activity)
+    mask = state.rated(method)
     rated = [True] * len(ids) if mask is None else mask.tolist()
     values = zip(reading.rating.tolist(), spread, rated, strict=True)
     return [_Value(rating, deviation) if has_one else None for rating, deviation, has_one in values]

@@ -29,7 +29,7 @@ from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
-from services.state.opening import rated_agents
+from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
 
 
@@ -212,7 +212,7 @@ def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, ro
     if rater is None and rows.method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
     model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
-    rated = None if rater is None else rated_agents(made, rows.method, agents, np.asarray(arrays["activity"]))
+    rated = None if rater is None else rated_agents(made, rows.method, np.asarray(arrays["activity"]), initial_agents(made, agents))
     ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
     return Board(
         pool=entry.pool,

@@ -90,7 +90,6 @@ class FinalState:
         newest = {name: array[-capacity:] for name, array in self._known().items()}
         return DedupeWindow.from_arrays(without_bodies(newest) if generation.erased else newest, capacity)
 
-
     def _known(self) -> Arrays:
         """Arrays of a dedupe window with the retracted ids as the newest ones."""
         ids, bodies, retracted = self.dedupe["ids"], self.dedupe["bodies"], self.retracted.ids
@@ -137,7 +136,15 @@ def rated_initial(generation: Generation) -> dict[str, dict[str, float]]:
     return rated
 
 
-def rated_agents(generation: Generation, method: str, agents: Roster, activity: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+def initial_agents(generation: Generation, agents: Roster) -> dict[str, NDArray[np.int32]]:
+    """Ids of the agents with an initial rating, by method. agents: The agents of the pool."""
+    ids = {method: agents.lookup(list(ratings)) for method, ratings in rated_initial(generation).items()}
+    return {method: some[some >= 0] for method, some in ids.items()}
+
+
+def rated_agents(
+    generation: Generation, method: str, activity: NDArray[np.int64], initial: Mapping[str, NDArray[np.int32]]
+) -> NDArray[np.bool_] | None:  # fmt: skip
     """Which agents have a rating of an online method: bool (n,); None if all have one.
 
     These are the agents with an outcome, and those that begin with a rating: an initial one, or one of the season before. The others have
@@ -146,8 +153,8 @@ def rated_agents(generation: Generation, method: str, agents: Roster, activity: 
     Args:
         generation: The generation.
         method: Name of the method.
-        agents: The n agents of the pool.
         activity: Number of outcomes of each agent, int64 (n,).
+        initial: Result of `initial_agents`.
     """
     opening = generation.opening
     if opening is not None:
@@ -155,6 +162,5 @@ def rated_agents(generation: Generation, method: str, agents: Roster, activity: 
     if not generation.initial:
         return None
     rated = activity > 0
-    ids = agents.lookup(list(rated_initial(generation).get(method, {})))
-    rated[ids[ids >= 0]] = True
+    rated[initial.get(method, np.zeros(0, np.int32))] = True
     return rated

@@ -5,6 +5,7 @@ folds the other outcomes into the content.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from services.state.content import PoolContent
 from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import PoolLimits
-from services.state.opening import FinalState, rated_initial
+from services.state.opening import FinalState, initial_agents, rated_agents, rated_initial
 from services.state.retractions import PoolRetractions
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
@@ -221,6 +222,18 @@ class PoolState:
         if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
             return None
         return self.retractions.below(generation.retraction_horizon)
+
+    # -- agents on boards
+
+    def rated(self, method: str) -> NDArray[np.bool_] | None:
+        """Which agents have a rating of an online method, as `rated_agents` gives them."""
+        activity = self.content.ratings.activity[: len(self.content.agents)]
+        return rated_agents(self.generation, method, activity, self._initial_agents)
+
+    @cached_property
+    def _initial_agents(self) -> dict[str, NDArray[np.int32]]:
+        """Found once, because each publication needs them and there can be 20,000. They have ids before the first outcome."""
+        return initial_agents(self.generation, self.content.agents)
 
     # -- copies of the content
 

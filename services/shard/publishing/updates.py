@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ratings_core.online import Reading
 from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
 from services.shard.partition import Partition
-from services.state.opening import rated_agents
 from services.state.pool import PoolState
 from services.state.ratings import OnlineRatings
 
@@ -73,7 +72,7 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
     total = len(state.content.agents)
     boards: dict[str, LiveBoard] = {}
     for method in state.content.ratings.online:
-        rated = rated_agents(state.generation, method, state.content.agents, state.content.ratings.activity[:total])
+        rated = state.rated(method)
         shown, count = (ids, total) if rated is None else (ids[rated[ids]], int(rated.sum()))
         reading = state.content.ratings.read(method, shown)
         if not (finite := _finite(reading)).all():

@@ -15,8 +15,9 @@ from services.shard.batch import Batch
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.publishing.updates import Track, update_of
+from services.state import opening
 from services.state.edits import Retracted
-from services.state.opening import FINAL_ARRAYS, FinalState, rated_agents
+from services.state.opening import FINAL_ARRAYS, FinalState, rated_initial
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.log_records import records
@@ -172,11 +173,24 @@ def test_a_state_without_the_end_of_the_season_before_is_not_folded() -> None:
     assert "the end of the season before" in (partition.pools["p"].stopped or "")
 
 
+def test_agents_with_an_initial_rating_are_found_once_and_not_at_each_publication(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Generation] = []
+    monkeypatch.setattr(opening, "rated_initial", lambda made: calls.append(made) or rated_initial(made))
+    state = PoolState(CREATED, first_generation(CREATED, initial={"elo": {"ann": 1700.0}, "sco": {"bob": 60.0}}))
+    restored = PoolState.restore(CREATED, state.generation, folded(state, games(0, 1, 2)).arrays(), 101)
+    for _ in range(3):
+        restored.changes.mark_all()
+        update = update_of(restored, Track(1, 0), 1, Partition(0, 1, 101), 0.0)
+        assert update is not None
+        assert (update.boards["elo"].total, update.boards["sco"].total) == (3, 3)
+    assert len(calls) == 1
+
+
 def test_only_agents_with_an_outcome_or_a_rating_of_their_own_are_on_a_live_board() -> None:
     state = PoolState(CREATED, first_generation(CREATED, initial={"elo": {"ann": 1700.0}, "sco": {"bob": 60.0}}))
     folded(state, games(0, 1, 2))
-    agents, activity = state.content.agents, state.content.ratings.activity[:4]
-    elo, sco = (rated_agents(state.generation, method, agents, activity) for method in ("elo", "sco"))
+    agents = state.content.agents
+    elo, sco = state.rated("elo"), state.rated("sco")
     assert elo is not None
     assert sco is not None
     assert agents.names() == ["ann", "bob", *(name for name in agents.names() if name.startswith("agent"))]
@@ -189,7 +203,7 @@ def test_only_agents_with_an_outcome_or_a_rating_of_their_own_are_on_a_live_boar
         "outcomes": (4, 4),
     }
     carried = opened(ended(), season())
-    assert rated_agents(carried.generation, "elo", carried.content.agents, carried.content.ratings.activity) is None
-    other = rated_agents(carried.generation, "another", carried.content.agents, carried.content.ratings.activity)
+    assert carried.rated("elo") is None
+    other = carried.rated("another")
     assert other is not None
     assert not other.any()
