@@ -7,6 +7,7 @@ task after the other. A restart continues with the boards that are missing. Fold
 import logging
 from collections import Counter
 from collections.abc import Collection
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -28,7 +29,10 @@ log = logging.getLogger("equirank.seasons")
 
 _TROUBLE: Final = "a final board of a season cannot be computed, trying again: %s"
 _TRIES: Final = 3
-"""Number of tries of a board whose process dies or passes its deadline. Then a board without rows states that."""
+"""Number of tries of a board whose process dies or passes its deadline. Then a board without rows states that. A try that files did not
+answer does not count."""
+_FILES_SECONDS: Final = 60.0
+"""Pause of a partition after a try that files did not answer."""
 _LOOK_SECONDS: Final = 2.0
 _SOLVE: Final = TaskType(write_final_board)
 
@@ -108,8 +112,13 @@ class SeasonCloser:
             self._files.write_board(end.season, without_result(end, method, parameters, JobStatus.FAILED, why))
             return
         arguments = self._settings.checkpoint_url, msgspec.json.encode(end), method, dict(parameters), self._settings.solve_memory_bytes
-        self.tasks.start(partition, now, self._note, _SOLVE, *arguments)
+        self.tasks.start(partition, now, partial(self._note, job, partition), _SOLVE, *arguments)
 
-    def _note(self, _: None) -> None:
-        """Look for the next board at once."""
-        self._looked_at = float("-inf")
+    def _note(self, job: tuple[str, str, str], partition: int, trouble: str | None) -> None:
+        """Look for the next board at once, or try again later if files did not answer."""
+        if trouble is None:
+            self._looked_at = float("-inf")
+            return
+        self._tries[job] -= 1
+        self.tasks.pause(partition, self._looked_at + _FILES_SECONDS)
+        log.warning(_TROUBLE, trouble, extra={"pool": job[0], "partition": partition})

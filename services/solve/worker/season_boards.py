@@ -19,7 +19,7 @@ from services.solve.worker.tasks import Destination, board_of, solve_pool
 Parameters = Mapping[str, float | str | bool]
 
 
-def write_final_board(url: str, end: bytes, method: str, parameters: Parameters, memory: int) -> None:
+def write_final_board(url: str, end: bytes, method: str, parameters: Parameters, memory: int) -> str | None:
     """Solve a method on the final state of a season, and write the board to the season's files.
 
     A result that the pool already had of the same outcomes and parameters is taken as it is, with its intervals. A method that does not
@@ -32,15 +32,21 @@ def write_final_board(url: str, end: bytes, method: str, parameters: Parameters,
         parameters: Parameters of the solve.
         memory: Memory limit in bytes.
 
+    Returns:
+        Why files cannot be read or written now; None if the board is written.
+
     Raises:
         BadObject: The final state cannot be read.
-        OSError: A file cannot be read or written.
     """
     ended, files = msgspec.json.decode(end, type=SeasonEnd), CheckpointStore(url)
-    board = _known(ResultFiles(files.blobs, 1), ended, method, parameters)
-    if board is None:
-        board = _solved(url, ended, method, parameters, memory)
-    SeasonFiles(files, ended.log).write_board(ended.season, board)
+    try:
+        board = _known(ResultFiles(files.blobs, 1), ended, method, parameters)
+        if board is None:
+            board = _solved(url, ended, method, parameters, memory)
+        SeasonFiles(files, ended.log).write_board(ended.season, board)
+    except OSError as error:
+        return str(error)
+    return None
 
 
 def without_result(end: SeasonEnd, method: str, parameters: Parameters, status: JobStatus, why: str) -> SolvedBoard:

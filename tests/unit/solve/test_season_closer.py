@@ -1,10 +1,12 @@
 """The closer of seasons: one board at a time, tasks that fail, boards that do not apply, and a season without outcomes."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from services.boards.result import SolvedBoard
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import ControlState, Generation, Opening, Serve, SolvePlan
@@ -98,6 +100,26 @@ def test_one_task_runs_at_a_time_and_one_that_keeps_dying_leaves_a_board_that_sa
     assert board is not None
     assert (board.result.status, "did not end in 3 tries" in (board.error or "")) == ("failed", True)
     assert tasks.newest.arguments[2] == "nash_average", "the next method follows"
+
+
+def test_files_that_do_not_answer_use_up_no_try(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.serve()
+    world.files.write_end(world.end, world.arrays)
+    write, refusals = SeasonFiles.write_board, iter(range(4))
+
+    def write_board(self: SeasonFiles, season: str, board: SolvedBoard) -> None:
+        if next(refusals, None) is not None:
+            raise OSError("the object store does not answer")
+        write(self, season, board)
+
+    monkeypatch.setattr(SeasonFiles, "write_board", write_board)
+    closer = world.closer(InlineTaskPool())
+    for _ in range(20):
+        with suppress(OSError):
+            world.step(closer)
+    board = world.files.board(POOL, "first", "bradley_terry")
+    assert board is not None
+    assert (board.result.status, board.error) == ("optimal", None)
 
 
 def test_a_season_without_outcomes_has_no_solved_board(tmp_path: Path) -> None:
