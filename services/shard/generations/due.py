@@ -63,7 +63,7 @@ class DueGenerations:
             return False
         if newest.number != state.generation.number:
             build = self._partition.builds.get((newest.pool, newest.number))
-            return build is None or build.failed is None
+            return build is None or build.failed is None or state.stopped is not None
         return state.stopped is not None or (state.retractions.count > 0 and self._changes_something(state))
 
     def _changes_something(self, state: PoolState) -> bool:
