@@ -14,7 +14,7 @@ from ratings_core.methods.method import GIVEN_BY_SCORES, Method, Rated, Takes, g
 from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.methods.parameters import accepted
 from ratings_core.methods.recency import RECENCY, recent
-from ratings_core.methods.rosters import ROSTER, roster
+from ratings_core.methods.rosters import ROSTER, playing, roster
 from ratings_core.options import Value
 from ratings_core.problems.inputs import (
     FeaturesInput,
@@ -81,7 +81,8 @@ def taken(method: str, problem: Problem, parameters: Parameters | None = None) -
         raise NotApplicable("method", method, reason)
     given = accepted((*chosen.parameters, *ROSTER, *RECENCY), parameters or {})
     weighted, recency = recent(problem, given)
-    part, left_out = roster(weighted.by_name(), chosen, given)
+    named = weighted.by_name()
+    part, left_out = roster(playing(named) if isinstance(named, GamesInput) else named, chosen, given)
     if (reason := why_not(chosen, part)) is not None:
         raise NotApplicable("method", method, reason)
     return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, {**left_out, **recency})

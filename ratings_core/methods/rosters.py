@@ -14,7 +14,7 @@ from ratings_core.errors import InputError
 from ratings_core.methods.margins import is_posterior
 from ratings_core.methods.method import Method
 from ratings_core.options import Parameter, Value
-from ratings_core.problems.inputs import Ids, MarginsInput, Problem
+from ratings_core.problems.inputs import GamesInput, Ids, MarginsInput, Problem
 from ratings_core.solution import Floats
 
 ROSTER: Final = (
@@ -56,6 +56,15 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> tuple[
     cut = "best rated" if by_rating else "most active"
     by = cut if named is None else "named" if len(problem.names) == len(named) else f"{cut} of those named"
     return problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}}
+
+
+def playing(games: GamesInput) -> GamesInput:
+    """The games without agents that are in none of them. In a new season of a pool, these are the agents that have not played yet.
+
+    If no two agents met, all stay.
+    """
+    active = games.activity > 0.0
+    return games if active.all() or not active.any() else games.take(np.flatnonzero(active))
 
 
 def _rating(problem: Problem) -> Floats:

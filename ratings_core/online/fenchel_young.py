@@ -68,6 +68,9 @@ class FenchelYoung(PlainRater):
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
         _fold(state.rating, state.outcomes, games, key, self._slope, settings, into)
 
+    def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(ratings, self.low, self.high)
+
     @property
     def _slope(self) -> float:
         return 1.0 / self.sigma

@@ -17,6 +17,7 @@ from ratings_core.online.games import UNIT, check_pair, result_of, scoring, time
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
+from ratings_core.online.soft_reset import checked_keep, shrunk, widened
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
 from ratings_core.records.beliefs import BeliefModel, Stretch
@@ -175,6 +176,26 @@ class Glicko2(CheckedSettings):
         _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation, left, wander)
         period = state.column("period")[ids]
         return rating, deviation, Beliefs(left, wander, np.where(period == _NEVER, 0, period + 1))
+
+    def soft_reset(self, state: GlickoState, keep: float, before: Self) -> GlickoState:
+        """Ratings after all outcomes shrink to their mean; deviations and volatilities move toward those of a newcomer.
+
+        Deviations are those at the newest period of the state. They continue to grow from there, unless the lengths of periods differ:
+        then they grow from an agent's first outcome on.
+        """
+        ids = np.arange(len(GlickoState.checked(state)), dtype=np.int32)
+        rating, deviation, beliefs = before._known(state, ids, int(state.clock[0]))
+        volatility = beliefs.wander / before.scale
+        reset, checked = self.init(len(state)), checked_keep(keep)
+        played = state.column("period") != _NEVER
+        reset.rating[:] = shrunk(rating, checked)
+        widest = widened(deviation, self.deviation, checked)
+        reset.column("deviation")[:] = np.minimum(np.maximum(deviation, widest), self.deviation)
+        reset.column("volatility")[played] = (checked * volatility + (1.0 - checked) * self.volatility)[played]
+        if self.period_seconds == before.period_seconds:
+            reset.column("period")[played] = state.clock[0]
+            reset.clock[:] = state.clock
+        return reset
 
     @property
     def _model(self) -> "_Model":

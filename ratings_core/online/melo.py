@@ -18,6 +18,7 @@ from ratings_core.online.noise import checked_seed, normal_pair
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Reading, plain_reading
+from ratings_core.online.soft_reset import checked_keep, shrunk
 from ratings_core.online.state import OnlineState
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
@@ -169,6 +170,17 @@ class Melo(CheckedSettings):
         before = len(state)
         state.grow(n, {"rating": self.start, "vector": 0.0, "outcomes": 0})
         _draw(state.vector, before, np.uint64(self.seed), self.spread)
+
+    def soft_reset(self, state: MeloState, keep: float, before: Self) -> MeloState:  # noqa: ARG002 - settings do not matter
+        """As `Rater.soft_reset`. Vectors shrink by the root of `keep`, so both terms of the log odds shrink by `keep`.
+
+        If the state has vectors of other dimensions, vectors are drawn as for newcomers.
+        """
+        reset = self.init(len(MeloState.checked(state)))
+        reset.rating[:] = shrunk(state.rating, checked_keep(keep))
+        if state.vector.shape == reset.vector.shape:
+            reset.vector[:] = np.sqrt(keep) * state.vector
+        return reset
 
     def _check(self, state: MeloState) -> None:
         if MeloState.checked(state).vector.shape[1] != self.dimensions:

@@ -1,7 +1,7 @@
 """Base classes of raters: settings that are checked on construction, and agents with a single number each."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from ratings_core.checks import count
 from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import check_pair
 from ratings_core.online.reading import Reading, plain_reading
+from ratings_core.online.soft_reset import checked_keep, shrunk
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.forecasts import ForecastModel
@@ -64,6 +65,16 @@ class PlainRater(CheckedSettings):
     @abstractmethod
     def _slope(self) -> float:
         """Log odds per rating point."""
+
+    def soft_reset(self, state: OnlineState, keep: float, before: Self) -> OnlineState:  # noqa: ARG002 - settings do not matter
+        """Ratings shrink to their mean, as `Rater.soft_reset` describes."""
+        reset = self.init(len(OnlineState.checked(state)))
+        reset.rating[:] = self._bounded(shrunk(state.rating, checked_keep(keep)))
+        return reset
+
+    def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ratings within the method's bounds, if it has bounds."""
+        return ratings
 
     def grow(self, state: OnlineState, n: int) -> None:
         """Make room for n agents, as `Rater.grow` does."""

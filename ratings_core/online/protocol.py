@@ -1,6 +1,6 @@
 """The interface of an online rater, and the laws that every rater keeps."""
 
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Rater(Protocol[StateT]):
     11. A state of another class, a batch of another type, and ids without an agent raise `InputError` and change nothing.
     12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
     13. Every game of 2 to 64 sides of any size, with ties, is folded, and all numbers of the state stay finite.
+    14. A soft reset with `keep` 1 changes no rating, deviation or prediction. Less `keep` brings ratings nearer to their mean, in the same
+        order, and no deviation falls. It commutes with renaming agents, and changes nothing of the state that it reads.
     """
 
     name: ClassVar[str]
@@ -62,6 +64,18 @@ class Rater(Protocol[StateT]):
         If `score` is given, the prediction made before each outcome is scored into it. Raises `InputError`, and changes nothing, if the
         columns of `batch` do not fit together. The fold does not check that a game names each agent only once; the maker of the batch
         ensures it.
+        """
+
+    def soft_reset(self, state: StateT, keep: float, before: Self) -> StateT:
+        """A state of the same agents for the start of a season, without outcomes.
+
+        Args:
+            state: State at the end of the season before.
+            keep: Share of each distance to the mean that remains, from 0 to 1.
+            before: The rater that folded `state`. Its settings may differ.
+
+        Raises:
+            InputError: The state is not of this method, or `keep` is out of range.
         """
 
     def log_odds(self, state: StateT, a: int, b: int) -> float:

@@ -57,6 +57,9 @@ class Sco(PlainRater):
         step = (self.alpha * self._slope, self.low, self.high)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into)
 
+    def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(ratings, self.low, self.high)
+
     @property
     def _slope(self) -> float:
         return 1.0 / self.tau

@@ -70,6 +70,11 @@ class OnlineState:
             longer[self._size : n] = blank[name]
         self._size = n
 
+    def selected(self, agents: NDArray[np.int64]) -> Self:
+        """A state of the agents `agents`, ids (k,), in this order. It shares no memory with this one."""
+        columns = {name: self.column(name)[agents] for name in self.COLUMNS}
+        return type(self).from_arrays(columns | self._rest())
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copies by name: each column, of length n, and the additional arrays. Checkpoints store these, and digests cover
         them.

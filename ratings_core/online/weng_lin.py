@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, Self, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,6 +16,7 @@ from ratings_core.online.games import UNIT, check_pair, result_of, scoring
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
+from ratings_core.online.soft_reset import checked_keep, shrunk, widened
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
@@ -121,6 +122,13 @@ class WengLin(CheckedSettings):
         """As `Rater.forecasts`, for the formula of `log_odds`. The strength of a team is the sum of its members'."""
         variance = 2.0 * self.beta * self.beta
         return ForecastModel(1.0 / math.sqrt(variance), 1.0 / variance, sums=True)
+
+    def soft_reset(self, state: BeliefState, keep: float, before: Self) -> BeliefState:  # noqa: ARG002 - settings do not matter
+        """Means shrink to their mean, and deviations grow toward sigma, as `Rater.soft_reset` describes."""
+        reset = self.init(len(BeliefState.checked(state)))
+        reset.rating[:] = shrunk(state.rating, checked_keep(keep))
+        reset.deviation[:] = np.maximum(state.deviation, widened(state.deviation, self.sigma, keep))
+        return reset
 
     def grow(self, state: BeliefState, n: int) -> None:
         """Make room for n agents, as `Rater.grow` does."""

@@ -1,4 +1,4 @@
-"""Request the erasure of an agent's name, and replace the name in dead letters and the archive.
+"""Request the erasure of an agent's name, and replace the name in files of ended seasons, dead letters and the archive.
 
 Two other programs do the rest. The shard makes a generation without the name, and deletes checkpoints that hold it. The engine replaces
 the name in results. Every step may be repeated: after a crash, the erasure starts again.
@@ -15,6 +15,7 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.backends import open_log
+from services.boards.season_files import SeasonFiles
 from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.erasures import ErasureRequest, NameMatcher, erased_name, matchers
@@ -76,7 +77,7 @@ def erase_kept(
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
 ) -> None:
-    """Replace erased names in dead letters and one partition's archive.
+    """Replace erased names in files of ended seasons, dead letters and one partition's archive.
 
     Args:
         settings: The service's settings.
@@ -94,9 +95,13 @@ def erase_kept(
         LogError, OSError: The log, the checkpoints or the archive failed. Replaced names stay replaced; call again for the others.
         Others: See `services.archive.erasure.erase_rows`.
     """
-    _check_checkpoints(CheckpointStore(settings.checkpoint_url), partition, first)
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    _check_checkpoints(checkpoints, partition, first)
     names, left = matchers(requests), settled < len(requests)
     with closing(open_log(settings, create=False)) as log:
+        if left:
+            for pool, erased in names.items():
+                SeasonFiles(checkpoints, log.outcomes.identity).erase(pool, erased)
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if settings.archive is None:

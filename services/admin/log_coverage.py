@@ -91,14 +91,23 @@ def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:
 
 
 def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic) -> None:
-    """Raise `InputError` for a requested generation that needs records from before the log's first offset. Raises `LogError`."""
-    if control.serving(wanted.pool) is None or wanted.start == "now":
+    """Raise `InputError` for a requested generation that needs records from before the log's first offset. Raises `LogError`.
+
+    A season that begins at an earlier position needs the season before from its start, because no checkpoint ends there.
+    """
+    serving = control.serving(wanted.pool)
+    if serving is None or wanted.start == "now":
         return
     number = partition_of(wanted.pool, history.partitions)
-    needed = generations.after_wish(control, (0, wanted), 0, 0, 0.0).start
-    if needed < (begin := history.begin(number)):
-        older = f"the log of {wanted.pool} begins there, and neither topic nor archive (EQUIRANK_ARCHIVE) has older records"
-        raise InputError("start", wanted.start, f"must be now, or at least {begin}: {older}")
+    needed = least = generations.after_wish(control, (0, wanted), 0, 0, 0.0).start
+    begin, end = history.begin(number), history.end(number)
+    if wanted.season is not None and needed < end:
+        needed, least = serving.start, end
+    if needed < begin:
+        least = max(least, begin)
+        where = "there" if least == begin else f"at {begin}"
+        older = f"the log of {wanted.pool} begins {where}, and neither topic nor archive (EQUIRANK_ARCHIVE) has older records"
+        raise InputError("start", wanted.start, f"must be now, or at least {least}: {older}")
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:

@@ -35,6 +35,7 @@ from services.solve.file_solve import Answer, Asked, answer_of, answers_of, chec
 from services.solve.fold_file import folded_result, offline_fold
 from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
 from services.state.edits import LEFT_OUT, Edits, Retracted
+from services.state.opening import rated_initial
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 
@@ -125,7 +126,7 @@ def _folded(
         raise InputError("method", asked.method, f"must be a solved method for a pool of {pool.created.kind}: online methods rate games")
     begun, fold, left_out = time.perf_counter(), offline_fold(asked.method, asked.parameters), Counter[str]()
     rater = make_raters(Kind.GAMES, fold)[asked.method]
-    initial = {method: ratings for method, ratings in pool.made.initial.items() if method == asked.method}
+    initial = {method: ratings for method, ratings in rated_initial(pool.made).items() if method == asked.method}
     made = Generation(pool=wanted.range.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
     slices = Slices(lambda: PoolState(pool.created, made))
     for value, part in _outcomes(log, control, wanted, pool, left_out):

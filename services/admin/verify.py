@@ -10,7 +10,7 @@ If the log lacks the beginning of one of these generations, that is reported as 
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple, TypeAlias
 
@@ -18,10 +18,12 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.digest import digest
+from services.admin.verify_seasons import SeasonsBefore
 from services.archive.history import ArchiveFails
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.control import seasons
 from services.control.directory import FixedDirectory
 from services.control.log import control_state
 from services.control.records import ControlState, Generation
@@ -130,7 +132,11 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
     if (needed := state.partitions.beyond(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, state)
+    ends = SeasonsBefore(log, state, checkpoints)
+    for made in [ended.by for pool in chosen for ended in seasons.ended(state, pool)]:
+        if (compared := ends.compared(made, number)) is not None:
+            yield Finding(partition=number, pool=made.pool, **compared._asdict())
+    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, ends)
     with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
 
@@ -166,26 +172,26 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 
 
 def _start(
-    partition: Partition, chosen: Mapping[str, Generation], further: Sequence[Generation], log: Log, control: ControlState
+    partition: Partition, chosen: Mapping[str, Generation], further: Sequence[Generation], log: Log, ends: SeasonsBefore
 ) -> Partition:
     """Add the generations to fold to `partition`, and return it.
 
     The fold creates the state of a chosen generation at its first record. The state exists before if retractions were applied, or if an
     operator skipped records: then the pool may have no record, as `Partition.begin_unread` says.
     """
-    skips = control.partitions.has_skips(partition.number)
+    skips = ends.control.partitions.has_skips(partition.number)
     for made in chosen.values():
-        if made.retraction_horizon or skips:
-            partition.pools[made.pool] = _empty(made, partition.number, log, control)
+        if made.retraction_horizon or made.opening is not None or skips:
+            partition.pools[made.pool] = _empty(made, partition.number, log, ends)
     for made in further:
-        build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
+        build = Build.restored(_empty(made, partition.number, log, ends), max(made.start, partition.position))
         partition.builds[build.key] = build
     return partition
 
 
-def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
+def _empty(made: Generation, number: int, log: Log, ends: SeasonsBefore) -> PoolState:
     """State of a pool before the first record of a generation. Raises `LogError`."""
-    return PoolState(control.pools[made.pool], made, retracted(made, log, number, control))
+    return PoolState(ends.control.pools[made.pool], made, retracted(made, log, number, ends.control), ends.final(made, number))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -321,7 +327,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = _empty(made, number, log, state)
+    start.pools[head.pool] = _empty(made, number, log, SeasonsBefore(log, state, None))
     with closing(_Refolded(start, log, state, FixedDirectory(ControlState()))) as newer:
         return _against_store(newer, head.pool, store)
 
@@ -354,7 +360,8 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
         return "the store shows a pool that the log does not give"
     names = state.content.agents.names()
     for method, board in seen.items():
-        expected = dict(zip(names, _expected(state, method, deviations=method in believed), strict=True))
+        values = zip(names, _expected(state, method, deviations=method in believed), strict=True)
+        expected = {name: value for name, value in values if value is not None}
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
@@ -363,16 +370,23 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
     return None
 
 
-def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
-    """Expected board values of all agents, in roster order. Deviations are evaluated at the pool time, as readers of the store do."""
+def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value | None]:
+    """Expected board values of all agents, in roster order; None for agents without a rating.
+
+    Deviations are evaluated at the pool time, as readers of the store do.
+    """
     ids = np.arange(len(state.content.agents), dtype=np.int32)
+    activity = state.content.ratings.activity[ids]
     if method == ACTIVITY:
-        return [_Value(float(count)) for count in state.content.ratings.activity[ids].tolist()]
+        return [_Value(float(count)) for count in activity.tolist()]
     reading, model = state.content.ratings.read(method, ids), state.content.ratings.beliefs.get(method)
-    if model is None or reading.beliefs is None or not deviations:
-        return list(map(_Value, reading.rating.tolist()))
-    spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
-    return list(map(_Value, reading.rating.tolist(), spread))
+    spread: Iterable[float | None] = [None] * len(ids)
+    if model is not None and reading.beliefs is not None and deviations:
+        spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
+    mask = state.rated(method)
+    rated = [True] * len(ids) if mask is None else mask.tolist()
+    values = zip(reading.rating.tolist(), spread, rated, strict=True)
+    return [_Value(rating, deviation) if has_one else None for rating, deviation, has_one in values]
 
 
 def _value_text(value: _Value | None) -> str:

@@ -16,7 +16,21 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import agents, boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
+from services.api import (
+    agents,
+    boards,
+    exports,
+    generations,
+    health,
+    insight,
+    methods,
+    outcomes,
+    pages,
+    pools,
+    predictions,
+    seasons,
+    streams,
+)
 from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
@@ -49,7 +63,7 @@ _ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode age
 
 
 @route(
-    ["/v1/pools/{pool:str}", "/v1/pools/{pool:str}/generations", "/v1/pools/{pool:str}/methods"],
+    ["/v1/pools/{pool:str}", "/v1/pools/{pool:str}/generations", "/v1/pools/{pool:str}/methods", "/v1/pools/{pool:str}/seasons"],
     http_method=HttpMethod.OPTIONS,
     status_code=204,
     include_in_schema=False,
@@ -65,6 +79,7 @@ _ROUTES: Final = (
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
+    *(seasons.list_seasons, seasons.start_season, seasons.get_season_board),
     *(agents.list_agents, agents.get_agent, agents.list_opponents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,

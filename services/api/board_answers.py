@@ -19,7 +19,7 @@ from services.api.problems import ApiError
 from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
-from services.boards.reading import Board
+from services.boards.reading import Board, ShownProvisional, without_some
 from services.wire.pools import check_pool_name
 
 _MOST_AGENTS: Final = 200
@@ -66,6 +66,25 @@ At: TypeAlias = Annotated[
 ]
 
 
+OfGeneration: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        ge=1,
+        description="With `position` or `at`: only boards of this generation. Needed if several generations have a board at the position.",
+        schema_extra={"minimum": 1},
+    ),
+]
+
+
+Shown: TypeAlias = Annotated[
+    ShownProvisional,
+    QueryParameter(
+        description="`exclude`: without provisional agents, and the others ranked among themselves. `only`: provisional agents alone. Not "
+        "with `cursor` or `agents`; pages by `start` and `count`."
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class AskedBoard:
     """The parameters of the route of a board."""
@@ -80,11 +99,17 @@ class AskedBoard:
     at: At = None
     everyone: All = False
     form: Form = None
+    generation: OfGeneration = None
+    provisional: Shown = ShownProvisional.INCLUDE
 
     def __post_init__(self) -> None:
         """Raise `InputError` for parameters that exclude each other."""
         check_pool_name(self.pool)
         past = self.position is not None or self.at is not None
+        if self.filters and (self.cursor is not None or self.agents is not None):
+            raise InputError("provisional", self.provisional.value, "must not be sent with cursor or agents")
+        if self.generation is not None and not past:
+            raise InputError("generation", self.generation, "must be sent with position or at")
         if self.cursor is not None and (past or self.start is not None or self.agents is not None):
             raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
         if self.agents is not None and (past or self.start is not None or self.count is not None):
@@ -98,7 +123,12 @@ class AskedBoard:
     @property
     def page(self) -> bool:
         """Whether the answer is a page of the newest board by `start` and `count`."""
-        return self.cursor is None and self.agents is None and self.when is None
+        return self.cursor is None and self.agents is None and self.when is None and not self.filters
+
+    @property
+    def filters(self) -> bool:
+        """Whether provisional agents are left out, or shown alone."""
+        return self.provisional is not ShownProvisional.INCLUDE
 
     @property
     def when(self) -> When | None:
@@ -106,6 +136,10 @@ class AskedBoard:
         if self.position is None and self.at is None:
             return None
         return When(self.position, None if self.at is None else seconds(self.at, "at"))
+
+    def filtered(self, board: Board, form: BoardFormat) -> Board:
+        """The requested rows of a complete board; any other board as it is."""
+        return without_some(board, self.provisional, self.begin, self.rows(form)) if self.filters else board
 
     def rows(self, form: BoardFormat) -> int | None:
         """Largest number of rows; None for all rows."""

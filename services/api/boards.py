@@ -25,8 +25,9 @@ from services.boards.cursors import Cursor, ReplacedBoard
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import NotKept, PastBoards, PastRows, When
+from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
+from services.boards.result import PENDING
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
@@ -36,7 +37,7 @@ from services.solve.registry.choice import choices
 from services.wire.pools import check_pool_name
 
 ReadT = TypeVar("ReadT")
-_WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE}
+_WITHOUT_RESULT = {JobStatus.FAILED, JobStatus.NOT_APPLICABLE, PENDING}
 Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of rows to return.")]
 Against: TypeAlias = Annotated[
     int | None,
@@ -118,14 +119,15 @@ async def list_boards(request: Request, pool: Pool, count: Summary = 0) -> Respo
     tags=["boards"],
     operation_class=BoardFormats,
     dependencies={"asked": Provide(AskedBoard, sync_to_thread=False)},
-    responses=problems(404, 406, 410, 414, 422, 501, 503),
+    responses=problems(404, 406, 409, 410, 414, 422, 501, 503),
 )
 async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Response[Board]:  # type: ignore[type-arg]
     """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
-    The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-    continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
-    formats have all rows, at most 200,000, unless `start` or `count` is given.
+    A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
+    selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
+    has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
+    unless `start` or `count` is given.
     """
     here, form = context(request), format_of(request, asked)
     if form is BoardFormat.JSON and asked.page:
@@ -133,11 +135,12 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     cursor = asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
+    count = None if asked.filters else asked.rows(form)
     if when is not None:
-        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, asked.rows(form))
+        workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
     else:
-        read = partial(_get_newest, here, asked, cursor, asked.rows(form))
-    return board_reply(request, asked, form, await workers.run(lambda: board_body(read(), form)))
+        workers, read = here.workers.downloads if asked.filters else workers, partial(_get_newest, here, asked, cursor, count)
+    return board_reply(request, asked, form, await workers.run(lambda: board_body(asked.filtered(read(), form), form)))
 
 
 @get(
@@ -206,7 +209,9 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional)
+    start = 0 if asked.filters else start
+    generation = asked.generation if cursor is None else cursor.generation
+    rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
         page = _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
@@ -217,6 +222,8 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
         return page if len(page.rows) == most else msgspec.structs.replace(page, next=None)  # a kept solve has its best rows alone
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
+    except SeveralGenerations as error:
+        raise ApiError(409, "several generations", str(error)) from error
     except ReplacedBoard as error:
         raise ApiError(410, "board replaced", str(error)) from error
 

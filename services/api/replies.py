@@ -1,7 +1,7 @@
 """The API's answers. The same structs encode them and describe them in the OpenAPI document."""
 
 from hashlib import blake2b
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 from litestar import Request, Response
@@ -11,8 +11,9 @@ from services.boards.folding import Freshness
 from services.boards.history import Past
 from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
+from services.boards.season_boards import SeasonView
 from services.boards.store.protocol import PoolHead
-from services.control.records import FoldSettings, Generation, GenerationRequest, Start
+from services.control.records import FoldSettings, Generation, GenerationRequest, Keep, SeasonName, Start
 from services.solve.registry.choice import MethodChoice
 from services.wire import schema
 from services.wire.pools import Kind
@@ -96,8 +97,8 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         initial: Method -> agent -> initial rating.
         aliases: Name in outcomes -> the agent that it counts for.
         bans: The complete list of agents whose games do not count.
-        start: Start of the new generation: `same` for the present start, `now` for a new season, or a log position. If the position is
-            not reached yet, the change waits.
+        start: Start of the new generation: `same` for the present start, `now` to count later outcomes alone, or a log position. If the
+            position is not reached yet, the change waits. It is never before the start of the pool's season.
         ban: Agents to add to the present list of bans. Not allowed together with `bans`.
         unban: Agents to remove from this list. Not allowed together with `bans`.
         confirm: Allows changes that are otherwise refused: a list `bans` without a present ban, and a ban of an unknown agent.
@@ -137,6 +138,28 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
     serving: Generation | None
     newest: Generation | None
     waiting: GenerationRequest | None
+
+
+class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A season to start.
+
+    Attributes:
+        name: Name of the season. No other season of the pool has it.
+        keep: Share of each rating's distance to the mean that the soft reset leaves. 0: all agents start as newcomers. 1: ratings are
+            carried over unchanged.
+        start: `now`, or a log position after the start of the present season. If the position is not reached yet, the season waits.
+    """
+
+    name: SeasonName
+    keep: Keep = 0.0
+    start: Literal["now"] | Annotated[int, msgspec.Meta(ge=0)] = "now"
+
+
+class Seasons(msgspec.Struct, frozen=True, kw_only=True):
+    """The seasons of a pool, oldest first."""
+
+    pool: str
+    seasons: list[SeasonView]
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,11 +21,12 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         pool: Name of the pool.
         method: Name of the method.
-        source: `live`, `solved` or `past`, as in `Board`.
-        version: Version of the board; empty for a live board that was being written.
+        source: As in `Board`.
+        version: Version of the board; empty for a live board that was being written. Name of the season of a final board.
         start: Index of the page's first row.
         position: Log offset of a past board; None for other boards.
         everyone: Whether agents outside a lottery's support have rows.
+        generation: Generation of a past board; None for other boards.
     """
 
     pool: str
@@ -35,6 +36,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
     start: int
     position: int | None = None
     everyone: bool = True
+    generation: int | None = None
 
     def text(self) -> str:
         """The cursor as readers get it."""
@@ -68,7 +70,7 @@ def place_of(cursor: str, kind: type[PlaceT], rule: str = RULE) -> PlaceT:
 def cursor_of(text: str, pool: str, method: str) -> Cursor:
     """Read a cursor of a board. Raises `InputError` if it is not one, or is one of another board."""
     cursor = place_of(text, Cursor, _BOARD_RULE)
-    known = cursor.source in {"live", "solved", "past"} and (cursor.position is not None) == (cursor.source == "past")
+    known = cursor.source in {"live", "solved", "past", "season"} and (cursor.position is not None) == (cursor.source == "past")
     in_range = 0 <= cursor.start < 2**31 and (cursor.position is None or 0 <= cursor.position < 2**63)
     if (cursor.pool, cursor.method) != (pool, method) or not known or not in_range:
         raise InputError("cursor", text[:100], _BOARD_RULE)

@@ -11,9 +11,12 @@ import msgspec
 from ratings_core import extras
 from services.boards.reading import Board
 
-COLUMNS: Final = ("rank", "agent", "rating", "low", "high", "deviation", "rank_before", "rank_low", "rank_high", "provisional")
+COLUMNS: Final = (
+    "rank", "agent", "rating", "low", "high", "deviation", "rank_before", "rank_low", "rank_high", "provisional", "outcomes",
+    "opponents",
+)  # fmt: skip
 """Columns of a table, in their order. They are the fields of a row."""
-_WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high"})
+_WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high", "outcomes", "opponents"})
 _PURPOSE: Final = "downloading boards as Arrow or Parquet"
 
 

@@ -5,7 +5,7 @@ Nothing is folded or solved again. A board is of the newest kept position at or 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from services.checkpoints.objects import BadObject
 from services.control.generations import make_raters
 from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
+from services.state.opening import initial_agents, rated_agents
 from services.state.parts import part
 
 
@@ -44,7 +45,10 @@ class When(NamedTuple):
 
 
 class PastRows(NamedTuple):
-    """A request for rows `start` to `start + most` of a past board. provisional: Rules that mark agents as provisional."""
+    """A request for rows `start` to `start + most` of a past board.
+
+    provisional: Rules that mark agents as provisional. generation: Number of the generation whose boards are read; None for any.
+    """
 
     pool: str
     method: str
@@ -52,6 +56,25 @@ class PastRows(NamedTuple):
     start: int
     most: int
     provisional: Provisional = PROVISIONAL
+    generation: int | None = None
+
+    def takes(self, generation: int) -> bool:
+        """Whether a board of this generation may answer the request."""
+        return self.generation in (None, generation)
+
+
+class SeveralGenerations(Exception):  # noqa: N818 - names the fact
+    """Boards of several generations are kept at one position.
+
+    Attributes:
+        position: The position.
+        generations: Their numbers, sorted.
+    """
+
+    def __init__(self, position: int, generations: Collection[int]) -> None:
+        self.position, self.generations = position, sorted(generations)
+        choices = " or ".join(f"generation={number}" for number in self.generations)
+        super().__init__(f"boards of {len(self.generations)} generations are kept at position {position}: send {choices}")
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
@@ -94,6 +117,8 @@ class PastBoards:
 
         Raises:
             NotKept: The requested position or time is before all kept states.
+            SeveralGenerations: The newest kept position that is not after the requested one has boards of several generations, and the
+                request names none.
             InputError: Both or neither of position and time are given.
             StoreError: The store or the checkpoints cannot be read now.
             LogError: The control log cannot be read.
@@ -112,54 +137,95 @@ class PastBoards:
             history: list[Past] = self._store.solved.history(rows.pool, rows.method)
             if not history:
                 return None
-            at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
-            if at is None:
-                raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
+            known = [(i, solve) for i, solve in enumerate(history) if rows.takes(solve.generation)]
+            reached = [(i, solve) for i, solve in known if rows.when.reached(solve.position, solve.solved_at)]
+            if not reached:
+                raise NotKept(rows.when, [(solve.position, solve.solved_at) for _, solve in known], "EQUIRANK_SOLVES_KEPT")
+            at = reached[0][0]
+            _check_generations(rows.when, [(solve.position, solve.generation) for _, solve in reached])
             solve = self._store.solved.past(rows.pool, rows.method, at)
             if solve is not None and solve.past == history[at]:  # otherwise a solve was published between the two reads
                 return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
         raise keeps_changing(rows.pool, rows.method)
 
     def _live(self, rows: PastRows, partition: int, now: float) -> Board:
-        kept: list[tuple[int, float]] = []
+        try:
+            kept = self._entries(rows, partition)
+            reached = [(entry, written_at) for entry, written_at in kept if rows.when.reached(entry.position, written_at)]
+            _check_generations(rows.when, [(entry.position, entry.generation) for entry, _ in reached])
+            for entry, written_at in reached:
+                try:
+                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - written_at), 3))
+                except BadObject:
+                    continue  # damaged, or deleted while it was read: an older one may be readable
+        except OSError as error:
+            raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
+        raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT")
+
+    def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
+        """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written."""
+        kept: list[tuple[PoolEntry, float]] = []
         for name in self._files.manifests(partition):
             try:
                 manifest = self._files.read_manifest(name)
-                entry = next((entry for entry in manifest.pools if entry.pool == rows.pool), None)
-                if entry is None:
-                    continue
-                kept.append((entry.position, manifest.written_at))
-                if rows.when.reached(entry.position, manifest.written_at):
-                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - manifest.written_at), 3))
-            except OSError as error:
-                raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
             except BadObject:
-                continue  # damaged, or deleted while it was read: an older one may be readable
-        raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
+                continue
+            entry = next((entry for entry in manifest.pools if entry.pool == rows.pool and rows.takes(entry.generation)), None)
+            if entry is not None:
+                kept.append((entry, manifest.written_at))
+        return kept
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
-        arrays = self._files.read_pool(entry)
-        control = self._control()
-        made = control.generations.get(entry.pool, {}).get(entry.generation)
-        if made is None:
-            raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-        agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
-        rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
-        if rater is None and rows.method != ACTIVITY:
-            raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-        model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
-        return Board(
-            pool=entry.pool,
-            method=rows.method,
-            source="past",
-            generation=entry.generation,
-            position=entry.position,
-            total=len(agents),
-            age_seconds=age_seconds,
-            rows=_rows(agents, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
-            outcomes=entry.outcomes,
-            intervals=belief_intervals(model),
-        )
+        return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)
+
+
+def _check_generations(when: When, reached: Sequence[tuple[int, int]]) -> None:
+    """Raise `SeveralGenerations` if the newest kept states at one position are of several generations. A time names one state.
+
+    reached: Position and generation of the states that are not later than `when`, newest first.
+    """
+    if when.position is None or not reached:
+        return
+    newest = reached[0][0]
+    if len(numbers := {generation for position, generation in reached if position == newest}) > 1:
+        raise SeveralGenerations(newest, numbers)
+
+
+def board_of_content(entry: PoolEntry, arrays: Arrays, control: ControlState, rows: PastRows, age_seconds: float) -> Board:
+    """A live board from the content of a pool.
+
+    Args:
+        entry: The pool's entry.
+        arrays: Arrays of its content: names of agents, activity, pool time, and the state of the method.
+        control: State of the control log.
+        rows: The requested rows.
+        age_seconds: Seconds since the content was written.
+
+    Raises:
+        BadObject: The control log has no such generation, or the generation has no such method.
+    """
+    made = control.generations.get(entry.pool, {}).get(entry.generation)
+    if made is None:
+        raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
+    agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
+    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
+    if rater is None and rows.method != ACTIVITY:
+        raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
+    model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
+    rated = None if rater is None else rated_agents(made, rows.method, np.asarray(arrays["activity"]), initial_agents(made, agents))
+    ids = np.arange(len(agents), dtype=np.int32) if rated is None else np.flatnonzero(rated).astype(np.int32)
+    return Board(
+        pool=entry.pool,
+        method=rows.method,
+        source="past",
+        generation=entry.generation,
+        position=entry.position,
+        total=len(ids),
+        age_seconds=age_seconds,
+        rows=_rows(agents, ids, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
+        outcomes=entry.outcomes,
+        intervals=belief_intervals(model),
+    )
 
 
 def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:
@@ -175,19 +241,21 @@ def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[
 
 
 def _rows(
-    agents: Roster, time: float | None, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *,
-    marks: bool,
+    agents: Roster, rated: NDArray[np.int32], time: float | None, read: Callable[[NDArray[np.int32]], Reading],
+    model: BeliefModel | None, asked: PastRows, *, marks: bool,
 ) -> list[AgentRow]:  # fmt: skip
     """The requested rows, best first; equal ratings are ordered by id.
 
-    time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a wide deviation are marked as provisional.
+    rated: Ids of the agents on the board. time: Pool time; None before the first outcome. marks: Whether agents with few outcomes or a
+    wide deviation are marked as provisional.
     """
-    ranking = Ranking.from_scores(read(np.arange(len(agents), dtype=np.int32)).rating)
-    ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
+    ranking = Ranking.from_scores(read(rated).rating)
+    places = ranking.ids[asked.start : asked.start + asked.most]
+    ids = rated[places]
     shown, settled = read(ids), asked.provisional
     widest = math.inf if model is None else settled.deviation * model.newcomer
     marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    values = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[places].tolist(), marked.tolist(), strict=True)
     rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in values]
     if model is None or shown.beliefs is None:
         return rows

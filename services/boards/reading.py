@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -27,6 +28,14 @@ _ROWS_A_READ: Final = 5000
 """Rows of a read of all rows. A read of a live board is one script, and other readers wait for it."""
 
 
+class ShownProvisional(StrEnum):
+    """Which rows of a board are shown: all, those that are not provisional, or the provisional ones alone."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    ONLY = "only"
+
+
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
 
@@ -34,7 +43,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         pool: Name of the pool.
         method: Name of the method.
         source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board
-            at an earlier position.
+            at an earlier position. `season`: the final board of an ended season.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted. A higher position is newer.
         total: Number of agents on the complete board.
@@ -54,6 +63,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
             agents may be missing or appear twice. `false`: it has not.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
+        season: Name of the ended season. Present only on its final boards.
     """
 
     pool: str
@@ -77,6 +87,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    season: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +203,7 @@ def of_agents(
         solved = store.solved.rows_of(pool, method, names) if method != INSIGHT else None
         if solved is None:
             return None
-        found = _of_solved(*solved, now, provisional)
+        found = of_solved(*solved, now, provisional)
         rows = found.rows
     held = {row.agent for row in rows}
     if missing := [name for name in names if name not in held]:
@@ -208,13 +219,35 @@ class WithoutRow(Exception):  # noqa: N818 - the answer is 404, as of a missing 
         super().__init__(f"the board {method} has no row of the agents {', '.join(map(repr, names[:5]))}{more}")
 
 
+def without_some(board: Board, shown: ShownProvisional, start: int, count: int | None) -> Board:
+    """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
+
+    Without provisional agents, the others are ranked among themselves, and have no intervals of ranks, because those count the agents that
+    are left out. `total` is the number of agents that remain. There is no cursor.
+
+    Args:
+        board: The board with all of its rows.
+        shown: `exclude` or `only`; `include` changes no row.
+        start: Index of the first row.
+        count: Largest number of rows; None for all rows.
+    """
+    rows = [row for row in board.rows if shown is ShownProvisional.INCLUDE or row.provisional == (shown is ShownProvisional.ONLY)]
+    if shown is ShownProvisional.EXCLUDE:
+        first: dict[int, int] = {}
+        for place, row in enumerate(rows, 1):
+            first.setdefault(row.rank, place)
+        rows = [msgspec.structs.replace(row, rank=first[row.rank], rank_before=None, rank_low=None, rank_high=None) for row in rows]
+    part = rows[start:] if count is None else rows[start : start + count]
+    return msgspec.structs.replace(board, rows=part, total=len(rows), next=None)
+
+
 def with_next(page: Board, version: str, start: int) -> Board:
     """The page with the cursor of the next one; null if it is the last one, or begins after the last row."""
     end, everyone = start + len(page.rows), not isinstance(page.outside, int)
     if not page.rows or end >= page.total - (page.outside or 0):
         return msgspec.structs.replace(page, next=None)
-    position = page.position if page.source == "past" else None
-    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone)
+    position, generation = (page.position, page.generation) if page.source == "past" else (None, None)
+    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone, generation)
     return msgspec.structs.replace(page, next=cursor.text())
 
 
@@ -229,7 +262,7 @@ def around(
     if page is not None:
         return _of_live(page, now, provisional)
     solved = store.solved.around(pool, method, agent, count)
-    return None if solved is None else _of_solved(*solved, now, provisional)
+    return None if solved is None else of_solved(*solved, now, provisional)
 
 
 def agent(
@@ -253,7 +286,7 @@ def agent(
     found = {page.method: _of_live(page, now, provisional) for page in live}
     for method in store.solved.methods(pool):
         if (solved := store.solved.around(pool, method, name, 1)) is not None:
-            found[method] = _of_solved(*solved, now, provisional)
+            found[method] = of_solved(*solved, now, provisional)
     return found or None
 
 
@@ -286,7 +319,7 @@ def ratings(
     if solved is None:
         return None
     board, total = solved
-    rows = {row.agent: row for row in _mark_wide_ranks(board.result.agents, total, provisional)}
+    rows = {row.agent: row for row in _marked_solved(board.result.agents, total, provisional)}
     return [rows.get(name) for name in agents]
 
 
@@ -359,7 +392,7 @@ def _solved_rows(
     if solved is None:
         return None
     shown, total = solved
-    return _of_solved(shown, total, now, provisional), digest(*shown.solve, total)
+    return of_solved(shown, total, now, provisional), digest(*shown.solve, total)
 
 
 def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
@@ -416,18 +449,26 @@ def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
     return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in counted_rows]
 
 
-def _mark_wide_ranks(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
-    """The rows of a solved board. Agents with a wide interval of ranks are marked as provisional. total: Agents on the board."""
+def _marked_solved(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
+    """The rows of a solved board. Agents with few outcomes or opponents, or a wide interval of ranks, are marked as provisional.
+
+    total: Number of agents on the board.
+    """
     most = provisional.ranks * (total - 1)
-    ends = ((row, row.rank_low, row.rank_high) for row in rows)
-    return [_marked(row, provisional=low is not None and high is not None and high - low > most) for row, low, high in ends]
+    marks = [
+        provisional.lacks_evidence(row.outcomes, row.opponents, total)
+        or (row.rank_low is not None and row.rank_high is not None and row.rank_high - row.rank_low > most)
+        for row in rows
+    ]
+    return [_marked(row, provisional=mark) for row, mark in zip(rows, marks, strict=True)]
 
 
 def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
     return msgspec.structs.replace(row, provisional=True) if provisional else row
 
 
-def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
+def of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
+    """A solved board as readers see it, with the rows that `solved` has. total: Number of agents on the complete board."""
     result = solved.result
     return Board(
         pool=solved.pool,
@@ -437,7 +478,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
         position=solved.position,
         total=total,
         age_seconds=age(now, solved.solved_at),
-        rows=_mark_wide_ranks(result.agents, total, provisional),
+        rows=_marked_solved(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
         status=result.status,
@@ -465,7 +506,7 @@ def past_solve(pool: str, method: str, kept: KeptSolve, start: int, count: int, 
         position=past.position,
         total=past.total,
         age_seconds=age(now, past.solved_at),
-        rows=_mark_wide_ranks(rows, past.total, provisional),
+        rows=_marked_solved(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,

@@ -6,6 +6,8 @@ from typing import Final
 import msgspec
 
 VERSION: Final = version("equirank")
+PENDING: Final = "pending"
+"""Status of a board that is not solved yet in the present season."""
 
 
 class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +35,11 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
-        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: the
-            interval of its rank is wide.
+        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few
+            outcomes or opponents, or the interval of its rank is wide.
+        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of
+            pools.
+        opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
     """
 
     agent: str
@@ -47,6 +52,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False
+    outcomes: int | None = None
+    opponents: int | None = None
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -36,6 +36,8 @@ from services.cli.top import Format
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
+_ENOUGH_PAIRS: Final = 30
+"""Number of predicted pairs from which on their scores are shown."""
 PartT = TypeVar("PartT", bound=Finding)
 
 
@@ -187,6 +189,9 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
 
 def _forecasts(part: Prequential) -> Iterator[str]:
     for forecast in part.forecasts:
+        if 0 < forecast.pairs < _ENOUGH_PAIRS:
+            yield f"{forecast.method}: not enough outcomes yet ({_number(forecast.pairs, 'pair')})"
+            continue
         named = (("log loss", forecast.log_loss), ("Brier", forecast.brier), ("calibration error", forecast.calibration_error))
         means = [f"{name} {value:.4f}" for name, value in named if value is not None]
         wrong = [] if forecast.kendall is None else [f"{forecast.kendall:.1%} of wins predicted wrongly"]

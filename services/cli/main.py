@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",
     "restore": "Create a data folder from a backup, and its archive in EQUIRANK_ARCHIVE. Then start `equirank up`.",
     "pools": "List pools, and show or change how they are folded.",
+    "seasons": "List the seasons of a pool, and start the next one.",
     "partitions": "List the state of partitions, and decide how stopped partitions continue.",
     "dead-letters": "List refused outcomes and records, and send them again.",
     "store": "List the logs whose boards are in the store, and remove those of a log that is not used any more.",

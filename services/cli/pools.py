@@ -115,7 +115,7 @@ def resume(pool: Pool, wait: _Wait = True, data: Data = None) -> None:
     """Fold a stopped pool again with its settings. First retract the outcomes at which it stops."""
     settings = settings_of(data)
     with opened(settings) as (log, control):
-        _ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)
+        ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)
 
 
 # from changed settings to a wish
@@ -152,7 +152,7 @@ def _edit(
             raise typer.Exit(0 if dry_run else 1)
         if present(control.standing(pool), kind) != before:
             raise InputError("pool", pool, "must have the settings that were shown, but they changed meanwhile: repeat the command")
-        _ask(settings, log, control, wanted, wait=wait)
+        ask(settings, log, control, wanted, wait=wait)
 
 
 def _doubts(
@@ -199,7 +199,7 @@ def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
     Console().print(table)
 
 
-def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
+def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
     """Request a generation, and report its progress until it serves readers."""
     check_wish(wanted, control.refresh(), log.history)
     wish, console = control.want(wanted), Console(soft_wrap=True)

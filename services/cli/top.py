@@ -44,16 +44,20 @@ def top(
             help="Show the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
         ),
     ] = None,
+    generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
+    season: Annotated[str | None, typer.Option(help="Show the final board of this ended season.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
+        if season is not None:
+            answer = _final(settings, store, pool, season, method, count)
         if position is not None or at is not None:
-            answer = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count)
+            answer = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count, generation)
         if answer is None:
             answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
@@ -68,29 +72,60 @@ def top(
         if trouble is not None:
             console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
         console.print(_title(answer, head), highlight=False, soft_wrap=True)
-        console.print(ranked_table(answer.rows, answer.extra, contributions=True))
-        if any(row.provisional for row in answer.rows):
-            console.print(_provisional(answer, settings.provisional), highlight=False)
-        for said in (roster_line(answer.extra), unrated_line(answer.extra)):
-            if said is not None:
-                console.print(Text(said), highlight=False, soft_wrap=True)
-        if isinstance(answer.intervals, Intervals):
-            console.print(Text(_intervals(answer.intervals, answer.position)), highlight=False, soft_wrap=True)
+        _print_rows(console, answer, settings)
 
 
-def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
-    """The first rows of a past board at `when` (position, time; one is None). None if there is no such board. Raises `NotKept`."""
-    from services.boards.past import PastBoards, PastRows, When  # noqa: PLC0415 - imports kernels, which takes time
+def _print_rows(console: Console, board: Board, settings: Settings) -> None:
+    console.print(ranked_table(board.rows, board.extra, contributions=True))
+    if board.rows and all(row.provisional for row in board.rows):
+        console.print("not enough outcomes yet: all ratings shown are provisional", highlight=False)
+    if any(row.provisional for row in board.rows):
+        console.print(_provisional(board, settings.provisional), highlight=False)
+    for said in (roster_line(board.extra), unrated_line(board.extra)):
+        if said is not None:
+            console.print(Text(said), highlight=False, soft_wrap=True)
+    if isinstance(board.intervals, Intervals):
+        console.print(Text(_intervals(board.intervals, board.position)), highlight=False, soft_wrap=True)
+
+
+def _past(
+    settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int, generation: int | None
+) -> Board | None:  # fmt: skip
+    """The first rows of a past board at `when` (position, time; one is None). None if there is no such board.
+
+    generation: As in `PastRows`. Raises `NotKept`, and `InputError` if the position has boards of several generations.
+    """
+    from services.boards.past import PastBoards, PastRows, SeveralGenerations, When  # noqa: PLC0415 - imports kernels, which takes time
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
     from services.cli.logs import control_state  # noqa: PLC0415
 
     files = CheckpointStore(settings.checkpoint_url)
-    rows = PastRows(pool, method, When(*when), 0, count, settings.provisional)
-    return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
+    rows = PastRows(pool, method, When(*when), 0, count, settings.provisional, generation)
+    try:
+        return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
+    except SeveralGenerations as error:
+        numbers = ", ".join(map(str, error.generations))
+        raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
+def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int) -> Board:
+    """The first rows of a final board of an ended season. Raises `InputError` if there is no such board."""
+    from services.boards.season_boards import NoSeason, SeasonBoards  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.season_files import SeasonFiles  # noqa: PLC0415
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
+    from services.cli.logs import control_state  # noqa: PLC0415
+
+    boards = SeasonBoards(SeasonFiles(CheckpointStore(settings.checkpoint_url), store.log), lambda: control_state(settings))
+    try:
+        return boards.board(pool, season, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+    except NoSeason as error:
+        raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
+
+
+def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
     """Raise `InputError` for options that exclude each other."""
+    if season is not None and (diff or past):
+        raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
     if diff and past:
         raise InputError(
             "--diff", True, "must not be used with --position or --at: it compares the newest solve; choose the earlier one with --against"
@@ -122,7 +157,9 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
 
 def _provisional(board: Board, limits: Provisional) -> str:
     """A line that explains the question mark of provisional agents."""
-    why = f"fewer than {limits.outcomes} outcomes" if board.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
+    why = f"fewer than {limits.outcomes} outcomes"
+    if board.certificate is not None:
+        why += f" or {limits.opponents} opponents, or ranks that span over {limits.ranks:.0%} of the board"
     if any(row.deviation is not None for row in board.rows):
         why += f", or a deviation over {limits.deviation:.0%} of a new agent's"
     return f"? provisional: {why}"

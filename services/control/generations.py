@@ -12,7 +12,18 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS, Rater
 from ratings_core.records.names import check_name, check_visible_name
 from services.control.erasures import NameMatcher
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, Start, without_names
+from services.control.records import (
+    FIRST_SEASON,
+    FOLD_VERSION,
+    ControlState,
+    FoldSettings,
+    Generation,
+    GenerationRequest,
+    Opening,
+    SeasonStart,
+    Start,
+    without_names,
+)
 from services.wire.pools import Kind
 
 if TYPE_CHECKING:
@@ -79,7 +90,7 @@ def check(
     if aliased := sorted(name for name in bans if name in aliases):
         raise InputError("bans", aliased[0], f"must not be an alias: ban its agent {aliases[aliased[0]]}")
     for method, ratings in initial.items():
-        _check_ratings(f"initial.{method}", ratings, {*aliases, *bans})
+        _check_ratings(f"initial.{method}", ratings)
 
 
 def _check_names(argument: str, names: Collection[str]) -> None:
@@ -93,10 +104,8 @@ def _check_features(names: Sequence[str]) -> None:
         raise InputError("features", list(names), "must name each feature once")
 
 
-def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collection[str]) -> None:
+def _check_ratings(argument: str, ratings: Mapping[str, float]) -> None:
     _check_names(argument, ratings)
-    if left_out := sorted(name for name in ratings if name in unrated):
-        raise InputError(argument, left_out[0], "must not be an alias or banned, because such agents are not rated")
     if wrong := [rating for rating in ratings.values() if not (math.isfinite(rating) and abs(rating) <= _MOST_RATING)]:
         raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
 
@@ -110,8 +119,9 @@ def wish(
     aliases: Mapping[str, str] | None = None,
     bans: Collection[str] | None = None,
     start: Start | None = None,
+    season: SeasonStart | None = None,
 ) -> GenerationRequest:
-    """Request for a generation with the present settings, except for the given parts. A waiting request keeps its start.
+    """Request for a generation with the present settings, except for the given parts. A waiting request keeps its start and its season.
 
     Args:
         standing: The newest request or generation of the pool.
@@ -121,15 +131,15 @@ def wish(
         aliases: New agents by alias; None keeps the present ones.
         bans: New banned agents; None keeps the present ones.
         start: New start; None keeps that of a waiting request, else it is `same`.
+        season: The season to begin at `start`; None keeps that of a waiting request.
 
     Raises:
-        InputError: The agent behind an alias has a name with hidden characters. Aliases and bans may be any name, because outcomes in
-            the log may have it.
+        InputError: The start is before that of the pool's season. Or the agent behind an alias has a name with hidden characters; aliases
+            and bans may be any name, because outcomes in the log may have it.
     """
     for target_name in (aliases or {}).values():
         check_visible_name(target_name, "aliases")
-    if start is None:
-        start = standing.start if isinstance(standing, GenerationRequest) else "same"
+    start, season = _place(standing, start, season)
     return GenerationRequest(
         pool=standing.pool,
         time=time,
@@ -138,7 +148,33 @@ def wish(
         aliases=standing.aliases if aliases is None else dict(aliases),
         bans=standing.bans if bans is None else tuple(sorted(set(bans))),
         start=start,
+        season=season,
     )
+
+
+def _place(
+    standing: Generation | GenerationRequest, start: Start | None, season: SeasonStart | None
+) -> tuple[Start, SeasonStart | None]:  # fmt: skip
+    """Start and season of a request. Raises `InputError` for a start before that of the season."""
+    if season is not None:
+        return "now" if start is None else start, season
+    if isinstance(standing, GenerationRequest):
+        if standing.season is not None and start == "same":
+            raise InputError("start", start, f"must be now or a log position, where season {standing.season.name} begins")
+        return standing.start if start is None else start, standing.season
+    if standing.opening is not None and isinstance(start, int) and start < standing.opening.position:
+        raise InputError("start", start, f"must be at least {standing.opening.position}, where season {standing.season} begins")
+    return "same" if start is None else start, None
+
+
+def check_initial(control: ControlState, wanted: GenerationRequest) -> None:
+    """Raise `InputError` for a request with initial ratings in a season that begins with those of the season before."""
+    base = control.base(wanted.pool)
+    if base is None or not wanted.initial:
+        return
+    name = wanted.season.name if wanted.season is not None else base.season if base.opening is not None else None
+    if name is not None:
+        raise InputError("initial", sorted(wanted.initial), f"must be empty: season {name} begins with the ratings of the season before")
 
 
 def make_first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
@@ -160,6 +196,7 @@ def make_first(wanted: tuple[int, GenerationRequest], offset: int, time: float) 
         aliases=asked.aliases,
         bans=asked.bans,
         wanted=at,
+        season=FIRST_SEASON if asked.season is None else asked.season.name,
     )
 
 
@@ -179,19 +216,28 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
         time: Time of the generation, seconds since 1970.
     """
     at, asked = wanted
-    made = control.generations[asked.pool]
+    made, serving = control.generations[asked.pool], control.generations[asked.pool][control.served(asked.pool)]
+    base, number = control.base(asked.pool) or serving, max(made) + 1
     match asked.start:
         case "same":
-            start = made[control.served(asked.pool)].start
+            start = base.start
         case "now":
             start = position
         case int():
             start = max(asked.start, made[1].start)  # records before the pool's creation were refused, and stay refused
-    if start < made[control.served(asked.pool)].start:  # retractions between the two starts were not read
+    season, opening = base.season, base.opening
+    if asked.season is not None:
+        start = max(start, serving.start)  # a season begins where the one before ends
+        season = asked.season.name
+        methods = tuple(serving.fold.methods(control.pools[asked.pool].kind))
+        opening = Opening(generation=serving.number, position=start, keep=asked.season.keep, first=number, methods=methods)
+    elif opening is not None:
+        start = max(start, opening.position)  # outcomes before it belong to the season before
+    if start < serving.start:  # retractions between the two starts were not read
         horizon = position
     return Generation(
         pool=asked.pool,
-        number=max(made) + 1,
+        number=number,
         start=start,
         time=time,
         fold=asked.fold,
@@ -200,6 +246,8 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
         aliases=asked.aliases,
         bans=asked.bans,
         wanted=at,
+        season=season,
+        opening=opening,
     )
 
 
@@ -216,6 +264,8 @@ def make_successor(control: ControlState, base: Generation, horizon: int, time: 
         aliases=base.aliases,
         bans=base.bans,
         wanted=base.wanted,
+        season=base.season,
+        opening=base.opening,
     )
 
 

@@ -130,6 +130,7 @@ class ControlLog:
             raise NoPool(wanted.pool)
         wanted = without_names(wanted, NameMatcher(state.erasures.names(wanted.pool)))
         generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
+        generations.check_initial(state, wanted)
         if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
             rule = f"must fit into {_MOST_BYTES} bytes together with the settings (about 20,000 names)"
             raise InputError("initial, aliases and bans", size, rule)

@@ -69,6 +69,39 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Text that is shown beside the name, such as "simulated"."""
 
 
+FIRST_SEASON: Final = "first"
+"""Name of the season before the first one that was started by name."""
+SEASON_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}(?!\n)$"
+SeasonName: TypeAlias = Annotated[str, msgspec.Meta(pattern=SEASON_PATTERN)]
+"""Name of a season. It is part of URLs and of names of files."""
+Keep: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the first state of a season is made from: the final state of the season before, folded by one generation up to one position.
+
+    Attributes:
+        generation: Number of the generation that served the season before at its end.
+        position: Log offset at which that season ends and this one begins.
+        keep: Share of each rating's distance to the mean that the soft reset leaves. 0: no ratings are carried over.
+        first: Number of the first generation of this season.
+        methods: Online methods of the generation `generation`. Agents that are carried over have a rating of these alone.
+    """
+
+    generation: Annotated[int, msgspec.Meta(ge=1)]
+    position: Annotated[int, msgspec.Meta(ge=0)]
+    keep: Keep
+    first: Annotated[int, msgspec.Meta(ge=1)]
+    methods: tuple[str, ...] = ()
+
+
+class SeasonStart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for a season. name: Its name. keep: As in `Opening`."""
+
+    name: SeasonName
+    keep: Keep = 0.0
+
+
 class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
     """An immutable description of how a pool is folded. start: Log offset at which it begins to count outcomes."""
 
@@ -90,6 +123,10 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Offset in the control log of the newest request that this generation fulfills; -1 for none."""
     erased: tuple[ErasedName, ...] = ()
     """Erased names. The fold replaces them by tokens first, so aliases, bans and initial ratings contain the tokens."""
+    season: str = FIRST_SEASON
+    """Name of the season that the generation counts."""
+    opening: Opening | None = None
+    """Origin of the season's first state. None for the first season."""
 
     @property
     def edits(self) -> bool:
@@ -114,6 +151,7 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         bans: Banned agents.
         start: Start of the generation: `same` for the present generation's start, `now` for the shard's position, or a log offset. If the
             shard has not reached the offset, the request waits.
+        season: The season to begin at `start`; None to stay in the present one.
     """
 
     pool: str
@@ -123,6 +161,7 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     aliases: dict[str, str] = {}
     bans: tuple[str, ...] = ()
     start: Start = "same"
+    season: SeasonStart | None = None
 
 
 class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
@@ -395,6 +434,15 @@ class ControlState:
         """The generation of `pool` with the highest number, serving or not; None if the pool has no generation."""
         made = self.generations.get(pool)
         return made[max(made)] if made else None
+
+    def base(self, pool: str) -> Generation | None:
+        """The generation whose start and season a change of settings keeps; None if the pool has no generation.
+
+        That is the serving one, or the newest one while it begins a season.
+        """
+        serving, newest = self.serving(pool), self.newest(pool)
+        begins_season = serving is not None and newest is not None and newest.season != serving.season
+        return newest if begins_season else serving
 
     def wish(self, pool: str) -> tuple[int, GenerationRequest] | None:
         """Offset and content of the waiting request of `pool`; None if a generation fulfills its newest request already."""

@@ -29,6 +29,7 @@ from services.engine.archiver import Archiver, check_archive, forgets_unarchived
 from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
+from services.engine.season_closer import SeasonCloser
 from services.log.protocol import Log, LogError
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
@@ -118,7 +119,8 @@ class Engine:
         limits = TaskLimits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, number)
-        eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)
+        closer = SeasonCloser(self._settings, RayTaskPool(), checkpoints, log_.outcomes.identity)
+        eraser = Eraser(self._settings, RayTaskPool(), control, lambda pool: () if closer.solves(pool) else solves.has_erased(pool))
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
@@ -130,9 +132,11 @@ class Engine:
                 began = time.monotonic()
                 guard.check()
                 self._tick(solves, archiver, eraser, checkpoints, control)
+                self._close_seasons(closer, eraser, control)
                 self._tidy(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             archiver.tasks.cancel()
+            closer.tasks.cancel()
             eraser.tasks.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
@@ -218,6 +222,13 @@ class Engine:
         self._metrics.solves = solves.health(time.monotonic())
         self._metrics.archive = archiver.health(time.monotonic())
         self._metrics.erasures = eraser.health()
+
+    def _close_seasons(self, closer: SeasonCloser, eraser: Eraser, control: ControlLog) -> None:
+        """Start the tasks of final boards. No task starts in a partition in which names are being erased."""
+        try:
+            closer.step(time.monotonic(), control.known(), eraser.tasks.busy)
+        except OSError as error:
+            self._troubles.warn(log, "the files of seasons do not answer; final boards wait: %s", error)
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Wait until the next tick, and start planned solves as others end.

@@ -31,14 +31,21 @@ class Provisional(NamedTuple):
     """Limits for provisional agents.
 
     Attributes:
-        outcomes: An agent with fewer outcomes is provisional on live boards.
+        outcomes: An agent with fewer outcomes is provisional.
         ranks: An agent whose interval of ranks spans a larger share of the board is provisional on solved boards.
         deviation: An agent whose rating deviation exceeds this share of a new agent's deviation is provisional on live boards.
+        opponents: An agent that met fewer others is provisional on solved boards of games with more agents.
     """
 
     outcomes: int
     ranks: float
     deviation: float
+    opponents: int = 2
+
+    def lacks_evidence(self, outcomes: int | None, opponents: int | None, total: int) -> bool:
+        """Whether an agent of a solved board with `total` agents has few outcomes or opponents. None: the number is not known."""
+        few = outcomes is not None and outcomes < self.outcomes
+        return few or (opponents is not None and opponents < min(self.opponents, total - 1))
 
 
 PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
@@ -247,8 +254,7 @@ class Settings(BaseSettings):
     provisional_outcomes: int = Field(
         PROVISIONAL.outcomes,
         ge=0,
-        description="Live boards mark an agent with fewer outcomes as provisional (`?`). Change it to the number that readers should "
-        "trust.",
+        description="Boards mark an agent with fewer outcomes as provisional (`?`). Change it to the number that readers should trust.",
     )
 
     create_pools: bool | None = Field(

@@ -251,6 +251,8 @@ def _stop_if_unfit(state: PoolState) -> PoolState:
     if generation.fold_version != FOLD_VERSION:
         why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
         state.stop(why, generation.start)
+    elif not state.opened:
+        state.stop(f"the end of the season before generation {generation.number} was not read from the log", generation.start)
     elif generation.retraction_horizon > generation.start:
         state.stop(f"what generation {generation.number} leaves out was not read from the log", generation.start)
     return state

@@ -89,7 +89,8 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
 def begin_edited(partition: Partition, log_: Log, control: ControlState) -> None:
     """Add the pools that are in no checkpoint and whose generation applies retractions. The retractions are read from the log first."""
     for made in served(partition.number, log_.outcomes, control):
-        if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION:
+        seasonal = made.opening is not None  # `begin_seasons` adds these
+        if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION and not seasonal:
             retractions = retracted(made, log_, partition.number, control)
             partition.pools[made.pool] = PoolState(control.pools[made.pool], made, retractions)
 

@@ -12,6 +12,7 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.figures import ShardFigures
 from services.shard.generations.builder import Builder
 from services.shard.generations.pace import BuildPace
+from services.shard.generations.season_end import begin_seasons
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.recovery import WrongLog, recover, served
@@ -64,7 +65,7 @@ class Takeovers:
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         checkpointer.writer.renews = bool(skipped_checkpoints)
-        builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures)
+        builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures, self._checkpoints)
         restarts = RestartCounter(number, epoch, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the counted records may have been folded
             restarts.begin(partition.position, end)
@@ -86,6 +87,7 @@ class Takeovers:
         topic, control = self._log.outcomes, self._control.refresh()
         try:
             partition, manifest = recover(number, self._log, control, self._checkpoints, skipped_checkpoints)
+            begin_seasons(partition, self._log, control, self._checkpoints)
             end = topic.end(number)
         except (WrongLog, LogError) as error:
             partition, manifest, failure = Partition(number, topic.partitions), None, error

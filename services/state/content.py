@@ -20,6 +20,7 @@ from services.control.records import FoldSettings, Generation
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool
+from services.state.opening import FinalState
 from services.state.parts import LargePart, named, part
 from services.state.ratings import OnlineRatings
 from services.state.tallies import Tallies
@@ -108,6 +109,24 @@ class PoolContent:
             return _NO_AGENTS
         ids = self.agents.intern(names)
         self.ratings.start_from(initial, dict(zip(names, ids.tolist(), strict=True)))
+        return ids
+
+    def open_season(self, final: FinalState, generation: Generation) -> NDArray[np.int32]:
+        """Begin a season: take over ratings and known ids of outcomes. Call it before the first outcome is folded.
+
+        Args:
+            final: Final state of the season before.
+            generation: The generation of this content, which has an opening.
+
+        Returns:
+            Ids of the agents that keep a rating.
+        """
+        self.dedupe = final.window(generation)
+        carried = final.carried(generation)
+        if not carried.names or generation.opening is None:
+            return _NO_AGENTS
+        ids = self.agents.intern(carried.names)
+        self.ratings.open_season(final, carried.ids, generation.opening.keep)
         return ids
 
     def fold(self, columns: Games | TaskScores) -> NDArray[np.int32]:

@@ -5,6 +5,7 @@ folds the other outcomes into the content.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from services.state.content import PoolContent
 from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import PoolLimits
+from services.state.opening import FinalState, initial_agents, rated_agents, rated_initial
 from services.state.retractions import PoolRetractions
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
@@ -57,6 +59,7 @@ class PoolState:
         created: The control record of the pool.
         generation: The generation to fold.
         retracted: Retractions below the generation's horizon. The caller reads them from the log.
+        final: Final state of the season before, for a generation with an opening.
 
     Attributes:
         content: Result of folding the outcomes.
@@ -66,9 +69,13 @@ class PoolState:
         stop_record: Why the pool stopped folding; None while it folds.
         recovered_at: Position of the checkpoint that the state was loaded from; 0 if there was none.
         on_change: Callback that is called once, before the next change.
+        opened: Whether the state has what its generation begins with. False if the generation has an opening and `final` was not given:
+            the state must not be folded then.
     """
 
-    def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
+    def __init__(
+        self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE, final: FinalState | None = None
+    ) -> None:  # fmt: skip
         self.created, self.generation = created, generation
         self.content = PoolContent(created.kind, generation, retracted)
         self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content)
@@ -76,10 +83,15 @@ class PoolState:
         self.stop_record: Stopped | None = None
         self.recovered_at = 0
         self.on_change: Callable[[PoolState], None] | None = None
+        self.opened = True
         if self.content.ratings.failure is not None:
             self.stop(self.content.ratings.failure, generation.start)
+        elif generation.opening is not None:
+            self.opened = final is not None
+            if final is not None:
+                self.changes.touch(self.content.open_season(final, generation), len(self.content.agents))
         else:
-            self.changes.touch(self.content.start_from(generation.initial), len(self.content.agents))
+            self.changes.touch(self.content.start_from(rated_initial(generation)), len(self.content.agents))
 
     @classmethod
     def restore(cls, created: PoolCreated, generation: Generation, arrays: Arrays, position: int) -> "PoolState":
@@ -89,7 +101,7 @@ class PoolState:
         state.retractions = PoolRetractions.from_arrays(state.content, arrays)
         state.changes = ChangeTracker()
         state.changes.reach(len(state.content.agents))
-        state.recovered_at = position
+        state.recovered_at, state.opened = position, True
         return state
 
     def emptied(self) -> "PoolState":
@@ -210,6 +222,18 @@ class PoolState:
         if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
             return None
         return self.retractions.below(generation.retraction_horizon)
+
+    # -- agents on boards
+
+    def rated(self, method: str) -> NDArray[np.bool_] | None:
+        """Which agents have a rating of an online method, as `rated_agents` gives them."""
+        activity = self.content.ratings.activity[: len(self.content.agents)]
+        return rated_agents(self.generation, method, activity, self._initial_agents)
+
+    @cached_property
+    def _initial_agents(self) -> dict[str, NDArray[np.int32]]:
+        """Found once, because each publication needs them and there can be 20,000. They have ids before the first outcome."""
+        return initial_agents(self.generation, self.content.agents)
 
     # -- copies of the content
 

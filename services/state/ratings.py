@@ -15,6 +15,7 @@ from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.outcomes import OutcomeBatch
 from services.control.generations import check, make_raters
 from services.control.records import Generation
+from services.state.opening import FinalState
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -58,6 +59,16 @@ class OnlineRatings:
         self._reach(len(ids))
         for method, ratings in initial.items():
             self.online[method].rating[[ids[name] for name in ratings]] = list(ratings.values())
+
+    def open_season(self, final: FinalState, agents: NDArray[np.int64], keep: float) -> None:
+        """Begin a season with the ratings of `agents`, ids (k,) in the final state of the season before, after a soft reset.
+
+        A method that the season before did not have starts all agents as newcomers.
+        """
+        for name, rater in self.raters.items():
+            reset = final.reset(name, rater, agents, keep)
+            self.online[name] = rater.init(len(agents)) if reset is None else reset
+        self._reach(len(agents))
 
     def fold(self, batch: OutcomeBatch) -> None:
         """Fold games with every method."""

@@ -7,7 +7,8 @@ part in braces. Names of agents are members and values, never part of a key.
 - equirank:logs  hash: identity of a log -> when its engine last registered, in seconds since 1970
 - equirank:LOG:pools  set of pool names
 - equirank:LOG:folding  hash: partition -> "EPOCH TIME HEARTBEAT" of its owner
-- equirank:LOG:{pool}:fence  hash: epoch and token of the newest writer; committed epoch, generation and position
+- equirank:LOG:{pool}:fence  hash: epoch and token of the newest writer; committed epoch, generation and position; first generation of
+  the season
 - equirank:LOG:{pool}:head  string: PoolHead as JSON
 - equirank:LOG:{pool}:boards  set of "generation/method", every live board that has a key
 - equirank:LOG:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)

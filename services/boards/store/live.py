@@ -194,7 +194,7 @@ class LiveBoards:
             board, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
             names += [board, beliefs if method in head.beliefs else board]
             sizes += [field, total]
-        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
+        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), head.season_generation, *sizes])
         verdict, fields = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
             return False

@@ -12,6 +12,7 @@ Laws, checked by tests against every implementation:
 4. Solved boards are switched by a pointer: readers see one complete result, exactly as it was solved. A board with a lower generation,
    a lower position of its generation, or a lower sequence never replaces another one. So a task that ends late, with old parameters or
    with an erased name, changes nothing.
+   Readers see no solved board of an earlier season than that of the head: in its place, an empty board says that it is not solved yet.
 5. Ties on a live board are ordered by name, ascending. `rank` is a competition rank (1, 1, 3) by the unrounded rating.
 6. A row's rating and belief are of the same publication, and are written and read in one step. Deviations are evaluated when they are
    read, at the pool time in the head. They grow while an agent does not play, without another write.
@@ -27,6 +28,7 @@ import msgspec
 from ratings_core.records.beliefs import Belief, BeliefModel
 from ratings_core.records.forecasts import ForecastClass, ForecastModel
 from services.boards.result import AgentRow, SolvedBoard
+from services.control.records import FIRST_SEASON
 
 
 class Fence(NamedTuple):
@@ -95,6 +97,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         building: The next generation, while it is under construction.
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
         forecasts: Online method -> how its ratings become forecasts.
+        season: Name of the season; `first` before the first one that was started by name.
+        season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
             unknown.
     """
@@ -124,6 +128,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     beliefs: dict[str, BeliefModel] = {}
     forecasts: dict[str, LiveForecasts] = {}
     record: str | None = None
+    season: str = FIRST_SEASON
+    season_generation: int = 1
 
     @property
     def live_methods(self) -> list[str]:

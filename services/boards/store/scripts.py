@@ -87,17 +87,17 @@ exact, because Redis writes a script's doubles with 17 digits; beliefs are texts
 COMMIT: Final = _script(
     _HOLD
     + """
-for i = 6, #ARGV, 2 do
-  local board, beliefs, total = KEYS[i - 2], KEYS[i - 1], tonumber(ARGV[i + 1])
+for i = 7, #ARGV, 2 do
+  local board, beliefs, total = KEYS[i - 3], KEYS[i - 2], tonumber(ARGV[i + 1])
   if redis.call('ZCARD', board) < total then return -1 end
   if beliefs ~= board and redis.call('HLEN', beliefs) < total then return -1 end
 end
 redis.call('SET', KEYS[2], ARGV[5])
-redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4], 'done', ARGV[1])
+redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4], 'done', ARGV[1], 'season', ARGV[6])
 local told = {1}
-for i = 6, #ARGV, 2 do
+for i = 7, #ARGV, 2 do
   redis.call('SADD', KEYS[3], ARGV[i])
-  if redis.call('ZCARD', KEYS[i - 2]) > tonumber(ARGV[i + 1]) then table.insert(told, ARGV[i]) end
+  if redis.call('ZCARD', KEYS[i - 3]) > tonumber(ARGV[i + 1]) then table.insert(told, ARGV[i]) end
 end
 for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
   if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(told, field) end
@@ -106,9 +106,9 @@ return told
 """
 )
 """Commits the writes of a token. KEYS: fence, head, set of boards, and for each live board of known size its key and the key of its
-beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, and for each such board
-"generation/method" and its number of agents. Returns {1, boards...}: those of this generation with more agents, and all boards of other
-generations; -1 also if a board has fewer agents, because the store evicted some. The fence keeps the token as `done`: a
+beliefs (the board's key again if it has none). ARGV: token, epoch, generation, position, head, first generation of the season, and for
+each such board "generation/method" and its number of agents. Returns {1, boards...}: those of this generation with more agents, and all
+boards of other generations; -1 also if a board has fewer agents, because the store evicted some. The fence keeps the token as `done`: a
 later claim of which nothing was committed has another one."""
 
 TRIM: Final = _script(

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from services.boards.history import KeptSolve, Past
-from services.boards.result import AgentRow, SolvedBoard
+from services.boards.result import PENDING, AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store import scripts
 from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys, check_method
@@ -140,6 +140,8 @@ class SolvedBoards:
             if pointer is None:
                 return None
             version, total, board = pointer
+            if not total:
+                return board, 0
             rows = self._redis.pipeline([methodcaller("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
@@ -153,6 +155,8 @@ class SolvedBoards:
             if pointer is None:
                 return None
             version, total, board = pointer
+            if not total:
+                return None
             names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
             rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
             if rows is not None:
@@ -171,6 +175,8 @@ class SolvedBoards:
             if pointer is None:
                 return None
             version, total, board = pointer
+            if not total:
+                return board, 0
             rows, index = self._keys.rows(pool, method, version), self._keys.index(pool, method, version)
             places = self._redis.run(methodcaller("hmget", index, list(agents)))
             commands: list[Command] = [methodcaller("lindex", rows, int(place)) for place in places if place is not None]
@@ -208,10 +214,17 @@ class SolvedBoards:
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        pointer = self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
-        if pointer is not None:
-            self._seen.note(pool, [method])
-        return pointer
+        """The pointer that readers see: a board of an earlier season is replaced by an empty one."""
+        # The season is read last: after a switch between the two reads, the board is one of the season before, and is not shown.
+        commands: list[Command] = [self._pointed(pool, method), methodcaller("hget", self._keys.fence(pool), "season")]
+        fields, season = self._redis.pipeline(commands, skip_garbage=True)
+        pointer = self._pointer_of(fields)
+        if pointer is None:
+            return None
+        self._seen.note(pool, [method])
+        version, _, board = pointer
+        first = int(season or 1)
+        return pointer if board.generation >= first else (version, 0, _pending(board, first))
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)
@@ -231,6 +244,14 @@ class SolvedBoards:
         yield methodcaller("llen", self._keys.rows(pool, method, version))
         yield methodcaller("hlen", self._keys.index(pool, method, version))
         yield methodcaller("llen", self._keys.history(pool, method))
+
+
+def _pending(board: SolvedBoard, first: int) -> SolvedBoard:
+    """An empty board in place of one of an earlier season. first: First generation of the present season."""
+    nothing = CertificateRow(kind="none", value=None)
+    result = SolveResult(method=board.result.method, input=board.result.input, agents=[], certificate=nothing, status=PENDING, seconds=0.0)
+    why = f"not solved yet in this season, which began with generation {first}; the season before has its final boards under its name"
+    return msgspec.structs.replace(board, result=result, generation=first, position=0, outcomes=0, error=why)
 
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:

@@ -33,8 +33,8 @@ class Versions:
             answers = iter(self._redis.pipeline(commands, skip_garbage=True))
             changed = []
             for pool in left:
-                head, members, listed = next(answers), next(answers), next(answers)
-                boards = {method: next(answers) for method in expected[pool]}
+                head, members, listed, season = next(answers), next(answers), next(answers), next(answers)
+                boards = {method: _in_season(next(answers), season) for method in expected[pool]}
                 methods = self._methods[pool] = tuple(sorted(members or ()))
                 if methods != expected[pool]:
                     changed.append(pool)
@@ -51,5 +51,11 @@ class Versions:
             methodcaller("get", keys.head(pool)),
             methodcaller("smembers", keys.methods(pool)),
             methodcaller("sismember", keys.pools, pool),
+            methodcaller("hget", keys.fence(pool), "season"),
         ]
         return [*shared, *(methodcaller("hget", keys.solved(pool, method), "version") for method in methods)]
+
+
+def _in_season(version: str | None, season: str | None) -> str | None:
+    """Version of a solved board as readers see it: with another season, an equal board may be hidden."""
+    return None if version is None else f"{season or 1}/{version}"

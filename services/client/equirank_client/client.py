@@ -36,21 +36,23 @@ class Client(Connection):
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
 
-    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Board:
+    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
-        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
-        formats have all rows, at most 200,000, unless `start` or `count` is given."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept='application/json', repeatable=True), Board)
+        A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
+        selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
+        has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
+        unless `start` or `count` is given."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Download:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Download:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
-        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
-        formats have all rows, at most 200,000, unless `start` or `count` is given."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept=accept, repeatable=True))
+        A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
+        selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
+        has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
+        unless `start` or `count` is given."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept=accept, repeatable=True))
 
     def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
@@ -137,6 +139,25 @@ class Client(Connection):
         r"""Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
         return self._value(Call("PUT", path("/v1/pools/{pool}/methods", pool=pool), body=body, accept='application/json', repeatable=True), MethodChoices)
 
+    def list_seasons(self, pool: str) -> Seasons:
+        r"""List the seasons of a pool, oldest first, with their spans and the names of their final boards."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/seasons", pool=pool), accept='application/json', repeatable=True), Seasons)
+
+    def start_season(self, pool: str, body: SeasonAsked) -> GenerationWish:
+        r"""End the present season and start the next one.
+
+        The final boards of the ended season are kept for ever. Settings, aliases and bans stay. With `keep`, ratings of online methods are
+        carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
+        return self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
+        r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+
+    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Download:
+        r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept=accept, repeatable=True))
+
     def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.
 
@@ -182,21 +203,23 @@ class AsyncClient(AsyncConnection):
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
 
-    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> Board:
+    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
-        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
-        formats have all rows, at most 200,000, unless `start` or `count` is given."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept='application/json', repeatable=True), Board)
+        A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
+        selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
+        has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
+        unless `start` or `count` is given."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None) -> AsyncDownload:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> AsyncDownload:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
-        The header Accept or `format` selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor`
-        continues. Of a maximal lottery it has only the support, and the number of other agents in `outside`, unless `all=true`. The other
-        formats have all rows, at most 200,000, unless `start` or `count` is given."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all}, accept=accept, repeatable=True))
+        A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
+        selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
+        has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
+        unless `start` or `count` is given."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept=accept, repeatable=True))
 
     async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
@@ -282,6 +305,25 @@ class AsyncClient(AsyncConnection):
     async def choose_methods(self, pool: str, body: MethodsWanted) -> MethodChoices:
         r"""Choose the methods that the pool is solved by, from the next round on. They replace the present ones."""
         return await self._value(Call("PUT", path("/v1/pools/{pool}/methods", pool=pool), body=body, accept='application/json', repeatable=True), MethodChoices)
+
+    async def list_seasons(self, pool: str) -> Seasons:
+        r"""List the seasons of a pool, oldest first, with their spans and the names of their final boards."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/seasons", pool=pool), accept='application/json', repeatable=True), Seasons)
+
+    async def start_season(self, pool: str, body: SeasonAsked) -> GenerationWish:
+        r"""End the present season and start the next one.
+
+        The final boards of the ended season are kept for ever. Settings, aliases and bans stay. With `keep`, ratings of online methods are
+        carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
+        return await self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    async def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
+        r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+
+    def download_season_board(self, pool: str, season: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> AsyncDownload:
+        r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept=accept, repeatable=True))
 
     async def freshz(self, *, pool: str | None = None) -> Freshness:
         r"""Whether outcomes are being folded: 200 if every partition is folded, 503 if not. With `pool`: only the partition of this pool.

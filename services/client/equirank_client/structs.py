@@ -18,6 +18,12 @@ Cause: TypeAlias = Literal['outcomes', 'generation', 'roster', 'parameters', 've
 Format: TypeAlias = Literal['parquet', 'csv', 'jsonl']
 
 
+SeasonStatus: TypeAlias = Literal['requested', 'starting', 'running', 'ended', 'closed']
+
+
+ShownProvisional: TypeAlias = Literal['include', 'exclude', 'only']
+
+
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Outcomes that were written to the log.
 
@@ -101,7 +107,9 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rank_before: Rank in the previous solve; absent for an agent that is new on the board, and on live boards.
         rank_low: Best rank in the rank's interval, if one was computed.
         rank_high: Worst rank in this interval.
-        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: the interval of its rank is wide.
+        provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents, or the interval of its rank is wide.
+        outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of pools.
+        opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
     """
 
     agent: str
@@ -114,6 +122,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rank_low: int | None = None
     rank_high: int | None = None
     provisional: bool = False
+    outcomes: int | None = None
+    opponents: int | None = None
 
 
 class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -133,7 +143,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         pool: Name of the pool.
         method: Name of the method.
-        source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board at an earlier position.
+        source: `live`: each agent's value is at least as new as `position`. `solved`: the exact result at `position`. `past`: the board at an earlier position. `season`: the final board of an ended season.
         generation: Generation of the pool.
         position: Log offset up to which outcomes were counted. A higher position is newer.
         total: Number of agents on the complete board.
@@ -152,6 +162,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
         changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
+        season: Name of the ended season. Present only on its final boards.
     """
 
     pool: str
@@ -175,6 +186,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: str | None = None
     changed: bool | None = None
     stale_seconds: float | None = None
+    season: str | None = None
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -588,6 +600,8 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bans: list[str] = []
     wanted: int = -1
     erased: list[ErasedName] = []
+    season: str = 'first'
+    opening: Opening | None = None
 
 
 class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -598,7 +612,7 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         initial: Method -> agent -> initial rating.
         aliases: Name in outcomes -> the agent that it counts for.
         bans: The complete list of agents whose games do not count.
-        start: Start of the new generation: `same` for the present start, `now` for a new season, or a log position. If the position is not reached yet, the change waits.
+        start: Start of the new generation: `same` for the present start, `now` to count later outcomes alone, or a log position. If the position is not reached yet, the change waits. It is never before the start of the pool's season.
         ban: Agents to add to the present list of bans. Not allowed together with `bans`.
         unban: Agents to remove from this list. Not allowed together with `bans`.
         confirm: Allows changes that are otherwise refused: a list `bans` without a present ban, and a ban of an unknown agent.
@@ -627,6 +641,7 @@ The shard that owns the pool makes the generation, because the shard has the log
         aliases: Name in outcomes -> the agent that it counts for.
         bans: Banned agents.
         start: Start of the generation: `same` for the present generation's start, `now` for the shard's position, or a log offset. If the shard has not reached the offset, the request waits.
+        season: The season to begin at `start`; None to stay in the present one.
     """
 
     pool: str
@@ -636,6 +651,7 @@ The shard that owns the pool makes the generation, because the shard has the log
     aliases: dict[str, str] = {}
     bans: list[str] = []
     start: Literal['same', 'now'] | int = 'same'
+    season: SeasonStart | None = None
 
 
 class GenerationWish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1005,6 +1021,24 @@ class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: str | None = None
 
 
+class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""What the first state of a season is made from: the final state of the season before, folded by one generation up to one position.
+
+    Attributes:
+        generation: Number of the generation that served the season before at its end.
+        position: Log offset at which that season ends and this one begins.
+        keep: Share of each rating's distance to the mean that the soft reset leaves. 0: no ratings are carried over.
+        first: Number of the first generation of this season.
+        methods: Online methods of the generation `generation`. Agents that are carried over have a rating of these alone.
+    """
+
+    generation: int
+    position: int
+    keep: float
+    first: int
+    methods: list[str] = []
+
+
 class OpponentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""An agent's opponents, most games first.
 
@@ -1117,6 +1151,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         beliefs: Online method -> model of its beliefs, for methods with beliefs.
         forecasts: Online method -> how its ratings become forecasts.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if unknown.
+        season: Name of the season; `first` before the first one that was started by name.
+        season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
     """
 
     pool: str
@@ -1144,6 +1180,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     beliefs: dict[str, BeliefModel] = {}
     forecasts: dict[str, LiveForecasts] = {}
     record: str | None = None
+    season: str = 'first'
+    season_generation: int = 1
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1283,6 +1321,62 @@ class ScoresRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     age_seconds: float
     tasks: int
     measurements: float
+
+
+class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A season to start.
+
+    Attributes:
+        name: Name of the season. No other season of the pool has it.
+        keep: Share of each rating's distance to the mean that the soft reset leaves. 0: all agents start as newcomers. 1: ratings are carried over unchanged.
+        start: `now`, or a log position after the start of the present season. If the position is not reached yet, the season waits.
+    """
+
+    name: str
+    keep: float = 0.0
+    start: str | int = 'now'
+
+
+class SeasonStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A request for a season. name: Its name. keep: As in `Opening`."""
+
+    name: str
+    keep: float = 0.0
+
+
+class SeasonView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One season of a pool.
+
+    Attributes:
+        name: Name of the season. The season before the first one that was started by name is `first`.
+        status: `requested`: it waits for the shard, or for its start position. `starting`: it is being folded. `running`: readers see it. `ended`: the next season began, and final boards are being computed. `closed`: all final boards are kept.
+        generation: The generation that serves it, served it last, or is being folded; null before.
+        start: Log offset at which it begins; null before it is known.
+        end: Log offset at which it ended; null before.
+        began_at: Time of its start, seconds since 1970; null before.
+        ended_at: Time of its end, seconds since 1970; null before.
+        keep: Share of each rating's distance to the mean that its soft reset left; null for the first season.
+        outcomes: Number of outcomes that it counted; null before its final state is kept.
+        boards: Names of its final boards; empty while it runs.
+    """
+
+    name: str
+    status: SeasonStatus
+    generation: int | None
+    start: int | None
+    end: int | None
+    began_at: float | None
+    ended_at: float | None
+    keep: float | None
+    outcomes: int | None = None
+    boards: list[str] = []
+
+
+class Seasons(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The seasons of a pool, oldest first."""
+
+    pool: str
+    seasons: list[SeasonView]
 
 
 class SentGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field='v', tag=1):

@@ -19,6 +19,7 @@ from services.shard.batch import Batch
 from services.shard.generations.archived_pool import ArchivedPool
 from services.shard.share import Share
 from services.state.edits import NONE, Retracted
+from services.state.opening import FinalState
 from services.state.pool import PoolState
 from services.wire.columns import Retractions
 
@@ -28,19 +29,23 @@ _RETRACTS: Final = b"retracts"
 class Build:
     """The build of one generation: it collects the retractions below the horizon if needed, then folds records from the start.
 
-    retracted: retractions below the horizon; None if they must be read from the log.
+    retracted: retractions below the horizon; None if they must be read from the log. final: final state of the season before, for a
+    generation with an opening.
     status: state of its lifecycle. position: first offset not yet read. state: the folded state; None while retractions are collected, and
     after a failure. failed: why the build failed; None unless it did. archived: its reader of the archive, which `archive_of` opens; None
     after the reading for retractions and after a failure. Its thread then ends with the part that it reads.
     """
 
-    def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None) -> None:
+    def __init__(
+        self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None, final: FinalState | None = None
+    ) -> None:  # fmt: skip
         self.created, self.generation, self.position = created, generation, generation.start
         self.status = GENERATION_LIFECYCLE.start
         self.state: PoolState | None = None
         self.failed: str | None = None
         self.archived: ArchivedPool | None = None
         self._collected: list[NDArray[np.uint64]] = []
+        self._final = final
         self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
         if not self._scan:
             self._begin(NONE if retracted is None else retracted)
@@ -110,7 +115,7 @@ class Build:
 
     def switch(self, position: int) -> PoolState:
         """Return the state, which serves from now on. Raises `ValueError` if it is behind `position`, the partition's position."""
-        if self.state is None or self.behind(position):
+        if self.state is None or self.behind(position) or not self.state.opened:
             msg = f"generation {self.generation.number} of pool {self.generation.pool} has not caught up"
             raise ValueError(msg)
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.SWITCH)
@@ -120,7 +125,7 @@ class Build:
     def _begin(self, retracted: Retracted) -> None:
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.BEGIN)
         self.position, self.archived, self._collected = self.generation.start, None, []
-        self.state = PoolState(self.created, self.generation, retracted)
+        self.state, self._final = PoolState(self.created, self.generation, retracted, self._final), None
         if self.state.stopped is not None:
             self.fail(self.state.stopped)
 

@@ -9,13 +9,16 @@ is repeated after a restart.
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import TypeAlias
 
+from ratings_core.errors import RatingsError
 from services.archive.history import ArchiveFails
+from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import ControlState, Generation, Serve
+from services.control.records import ControlState, Generation, PoolCreated, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log, LogError, OffsetLost, Records, TopicReplaced, forgotten
 from services.log.records import NO_RECORDS
@@ -24,7 +27,9 @@ from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import BuildPace
 from services.shard.generations.past import PastReader, archive_of
+from services.shard.generations.season_end import AwaitedEnds, SeasonEnds, SeasonNotFolded
 from services.shard.partition import Partition
+from services.state.opening import FinalState
 from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.generations")
@@ -41,6 +46,7 @@ class Builder:
         pace: Limits on generations for retractions: their delay and their share of time; None builds them at once.
         clock: Seconds since 1970, for records of the control log.
         figures: Receive the number of builds and of failures.
+        checkpoints: Checkpoints and files of seasons, for the first states of seasons; None reads the log alone.
     """
 
     def __init__(
@@ -51,10 +57,12 @@ class Builder:
         pace: BuildPace | None = None,
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
+        checkpoints: CheckpointStore | None = None,
     ) -> None:
         self._partition, self._control, self._clock = partition, control, clock
         self._pace, self.figures = pace or BuildPace(), figures or ShardFigures()
         self._due, self._retries = DueGenerations(partition, self._pace, clock), Retries()
+        self._ends = AwaitedEnds(lambda: SeasonEnds(log_, control.known(), checkpoints), partition.number)
         self._past, self._archive = PastReader(log_.history, partition.number, control), log_.archived
 
     @property
@@ -120,10 +128,23 @@ class Builder:
         if target is not None and (pool, target.number) not in self._partition.builds:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: the state knows the retractions once the partition reaches the horizon
-            build = Build(control.pools[pool], target, state.retracted_for(target))
+            if target.opening is not None and (awaited := self._ends.take(target)) is None:
+                return  # the final state of the season before is being read
+            build = self._started(control.pools[pool], target, state, None if target.opening is None else awaited)
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
+
+    def _started(self, created: PoolCreated, target: Generation, state: PoolState, awaited: "Future[FinalState | None] | None") -> Build:
+        """A new build of a generation. It has failed if the final state of the season before could not be read."""
+        try:
+            final = None if awaited is None else awaited.result()
+        except (SeasonNotFolded, LogError, OSError, RatingsError) as error:
+            build = Build(created, target, state.retracted_for(target))
+            if build.failed is None:
+                build.fail(str(error))
+            return build
+        return Build(created, target, state.retracted_for(target), final)
 
     def _next(self) -> Build | None:
         """Return the build that is furthest behind the partition; None if all builds have caught up."""

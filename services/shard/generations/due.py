@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from services.control import generations
-from services.control.records import FOLD_VERSION, ControlState, Generation
+from services.control.records import FOLD_VERSION, ControlState, Generation, GenerationRequest
 from services.shard.generations.build import Build
 from services.shard.generations.pace import BuildPace
 from services.shard.partition import Partition
@@ -33,13 +33,19 @@ class DueGenerations:
         if newest is None:
             return None
         position = self._partition.position
-        if (wish := control.wish(pool)) is not None and generations.is_reached(wish[1], position):
+        wish = control.wish(pool)
+        if wish is not None and generations.is_reached(wish[1], position) and not self._delays_season(wish[1], state, newest):
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
             return generations.make_successor(control, newest, position, self._clock())
         if generations.lacks_erasures(control, newest):
             return generations.make_successor(control, newest, self._horizon(state), self._clock())
-        if state.stopped is not None or state.retractions.count <= 0 or newest.number != state.generation.number:
+        if newest.number != state.generation.number:
+            return None
+        season = wish is not None and wish[1].season is not None and generations.is_reached(wish[1], position)
+        if season:  # what delays it
+            return generations.make_successor(control, newest, position, self._clock())
+        if state.stopped is not None or state.retractions.count <= 0:
             return None
         if now - self._since.setdefault(state, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
             return None
@@ -47,6 +53,18 @@ class DueGenerations:
             self._since[state] = now
             return None
         return generations.make_successor(control, newest, position, self._clock())
+
+    def _delays_season(self, wish: GenerationRequest, state: PoolState, newest: Generation) -> bool:
+        """Whether a season must wait: for retractions that change the season before, or because that one stopped.
+
+        The generation that applies the retractions, or folds the stopped pool again, comes first.
+        """
+        if wish.season is None:
+            return False
+        if newest.number != state.generation.number:
+            build = self._partition.builds.get((newest.pool, newest.number))
+            return build is None or build.failed is None or state.stopped is not None
+        return state.stopped is not None or (state.retractions.count > 0 and self._changes_something(state))
 
     def _changes_something(self, state: PoolState) -> bool:
         """Whether a pending retraction names an outcome that was folded. The caller repeats this, because the outcome may come later."""

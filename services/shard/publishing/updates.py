@@ -68,13 +68,17 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         at: Time of publication, seconds since 1970.
     """
     ids = state.changes.take()
-    readings = {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
-    if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
-        _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
-        return None
     names = state.content.agents.names(ids)
     total = len(state.content.agents)
-    boards = {method: _board(names, reading, total) for method, reading in readings.items()}
+    boards: dict[str, LiveBoard] = {}
+    for method in state.content.ratings.online:
+        rated = state.rated(method)
+        shown, count = (ids, total) if rated is None else (ids[rated[ids]], int(rated.sum()))
+        reading = state.content.ratings.read(method, shown)
+        if not (finite := _finite(reading)).all():
+            _stop_unfinite(state, method, shown[~finite], partition.position)
+            return None
+        boards[method] = _board(names if rated is None else state.content.agents.names(shown), reading, count)
     boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
     return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
 
@@ -126,6 +130,8 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         beliefs=state.content.ratings.beliefs,
         forecasts=_forecasts(state.content.ratings),
         record=_record_before(position, partition),
+        season=state.generation.season,
+        season_generation=1 if state.generation.opening is None else state.generation.opening.first,
     )
 
 

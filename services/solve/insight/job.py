@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.analysis.insight import insight
+from ratings_core.methods.rosters import playing
 from ratings_core.online.prequential import Prequential
 from ratings_core.problems.inputs import GamesInput, ScoresInput
 from services.boards import findings
@@ -73,6 +74,8 @@ def solve(
         SolverError: A computation did not reach its accuracy.
     """
     taken = problem.by_name()
+    if isinstance(taken, GamesInput):
+        taken = playing(taken)
     n = len(taken.names)
     if n > MOST_AGENTS:
         taken = taken.take(np.sort(np.argsort(-taken.activity, kind="stable")[:MOST_AGENTS]))

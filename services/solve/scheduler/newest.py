@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from services.boards.erased_boards import without_names
 from services.boards.result import SolvedBoard
 from services.control.erasures import NameMatcher
-from services.solve.erased_boards import without_names
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import Delivery, best_rows

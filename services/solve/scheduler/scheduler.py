@@ -56,12 +56,14 @@ class _Plan:
         offered: Every job of these pools -> what a try of it works on.
         queue: Due jobs, first to start first.
         changed: Pools for which a solve ended since the plan was made.
+        seasons: Pool -> first generation of its present season.
     """
 
     entries: Mapping[str, PoolEntry] = field(default_factory=dict)
     offered: Mapping[Job, Given] = field(default_factory=dict)
     queue: deque[Job] = field(default_factory=deque)
     changed: set[str] = field(default_factory=set)
+    seasons: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -112,7 +114,7 @@ class SolveScheduler:
         self._ledger.forget_intervals(offered)
         self._retire(entries, offered)
         self._clear(entries)
-        self._plan = _Plan(entries, offered, deque(jobs))
+        self._plan = _Plan(entries, offered, deque(jobs), seasons={pool: _first(entry, control) for pool, entry in entries.items()})
         self._start_next(now)
         self._reconciler.find_lost_regularly(now)
         self._publish()
@@ -199,7 +201,8 @@ class SolveScheduler:
             plan.queue.popleft()
             given, entry, newest = plan.offered[job], plan.entries[job.pool], self._results.get(job.of_board)
             self._ledger.start(job, given, now)
-            previous = None if newest is None else newest.file
+            of_season = newest is not None and newest.board.generation >= plan.seasons.get(job.pool, 1)
+            previous = newest.file if newest is not None and of_season else None  # ranks of another season are not compared
             self._flights.start(job, entry, given.parameters, previous, self._results.next_sequence(), self._need(job), now)
 
     def _must_wait(self, job: Job, now: float) -> bool:
@@ -348,6 +351,12 @@ def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:
 def _solvable(entry: PoolEntry, control: ControlState) -> bool:
     """Whether readers may see results on a checkpointed pool: it is not stopped, and not of a generation that they have left."""
     return entry.stopped is None and entry.generation >= control.served(entry.pool)
+
+
+def _first(entry: PoolEntry, control: ControlState) -> int:
+    """First generation of the season of a checkpointed pool."""
+    made = control.generations.get(entry.pool, {}).get(entry.generation)
+    return 1 if made is None or made.opening is None else made.opening.first
 
 
 def _offered(entries: Iterable[PoolEntry], control: ControlState) -> dict[Job, Given]:

@@ -22,6 +22,7 @@ from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, publish_result
+from services.solve.worker.evidence import with_evidence
 from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.solve.worker.normal_intervals import NORMAL_METHODS, with_normal_intervals
 from services.state.parts import part
@@ -179,6 +180,7 @@ def _solve(
         if method in NORMAL_METHODS:
             normal = with_normal_intervals(method, with_groups(given, arrays), parameters, solved.result)
             solved = solved if normal is None else msgspec.structs.replace(solved, result=normal)
+        solved = msgspec.structs.replace(solved, result=with_evidence(solved.result, arrays, given))
         return solved if before is None else _with_earlier_ranks(solved, before.result)
 
 

@@ -119,6 +119,9 @@ async function problem(answer) {
 
 const POSITION = "The log offset included in this board. A higher position is newer. Differences are not outcome counts: pools share a partition, and a record can hold many outcomes.";
 
+// Pairs of sides from which on shares of predictions are shown. Fewer say little: after four games, every share is 0, 25, 50, 75 or 100 %.
+const ENOUGH_PAIRS = 30;
+
 function facts(head) {
   if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcomes yet"));
   const found = [["outcomes", head.outcomes], ["agents", head.agents], ["tasks", head.tasks], ["duplicates dropped", head.duplicates],
@@ -126,8 +129,10 @@ function facts(head) {
   const items = found.filter(([name, count]) => count > 0 || name === "outcomes").map(([name, count]) =>
     make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${count === 1 ? name.replace(/s\b/, "") : name}`));
   items.push(make("li", { title: POSITION }, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
+  if (head.season !== "first") items.push(make("li", {}, "season ", make("a", { href: `/v1/pools/${encodeURIComponent(head.pool)}/seasons` }, head.season)));
   for (const [method, sums] of Object.entries(head.prequential)) {
-    if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
+    if (sums.pairs < ENOUGH_PAIRS) items.push(make("li", {}, `${title(method)}: not enough outcomes yet to score predictions`));
+    else if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
   return make("ul", { class: "facts" }, ...items);
 }
@@ -157,6 +162,7 @@ function proof(board, head) {
   } else {
     line.append(board.status.replaceAll("_", " "));
   }
+  if (board.status === "pending") return line;
   line.append(` · ${counted(board, head)} · took ${board.seconds.toFixed(2)} s · solved `, age);
   line.title = `position ${board.position}. ${POSITION}`;
   return line;
@@ -172,6 +178,7 @@ function arrow(row) {
 
 // A line about the newest try, if it failed.
 function troubled(board) {
+  if (board.status === "pending") return "Pending";
   if (board.status === "not_applicable") return "Not applicable";
   return board.rows.length ? "The newest solve failed; this is the previous result" : "The solve failed";
 }
@@ -197,6 +204,7 @@ function intervalLine(board) {
 
 // The reason for the question mark at the rank of a provisional agent.
 function unsettled(row) {
+  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}, or a wide interval of its rank`;
   if (row.rank_low !== undefined) return "the interval of its rank is wide";
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
@@ -248,6 +256,7 @@ function card(board, thin, head) {
   const section = make("section", { class: `card${uncertain}`, "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board, head));
   if (board.error) section.append(make("p", { class: "error" }, `${troubled(board)}: ${board.error}`));
+  if (board.rows.length && board.rows.every((row) => row.provisional)) section.append(make("p", { class: "proof" }, "Not enough outcomes yet: all ratings shown are provisional."));
   const roster = board.extra?.roster;
   if (roster) section.append(make("p", { class: "proof" }, `only the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
   if (board.extra?.unrated_because) section.append(make("p", { class: "proof" }, `– no rating: ${board.extra.unrated_because}`));
@@ -437,6 +446,7 @@ function disagree(part) {
 
 function forecasts(part) {
   return part.forecasts.map((one) => {
+    if (one.pairs > 0 && one.pairs < ENOUGH_PAIRS) return line(`${title(one.method)}: not enough outcomes yet (${count(one.pairs, "pair")})`);
     const named = [["log loss", one.log_loss], ["Brier", one.brier], ["calibration error", one.calibration_error ?? null]];
     const means = named.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
     if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);

@@ -10,7 +10,7 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.boards.history import KeptSolve, Past, PastRow, kept
-from services.boards.past import NotKept, PastBoards, PastRows, When
+from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
@@ -65,19 +65,28 @@ class World:
             names = state.content.agents.names()
             self.ratings[position] = dict(zip(names, state.content.ratings.online["elo"].rating.tolist(), strict=True))
 
-    def checkpoint(self, state: PoolState, position: int) -> None:
-        name = f"objects/p00000/at-{position}.eqr"
+    def checkpoint(self, state: PoolState, position: int, generation: int = 1) -> None:
+        name = f"objects/p00000/at-{position}{f'-{generation}' if generation > 1 else ''}.eqr"
         sha256, size = self.files.write_object(name, state.arrays(), {})
-        entry = PoolEntry(pool=POOL, kind="games", generation=1, position=position, outcomes=position, object=name, sha256=sha256,
+        entry = PoolEntry(pool=POOL, kind="games", generation=generation, position=position, outcomes=position, object=name, sha256=sha256,
                           bytes=size, digest="d")  # fmt: skip
         log: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1}
         self.files.write_manifest(
-            Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], written_at=100.0 * position, **log)
+            Manifest(
+                format=FORMAT,
+                partition=0,
+                position=position,
+                epoch=1,
+                pools=[entry],
+                written_at=100.0 * position,
+                sequence=generation - 1,
+                **log,
+            )
         )
 
-    def board(self, method: str, when: When, count: int = 100) -> Board | None:
+    def board(self, method: str, when: When, count: int = 100, generation: int | None = None) -> Board | None:
         boards = PastBoards(self.store, self.files, lambda: self.control)  # type: ignore[arg-type]
-        return boards.board(PastRows(POOL, method, when, 0, count), 5000.0)
+        return boards.board(PastRows(POOL, method, when, 0, count, generation=generation), 5000.0)
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +228,36 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     board = damaged.board("elo", When(30))
     assert board is not None
     assert board.position == 20
+
+
+def test_a_position_of_several_generations_needs_the_generation(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    created, made = world.control.pools[POOL], world.control.generations[POOL][1]
+    second = msgspec.structs.replace(made, number=2, start=30)
+    world.control.apply(2, second)
+    world.checkpoint(PoolState(created, second), 30, 2)
+    with pytest.raises(SeveralGenerations) as caught:
+        world.board("elo", When(35))
+    assert (caught.value.position, caught.value.generations) == (30, [1, 2])
+    first, later = (world.board("elo", When(35), generation=number) for number in (1, 2))
+    assert first is not None
+    assert later is not None
+    assert [(board.generation, board.position, board.total > 0) for board in (first, later)] == [(1, 30, True), (2, 30, False)]
+    assert world.board("elo", When(25)) == world.board("elo", When(25), generation=1), "only one generation was there"
+    named = world.board("elo", When(time=3000.0))
+    assert named is not None
+    assert named.generation == 2, "a time names one state"
+    with pytest.raises(NotKept):
+        world.board("elo", When(25), generation=2)
+
+
+def test_kept_solves_of_several_generations_at_one_position_need_the_generation(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.store.solves.insert(0, kept(solved_of(POOL, position=22, generation=2, ratings=[("a", 1.0)])))
+    with pytest.raises(SeveralGenerations):
+        world.board("maximal_lottery", When(30))
+    boards = [world.board("maximal_lottery", When(30), generation=number) for number in (1, 2)]
+    assert [board is not None and board.generation for board in boards] == [1, 2]
+    earlier = world.board("maximal_lottery", When(13))
+    assert earlier is not None
+    assert earlier.position == 12

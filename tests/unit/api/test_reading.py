@@ -226,6 +226,8 @@ class TestOpenApi:
             "/v1/pools/{pool}/agents/{agent}",
             "/v1/pools/{pool}/agents/{agent}/opponents",
             "/v1/pools/{pool}/generations",
+            "/v1/pools/{pool}/seasons",
+            "/v1/pools/{pool}/seasons/{season}/boards/{method}",
             "/v1/pools/{pool}/export",
             "/v1/pools/{pool}/predict",
             "/v1/pools/{pool}/matchups",

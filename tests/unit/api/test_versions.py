@@ -44,4 +44,4 @@ def test_a_reading_of_more_pools_than_are_remembered_ends() -> None:
     for _ in range(2):
         found = versions.read(pools)
         assert list(found) == pools
-        assert found["p7"].solved == {"copeland": "version"}
+        assert found["p7"].solved == {"copeland": "version/version"}, "season and version"

@@ -364,7 +364,6 @@ def test_settings_that_cannot_run_stop_the_pool_with_words(fold: dict[str, objec
         {"initial": {"elo": {"a": float("nan")}}},
         {"aliases": {"a": "b", "b": "c"}},
         {"aliases": {"a": "b"}, "bans": ("a",)},
-        {"aliases": {"a": "b"}, "initial": {"elo": {"a": 1.0}}},
         {"bans": (" a",)},
         {"retraction_horizon": 3},
     ],

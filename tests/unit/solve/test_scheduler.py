@@ -17,7 +17,7 @@ from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.erasures import ErasedName, ErasureRequest, erased_name
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
+from services.control.records import ControlState, FoldSettings, Generation, Opening, PoolCreated, SolvePlan
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.registry.methods import Solved
@@ -230,6 +230,20 @@ def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: Solves, 
         end_newest(tasks)
     board = store.boards[method]
     assert (board.generation, board.position, board.error) == (2, 2, None)
+
+
+@pytest.mark.parametrize("opening", [None, Opening(generation=1, position=1, keep=0.0, first=2)])
+def test_the_first_solve_of_a_season_compares_no_ranks_with_the_season_before(
+    tasks: Solves, tmp_path: Path, opening: Opening | None
+) -> None:
+    runner, _, method = solved_once(tasks, tmp_path, "log a")
+    pool, control, started = manifest_at(1).pools[0].pool, ControlState(), len(tasks.tasks)
+    control.apply(0, Generation(pool=pool, number=2, start=1, time=0.0, fold=FoldSettings(), opening=opening))
+    for second in range(10):
+        runner.step(100.0 + second, [of_generation(2, 2)], control)
+        end_newest(tasks)
+    previous = [previous_of(task) for task in tasks.tasks[started:] if method_of(task) == method]
+    assert [name is not None for name in previous] == [opening is None]
 
 
 def of_generation(number: int, position: int) -> Manifest:

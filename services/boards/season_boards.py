@@ -1,0 +1,150 @@
+"""Final boards of ended seasons, from their files: live boards from the season's final state, solved boards as they were solved on it."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.boards.past import PastRows, When, board_of_content
+from services.boards.reading import Board, WithoutRow, age, of_solved, with_next
+from services.boards.season_files import SeasonEnd, SeasonFiles
+from services.boards.store.keys import check_method
+from services.boards.store.protocol import ACTIVITY, StoreError
+from services.checkpoints.objects import BadObject
+from services.control import seasons
+from services.control.records import ControlState, Generation
+from services.control.seasons import Season, SeasonStatus
+from services.runtime.settings import Provisional
+
+
+class SeasonView(msgspec.Struct, frozen=True, kw_only=True):
+    """One season of a pool.
+
+    Attributes:
+        name: Name of the season. The season before the first one that was started by name is `first`.
+        status: `requested`: it waits for the shard, or for its start position. `starting`: it is being folded. `running`: readers see it.
+            `ended`: the next season began, and final boards are being computed. `closed`: all final boards are kept.
+        generation: The generation that serves it, served it last, or is being folded; null before.
+        start: Log offset at which it begins; null before it is known.
+        end: Log offset at which it ended; null before.
+        began_at: Time of its start, seconds since 1970; null before.
+        ended_at: Time of its end, seconds since 1970; null before.
+        keep: Share of each rating's distance to the mean that its soft reset left; null for the first season.
+        outcomes: Number of outcomes that it counted; null before its final state is kept.
+        boards: Names of its final boards; empty while it runs.
+    """
+
+    name: str
+    status: SeasonStatus
+    generation: int | None
+    start: int | None
+    end: int | None
+    began_at: float | None
+    ended_at: float | None
+    keep: float | None
+    outcomes: int | None = None
+    boards: list[str] = []
+
+
+class NoSeason(Exception):  # noqa: N818 - names the fact
+    """A pool has no ended season of a name, or the season has no board of a method."""
+
+
+class SeasonBoards:
+    """Reads final boards.
+
+    Args:
+        files: The files of seasons.
+        control: Returns the state of the control log.
+    """
+
+    def __init__(self, files: SeasonFiles, control: Callable[[], ControlState]) -> None:
+        self._files, self._control = files, control
+
+    def seasons(self, pool: str) -> list[SeasonView]:
+        """All seasons of a pool, oldest first. Raises `OSError`, `LogError`."""
+        control = self._control()
+        return [self._view(control, pool, season) for season in seasons.seasons(control, pool)]
+
+    def board(
+        self, pool: str, season: str, method: str, *, start: int, count: int, now: float, provisional: Provisional,
+        agents: Sequence[str] | None = None,
+    ) -> Board:  # fmt: skip
+        """Rows `start` to `start + count` of a final board, or the rows of some agents in the order of their names.
+
+        Args:
+            pool: Name of the pool.
+            season: Name of the season.
+            method: Name of the method.
+            start: Index of the first row.
+            count: Largest number of rows.
+            now: Seconds since 1970.
+            provisional: Rules that mark agents as provisional.
+            agents: Names of agents; None for rows by their place.
+
+        Raises:
+            NoSeason: There is no such season or board, or it is not written yet.
+            WithoutRow: The board has no row of an agent.
+            InputError: The method is not a name.
+            StoreError: The files cannot be read now.
+            LogError: The control log cannot be read.
+        """
+        check_method(method)
+        control = self._control()
+        try:
+            end = self._end(control, pool, season)
+            first, most = (start, count) if agents is None else (0, 2**31)
+            rows = PastRows(pool, method, When(end.entry.position), first, most, provisional)
+            page = self._page(control, end, rows, now)
+        except (OSError, BadObject) as error:
+            raise StoreError(f"the files of season {season} of pool {pool} cannot be read now: {error}", retriable=True) from error
+        page = msgspec.structs.replace(page, source="season", season=season)
+        return with_next(page, season, start) if agents is None else _of_agents(page, agents)
+
+    def _view(self, control: ControlState, pool: str, season: Season) -> SeasonView:
+        view = SeasonView(**season._asdict())
+        end = self._files.end(pool, season.name) if season.end is not None else None
+        if end is None:
+            return view
+        complete = self._files.complete(pool, season.name)
+        solved = self._files.boards(pool, season.name) if complete is None else complete.methods
+        status = SeasonStatus.ENDED if complete is None else SeasonStatus.CLOSED
+        live = _live_methods(control, end)
+        return msgspec.structs.replace(view, status=status, outcomes=end.entry.outcomes, boards=[*live, *solved])
+
+    def _end(self, control: ControlState, pool: str, season: str) -> SeasonEnd:
+        ended = seasons.find_ended(control, pool, season)
+        end = None if ended is None else self._files.end(pool, season)
+        if end is None:
+            known = ", ".join(each.name for each in seasons.ended(control, pool)) or "none yet"
+            raise NoSeason(f"pool {pool} has no ended season {season} (ended: {known})")
+        return end
+
+    def _page(self, control: ControlState, end: SeasonEnd, rows: PastRows, now: float) -> Board:
+        """The requested rows. Raises `NoSeason`, `OSError`, `BadObject`."""
+        live = _live_methods(control, end)
+        if rows.method in live:
+            wanted = ["agents.", "activity", "pool_time", *([] if rows.method == ACTIVITY else [f"online.{rows.method}."])]
+            return board_of_content(end.entry, self._files.arrays(end, wanted), control, rows, age(now, end.ended_at))
+        board = self._files.board(end.entry.pool, end.season, rows.method)
+        if board is None:
+            there = ", ".join([*live, *self._files.boards(end.entry.pool, end.season)])
+            raise NoSeason(f"season {end.season} of pool {end.entry.pool} has no final board {rows.method} (yet); it has {there}")
+        result = board.result
+        shown = msgspec.structs.replace(result, agents=result.agents[rows.start : rows.start + rows.most])
+        return of_solved(msgspec.structs.replace(board, result=shown), len(result.agents), now, rows.provisional)
+
+
+def _live_methods(control: ControlState, end: SeasonEnd) -> list[str]:
+    """Names of the live boards of a season."""
+    made: Generation | None = control.generations.get(end.entry.pool, {}).get(end.entry.generation)
+    return [] if made is None else [*made.fold.methods(control.pools[end.entry.pool].kind), ACTIVITY]
+
+
+def _of_agents(page: Board, agents: Sequence[str]) -> Board:
+    if not agents or len(set(agents)) != len(agents):
+        raise InputError("agents", ", ".join(agents[:5]), "must be one or more, each once")
+    rows = {row.agent: row for row in page.rows}
+    if missing := [name for name in agents if name not in rows]:
+        raise WithoutRow(page.method, missing)
+    return msgspec.structs.replace(page, rows=[rows[name] for name in agents])

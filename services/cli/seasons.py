@@ -1,0 +1,89 @@
+"""`equirank seasons`: list the seasons of a pool, and start the next one."""
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.boards.season_boards import SeasonBoards, SeasonView
+from services.boards.season_files import SeasonFiles
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import Data, reached, settings_of
+from services.cli.logs import opened
+from services.cli.pools import ask
+from services.cli.top import Format
+from services.control.records import SeasonStart
+from services.control.seasons import season_request
+
+seasons = typer.Typer(help="List the seasons of a pool, and start the next one.", no_args_is_help=True, add_completion=False)
+
+
+@seasons.command("list")
+def list_(
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    data: Data = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+) -> None:
+    """List the seasons of a pool with their spans and final boards."""
+    settings = settings_of(data)
+    with opened(settings) as (log, control):
+        control.standing(pool)  # raises `NoPool`
+        files = SeasonFiles(CheckpointStore(settings.checkpoint_url), log.outcomes.identity)
+        listed = SeasonBoards(files, control.refresh).seasons(pool)
+    if format == "json":
+        typer.echo(msgspec.json.encode(listed).decode())
+        return
+    columns = "season", "status", "generation", "positions", "began", "ended", "keep", "outcomes", Column("final boards", overflow="fold")
+    table = Table(*columns, title=Text(pool), title_justify="left")
+    for season in listed:
+        table.add_row(*map(Text, _cells(season)))
+    Console(soft_wrap=True).print(table)
+
+
+@seasons.command("start")
+def start(
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    name: Annotated[str, typer.Argument(help="Name of the season.")],
+    keep: Annotated[
+        float, typer.Option(help="Share of each rating's distance to the mean that remains: 0 carries nothing over, 1 keeps all.")
+    ] = 0.0,
+    position: Annotated[
+        int | None, typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: now.")
+    ] = None,
+    wait: Annotated[bool, typer.Option(help="Wait until readers see the season.")] = True,
+    data: Data = None,
+) -> None:
+    """End the present season, keep its final boards, and start the next one."""
+    settings = settings_of(data)
+    try:
+        asked = msgspec.convert({"name": name, "keep": keep}, SeasonStart)
+    except msgspec.ValidationError as error:
+        raise InputError("season", {"name": name, "keep": keep}, f"must be a season ({error})") from error
+    with opened(settings) as (log, control):
+        with reached(settings, log.outcomes.identity) as store:
+            head = None if store is None else store.live.head(pool)
+        if head is not None and head.stopped is not None:
+            rule = f"must be folded to its end, but it stopped ({head.stopped}): `equirank pools resume {pool}` first"
+            raise InputError("pool", pool, rule)
+        wanted = season_request(control.refresh(), control.standing(pool), asked, position, time.time())
+        ask(settings, log, control, wanted, wait=wait)
+
+
+def _cells(season: SeasonView) -> list[str]:
+    span = f"{_text(season.start)} to {_text(season.end)}"
+    numbers = _text(season.generation), span, _date(season.began_at), _date(season.ended_at), _text(season.keep), _text(season.outcomes)
+    return [season.name, season.status.value, *numbers, ", ".join(season.boards)]
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _date(time_: float | None) -> str:
+    return "-" if time_ is None else datetime.fromtimestamp(time_, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,187 @@
+"""Seasons over HTTP: their start, their list, their final boards, and solved boards of the season before."""
+
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyarrow import ipc
+
+from services.boards.season_files import SeasonEnd, SeasonFiles
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, Generation, Opening, PoolCreated, Serve
+from services.demo import simulated
+from services.state.pool import PoolState
+from services.wire.pools import Kind
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of, solved_of
+from tests.support.folds import fold_events
+
+POOL = f"/v1/pools/{simulated.POOL}"
+FOLD = FoldSettings(online={"elo": {}, "weng_lin": {}})
+FIRST = Generation(pool=simulated.POOL, number=1, start=0, time=0.0, fold=FOLD)
+OPENING = Opening(generation=1, position=12, keep=0.5, first=2)
+SECOND = Generation(pool=simulated.POOL, number=2, start=12, time=NOW - 60, fold=FOLD, season="autumn", opening=OPENING)
+BOARD = LiveBoard(["rock"], [1.0])
+
+
+def published(here: Running, generation: Generation) -> None:
+    first = 1 if generation.opening is None else generation.opening.first
+    head = head_of(
+        simulated.POOL, position=20, published_at=NOW, online=["elo"], generation=generation.number, season=generation.season,
+        season_generation=first,
+    )  # fmt: skip
+    assert here.store.live.publish(head, 1, {"elo": BOARD, ACTIVITY: BOARD})
+
+
+def append(here: Running, *records: object) -> None:
+    control = ControlLog(here.log.control)
+    for record in records:
+        control.append(record)  # type: ignore[arg-type]
+    control.close()
+
+
+@pytest.fixture
+def ended(api: Running, tmp_path: Path) -> Running:
+    """A pool in its second season, with the final boards of the first one."""
+    created = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FOLD)
+    append(api, created, FIRST, SECOND, Serve(pool=simulated.POOL, number=2, time=0.0))
+    published(api, SECOND)
+    state = PoolState(created, FIRST)
+    fold_events(state, [simulated.game(i, float(i)) for i in range(120)])
+    files = SeasonFiles(CheckpointStore((tmp_path / "state").as_uri()), api.log.outcomes.identity)
+    entry = PoolEntry(
+        pool=simulated.POOL, kind="games", generation=1, position=12, outcomes=120, object="", sha256="", bytes=0, digest=""
+    )  # fmt: skip
+    files.write_end(SeasonEnd(season="first", entry=entry, ended_at=NOW - 60, log=""), state.arrays())
+    solved = solved_of(simulated.POOL, method="copeland", position=12, ratings=[("rock", 3.0), ("paper", 2.0), ("stone", 1.0)])
+    files.write_board("first", msgspec.structs.replace(solved, log=api.log.outcomes.identity))
+    files.write_complete(simulated.POOL, "first", ["copeland"])
+    return api
+
+
+def test_seasons_are_listed_with_their_spans_and_boards(ended: Running) -> None:
+    answer = ended.client.get(f"{POOL}/seasons").json()
+    assert answer["seasons"] == [
+        {"name": "first", "status": "closed", "generation": 1, "start": 0, "end": 12, "began_at": 0.0, "ended_at": NOW - 60, "keep": None,
+         "outcomes": 120, "boards": ["elo", "weng_lin", "outcomes", "copeland"]},
+        {"name": "autumn", "status": "running", "generation": 2, "start": 12, "end": None, "began_at": NOW - 60, "ended_at": None,
+         "keep": 0.5, "outcomes": None, "boards": []},
+    ]  # fmt: skip
+    assert ended.client.get("/v1/pools/nobody/seasons").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["elo", "weng_lin", "outcomes", "copeland"])
+def test_a_final_board_is_read_page_by_page(ended: Running, method: str) -> None:
+    url = f"{POOL}/seasons/first/boards/{method}"
+    whole = ended.client.get(url, params={"count": 1000}).json()
+    assert (whole["season"], whole["source"], whole["generation"], whole["position"], whole["next"]) == ("first", "season", 1, 12, None)
+    rows, page = [], ended.client.get(url, params={"count": 2}).json()
+    while True:
+        rows += page["rows"]
+        if page["next"] is None:
+            break
+        page = ended.client.get(url, params={"cursor": page["next"], "count": 2}).json()
+    assert rows == whole["rows"]
+    assert ended.client.get(url, params={"start": 1, "count": 1}).json()["rows"] == whole["rows"][1:2]
+    names = [row["agent"] for row in whole["rows"]][2::-2]
+    assert [row["agent"] for row in ended.client.get(url, params={"agents": names}).json()["rows"]] == names
+
+
+def test_a_final_board_has_all_formats_and_a_tag(ended: Running) -> None:
+    url = f"{POOL}/seasons/first/boards/copeland"
+    assert ended.client.get(url, params={"format": "csv"}).text.splitlines()[1].startswith("1,rock,3.0")
+    table = ipc.open_stream(BytesIO(ended.client.get(url, params={"format": "arrow"}).content)).read_all()
+    assert table.column("agent").to_pylist() == ["rock", "paper", "stone"]
+    answer = ended.client.get(url)
+    assert ended.client.get(url, headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("seasons/autumn/boards/elo", 404, "no ended season autumn (ended: first)"),
+        ("seasons/nothing/boards/elo", 404, "no ended season nothing"),
+        ("seasons/first/boards/borda", 404, "no final board borda (yet); it has elo, weng_lin, outcomes, copeland"),
+        ("seasons/first/boards/Copeland", 422, "must be a-z 0-9 _"),
+        ("seasons/first/boards/copeland?agents=nobody", 404, "no row of the agents 'nobody'"),
+        ("seasons/first/boards/copeland?agents=rock&start=1", 422, "must not be sent with start"),
+    ],
+)
+def test_what_is_not_there_is_named(ended: Running, path: str, status: int, says: str) -> None:
+    answer = ended.client.get(f"{POOL}/{path}")
+    assert answer.status_code == status
+    assert says in answer.json()["detail"]
+
+
+def test_a_cursor_of_another_board_is_refused(ended: Running) -> None:
+    cursor = ended.client.get(f"{POOL}/seasons/first/boards/elo", params={"count": 1}).json()["next"]
+    assert ended.client.get(f"{POOL}/seasons/first/boards/weng_lin", params={"cursor": cursor}).status_code == 422
+    assert ended.client.get(f"{POOL}/boards/elo", params={"cursor": cursor}).status_code in (410, 422)
+
+
+def test_a_season_is_requested_once_and_by_a_new_name(ended: Running) -> None:
+    url = f"{POOL}/seasons"
+    for name in ("first", "autumn"):
+        refused = ended.client.post(url, json={"name": name})
+        assert (refused.status_code, "must be the name of no season" in refused.json()["detail"]) == (422, True)
+    refused = ended.client.post(url, json={"name": "winter", "start": 12})
+    assert (refused.status_code, "must be now, or a log offset of 13 or more" in refused.json()["detail"]) == (422, True)
+    assert ended.client.post(url, json={"name": "winter", "keep": 0.25}).status_code == 202
+    *_, winter = ended.client.get(url).json()["seasons"]
+    assert (winter["name"], winter["status"], winter["keep"]) == ("winter", "requested", 0.25)
+    refused = ended.client.post(url, json={"name": "spring"})
+    assert (refused.status_code, "must wait until season winter has started" in refused.json()["detail"]) == (422, True)
+    waiting = ended.client.get(f"{POOL}/generations").json()["waiting"]
+    assert (waiting["start"], waiting["season"]) == ("now", {"name": "winter", "keep": 0.25})
+
+
+@pytest.mark.parametrize("body", [{"name": "a/b"}, {"name": ""}, {"name": "x", "keep": 1.5}, {"name": "x", "start": "same"}, {"keep": 0.5}])
+def test_a_season_of_another_form_is_refused(ended: Running, body: dict[str, object]) -> None:
+    assert ended.client.post(f"{POOL}/seasons", json=body).status_code == 422
+
+
+def test_the_start_of_a_pool_with_seasons_is_not_before_its_season(ended: Running) -> None:
+    refused = ended.client.post(f"{POOL}/generations", json={"start": 11})
+    assert (refused.status_code, "must be at least 12, where season autumn begins" in refused.json()["detail"]) == (422, True)
+    assert ended.client.post(f"{POOL}/generations", json={"start": "now"}).status_code == 202
+
+
+def test_initial_ratings_within_a_season_are_refused(ended: Running) -> None:
+    refused = ended.client.post(f"{POOL}/generations", json={"initial": {"elo": {"rock": 1700.0}}})
+    assert (refused.status_code, "season autumn begins with the ratings of the season before" in refused.json()["detail"]) == (422, True)
+
+
+def test_a_stopped_pool_ends_no_season(ended: Running) -> None:
+    head = ended.store.live.head(simulated.POOL)
+    assert head is not None
+    assert ended.store.live.publish(msgspec.structs.replace(head, stopped="for a test"), 1, {})
+    refused = ended.client.post(f"{POOL}/seasons", json={"name": "winter"})
+    assert (refused.status_code, "resume it first" in refused.json()["detail"]) == (409, True)
+
+
+def test_a_season_needs_an_admin_key(keyed: Running) -> None:
+    assert keyed.client.post(f"{POOL}/seasons", json={"name": "winter"}).status_code == 401
+
+
+def test_no_solved_board_of_the_season_before_stands_beside_live_boards_of_the_next_one(api: Running) -> None:
+    append(api, PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FOLD), FIRST)
+    published(api, FIRST)
+    assert api.store.solved.publish(solved_of(simulated.POOL, method="copeland", position=12))
+    url = f"{POOL}/boards/copeland"
+    before = api.client.get(url)
+    assert len(before.json()["rows"]) == 2
+    assert [board["generation"] for board in api.client.get(f"{POOL}/boards", params={"count": 5}).json()["boards"]] == [1, 1, 1]
+    published(api, SECOND)
+    after = api.client.get(url, headers={"If-None-Match": before.headers["etag"]}).json()
+    assert (after["status"], after["rows"], after["total"], after["generation"]) == ("pending", [], 0, 2)
+    assert "not solved yet in this season" in after["error"]
+    shown = api.client.get(f"{POOL}/boards", params={"count": 5}).json()["boards"]
+    assert [(board["method"], board["generation"]) for board in shown] == [("elo", 2), ("outcomes", 2), ("copeland", 2)]
+    assert api.client.get(f"{url}/around/rock").status_code == 404
+    assert api.client.get(url, params={"agents": "rock"}).status_code == 404
+    assert "copeland" not in api.client.get(f"{POOL}/agents/rock").text
+    assert api.store.solved.publish(solved_of(simulated.POOL, method="copeland", generation=2, position=20))
+    assert len(api.client.get(url).json()["rows"]) == 2
