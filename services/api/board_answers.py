@@ -20,6 +20,7 @@ from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
 from services.boards.reading import Board
+from services.control.details import MOST_TAGS, AgentFilter, check_tag_key
 from services.wire.pools import check_pool_name
 
 _MOST_AGENTS: Final = 200
@@ -66,6 +67,22 @@ At: TypeAlias = Annotated[
 ]
 
 
+Country: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(description="Return only agents with this country, an ISO 3166-1 alpha-2 code: `country=DE`. Filters go with `cursor`."),
+]
+Organisation: TypeAlias = Annotated[str | None, QueryParameter(description="Return only agents with this organisation.")]
+Tag: TypeAlias = Annotated[
+    list[str] | None,
+    QueryParameter(max_items=MOST_TAGS, description="Return only agents with this tag: `tag=team:red`. Repeatable; all must match."),
+]
+MinGames: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(ge=1, le=2**31 - 1, description="Return only agents with at least this many games, as of the column `games`."),
+]
+Hidden: TypeAlias = Annotated[bool, QueryParameter(description="Return also hidden agents. Needs an admin key.")]
+
+
 @dataclass(frozen=True, slots=True)
 class AskedBoard:
     """The parameters of the route of a board."""
@@ -80,6 +97,11 @@ class AskedBoard:
     at: At = None
     everyone: All = False
     form: Form = None
+    country: Country = None
+    organisation: Organisation = None
+    tag: Tag = None
+    min_games: MinGames = None
+    hidden: Hidden = False
 
     def __post_init__(self) -> None:
         """Raise `InputError` for parameters that exclude each other."""
@@ -89,6 +111,15 @@ class AskedBoard:
             raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
         if self.agents is not None and (past or self.start is not None or self.count is not None):
             raise InputError("agents", ", ".join(self.agents[:5]), "must not be sent with start, count, position or at")
+        if self.wanted.selects and (past or self.start is not None or self.agents is not None):
+            rule = "must not be sent with start, agents, position or at: continue by a cursor"
+            raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
+
+    @property
+    def wanted(self) -> AgentFilter:
+        """Which agents the rows have. Raises `InputError`."""
+        tags = tuple(sorted(map(_tag, self.tag or ())))
+        return AgentFilter(self.country, self.organisation, tags, self.min_games, self.hidden)
 
     @property
     def begin(self) -> int:
@@ -97,8 +128,8 @@ class AskedBoard:
 
     @property
     def page(self) -> bool:
-        """Whether the answer is a page of the newest board by `start` and `count`."""
-        return self.cursor is None and self.agents is None and self.when is None
+        """Whether the answer is a first page of the newest board, or one by `start` and `count`, that everybody may read."""
+        return self.cursor is None and self.agents is None and self.when is None and not self.hidden
 
     @property
     def when(self) -> When | None:
@@ -116,6 +147,14 @@ class AskedBoard:
     def continued(self) -> Cursor | None:
         """The cursor. Raises `InputError`."""
         return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.method)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    """Key and value of a parameter `tag`. Raises `InputError`."""
+    key, colon, value = text.partition(":")
+    if not colon:
+        raise InputError("tag", text, "must be key:value")
+    return check_tag_key(key), value
 
 
 def format_of(request: Request, asked: AskedBoard) -> BoardFormat:  # type: ignore[type-arg]

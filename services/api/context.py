@@ -23,6 +23,7 @@ from services.api.feeds import Feeds
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.polls import Polls
+from services.api.pool_agents import PoolAgents
 from services.api.security import Access, Connection
 from services.api.workers import Workers
 from services.boards.store.keys import METHOD_PATTERN
@@ -82,7 +83,8 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. partitions: number of partitions of the outcome log. started: time at
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what
+    boards show of agents. partitions: number of partitions of the outcome log. started: time at
     which this process began, seconds since 1970.
     """
 
@@ -100,6 +102,7 @@ class Context:
     exports: Exports
     feeds: Feeds
     agents: AgentIndexes
+    pool_agents: PoolAgents
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

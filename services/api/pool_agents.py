@@ -1,0 +1,82 @@
+"""What this process knows of the agents of pools: their details by the control log, and their games by the newest checkpoint it read."""
+
+import threading
+from collections import OrderedDict
+from typing import Final
+
+from services.api.agent_indexes import AgentIndexes
+from services.api.directory import Directory
+from services.boards.agent_columns import AgentColumns, Matching
+from services.boards.agent_index import NoIndex
+from services.boards.store.protocol import PoolHead
+from services.control.details import AgentFilter, PoolDetails
+
+_FIRST_SECONDS: Final = 1.0
+"""The first answer for a pool waits this long for the index of its agents. Later ones lack games until it is loaded."""
+_LOG_SECONDS: Final = 2.0
+_MOST_NAMES: Final = 1 << 20
+"""Most names of all sets of agents that match filters, together: some 64 MB."""
+_MOST_FILTERS: Final = 256
+"""Most such sets."""
+
+
+class PoolAgents:
+    """Details and indexes of agents. Thread-safe. Nothing waits for the log or a checkpoint, except `ready`.
+
+    Args:
+        indexes: The indexes of agents.
+        directory: The control log.
+    """
+
+    def __init__(self, indexes: AgentIndexes, directory: Directory) -> None:
+        self._indexes, self._directory = indexes, directory
+        self._heads: dict[str, PoolHead] = {}
+        """Pool -> the newest head for which columns were read. It tells whether the pool's index is old."""
+        self._matching: OrderedDict[tuple[str, AgentFilter], Matching] = OrderedDict()
+        """The least recently used first."""
+        self._lock = threading.Lock()
+
+    def details(self, pool: str) -> PoolDetails:
+        """Return the details of a pool's agents, at most about 1 s old if the log answers.
+
+        The first read of the log is waited for, at most 2 s, because hidden agents are unknown before it.
+        """
+        self._directory.until_tried(_LOG_SECONDS)
+        return self._directory.details(pool)
+
+    def hidden(self, pool: str) -> frozenset[str]:
+        """Return the hidden agents of a pool, as they were last read."""
+        return self._directory.details(pool).hidden()
+
+    def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
+        """Return what boards of a pool show of agents now."""
+        if head is None:
+            return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
+        self._heads[pool] = head
+        return AgentColumns(self.details(pool), self._indexes.loaded(head))
+
+    def version(self, pool: str) -> tuple[object, ...]:
+        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
+        self._directory.refresh_soon()
+        head, details = self._heads.get(pool), self._directory.details(pool)
+        return (details.version, None) if head is None else AgentColumns(details, self._indexes.loaded(head)).version
+
+    async def ready(self, head: PoolHead) -> None:
+        """Wait for the first load of the index of a pool's agents, for at most a second."""
+        await self._indexes.begin(head, _FIRST_SECONDS)
+
+    def matching(self, pool: str, columns: AgentColumns, wanted: AgentFilter) -> Matching:
+        """Return the agents that match a filter. Equal filters are answered once for each version. Raises as `AgentColumns.matching`."""
+        key, version = (pool, wanted), columns.version_of(wanted)
+        with self._lock:
+            known = self._matching.get(key)
+            if known is not None and known.version == version:
+                self._matching.move_to_end(key)
+                return known
+        found = columns.matching(wanted)
+        with self._lock:
+            self._matching[key] = found
+            self._matching.move_to_end(key)
+            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and sum(map(len, self._matching.values())) > _MOST_NAMES):
+                self._matching.popitem(last=False)
+        return found
