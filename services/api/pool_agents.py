@@ -1,13 +1,16 @@
 """What this process knows of the agents of pools: their details by the control log, and their games by the newest checkpoint it read."""
 
 import threading
+import time
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from services.api.agent_indexes import AgentIndexes
 from services.api.directory import Directory
 from services.boards.agent_columns import AgentColumns, Matching
-from services.boards.agent_index import NoIndex
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.display_names import DisplayNames
 from services.boards.store.protocol import PoolHead
 from services.control.details import AgentFilter, PoolDetails
 
@@ -16,8 +19,20 @@ _FIRST_SECONDS: Final = 1.0
 _LOG_SECONDS: Final = 2.0
 _MOST_NAMES: Final = 1 << 20
 """Most names of all sets of agents that match filters, together: some 64 MB."""
+_MOST_BYTES: Final = 256 << 20
+"""Largest memory of the display names of all pools. Those of a pool that needs more are the only ones that are kept."""
+_REST: Final = 20
+"""Display names are collected again after at least this many times the duration of the last collection."""
 _MOST_FILTERS: Final = 256
 """Most such sets."""
+
+
+class _Named(NamedTuple):
+    """Display names of a pool. key: their version. due: time from which they may be collected again, by the timer."""
+
+    key: tuple[int, str]
+    names: DisplayNames
+    due: float
 
 
 class PoolAgents:
@@ -26,15 +41,18 @@ class PoolAgents:
     Args:
         indexes: The indexes of agents.
         directory: The control log.
+        timer: Returns a time in seconds.
     """
 
-    def __init__(self, indexes: AgentIndexes, directory: Directory) -> None:
-        self._indexes, self._directory = indexes, directory
+    def __init__(self, indexes: AgentIndexes, directory: Directory, timer: Callable[[], float] = time.monotonic) -> None:
+        self._indexes, self._directory, self._timer = indexes, directory, timer
         self._heads: dict[str, PoolHead] = {}
         """Pool -> the newest head for which columns were read. It tells whether the pool's index is old."""
         self._matching: OrderedDict[tuple[str, AgentFilter], Matching] = OrderedDict()
         """The least recently used first."""
-        self._lock = threading.Lock()
+        self._names: OrderedDict[str, _Named] = OrderedDict()
+        """The least recently used first."""
+        self._lock, self._building = threading.Lock(), threading.Lock()
 
     def details(self, pool: str) -> PoolDetails:
         """Return the details of a pool's agents, at most about 1 s old if the log answers.
@@ -60,6 +78,21 @@ class PoolAgents:
         self._directory.refresh_soon()
         head, details = self._heads.get(pool), self._directory.details(pool)
         return (details.version, None) if head is None else AgentColumns(details, self._indexes.loaded(head)).version
+
+    def display_names(self, pool: str, index: AgentIndex) -> DisplayNames:
+        """Return the display names of a pool's agents for a search. Those of a large pool may be some seconds old."""
+        key, now = (self.details(pool).version, index.entry.object), self._timer()
+        with self._building:
+            known = self._names.get(pool)
+            if known is None or (known.key != key and (now >= known.due or known.key[1] != index.entry.object)):
+                found = DisplayNames(self.details(pool), index)
+                ended = self._timer()
+                known = _Named(key, found, ended + _REST * (ended - now))
+                self._names[pool] = known
+            self._names.move_to_end(pool)
+            while len(self._names) > 1 and sum(one.names.nbytes for one in self._names.values()) > _MOST_BYTES:
+                self._names.popitem(last=False)
+            return known.names
 
     async def ready(self, head: PoolHead) -> None:
         """Wait for the first load of the index of a pool's agents, for at most a second."""

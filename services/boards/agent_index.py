@@ -163,6 +163,14 @@ class AgentIndex:
         """Number of outcomes that the agent took part in."""
         return int(self._activity[agent])
 
+    def outcomes_of(self, agents: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Numbers of outcomes of agents by their ids."""
+        return np.asarray(self._activity[agents], np.int64)
+
+    def ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of agents: int32 (n,), `UNKNOWN` for agents that the pool does not have."""
+        return self._names.lookup(names)
+
     def find(self, name: str) -> int | None:
         """Id of the agent with exactly this name; None if the pool has no such agent."""
         agent = int(self._names.lookup([name])[0])

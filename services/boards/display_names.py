@@ -1,0 +1,74 @@
+"""Search of agents by their display names. Agents whose own name matches are found before, by `AgentIndex`."""
+
+from typing import Final
+
+import numpy as np
+
+from ratings_core.arrays.arena import pack
+from ratings_core.records.name_search import TIERS, NameSearch, folded
+from ratings_core.records.roster import UNKNOWN
+from services.boards.agent_index import AgentIndex, Place
+from services.control.details import PoolDetails
+
+_FIRST_TIER: Final = len(TIERS)
+"""Tiers of display names follow those of names."""
+_PLACES_AT_ONCE: Final = 64
+
+
+class DisplayNames:
+    """Display names of the agents of an index. Thread-safe, because nothing changes after construction.
+
+    Args:
+        details: Details of the pool's agents.
+        index: The agents. Display names of others are left out.
+    """
+
+    def __init__(self, details: PoolDetails, index: AgentIndex) -> None:
+        self._index = index
+        named = [(agent, known.display_name) for agent, known in details.items() if known.display_name is not None]
+        ids = index.ids([agent for agent, _ in named])
+        known = np.flatnonzero(ids != UNKNOWN)
+        ids = ids[known]
+        order = np.lexsort((ids, -index.outcomes_of(ids)))
+        self._search = NameSearch(pack([named[at][1] for at in known.tolist()]), order)
+        self._ids = ids[order]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self._search.nbytes + self._ids.nbytes
+
+    def search(self, query: str, after: Place | None, count: int) -> list[Place]:
+        """The first `count` matches of a query that are no matches by name: equal, then prefixes, then others; see `AgentIndex.search`."""
+        found: list[Place] = []
+        for tier in TIERS if query else ():
+            number = _FIRST_TIER + tier
+            if after is None or number >= after.tier:
+                begin = self._begin(after) if after is not None and number == after.tier else 0
+                found += self._of_tier(query, tier, begin, count - len(found))
+        return found
+
+    def _of_tier(self, query: str, tier: int, begin: int, count: int) -> list[Place]:
+        found: list[Place] = []
+        sought = folded(query)
+        while len(found) < count:
+            places = self._search.find(query, tier, begin, _PLACES_AT_ONCE)
+            for agent in map(int, self._ids[places]):
+                if sought not in folded(self._index.name(agent)):
+                    found.append(Place(_FIRST_TIER + tier, self._index.outcomes(agent), agent))
+            if len(places) < _PLACES_AT_ONCE:
+                break
+            begin = places[-1] + 1
+        return found[:count]
+
+    def _begin(self, after: Place) -> int:
+        """First place in the order of answers after `after`."""
+        outcomes = self._index.outcomes_of(self._ids)
+        before = (outcomes > after.outcomes) | ((outcomes == after.outcomes) & (self._ids <= after.agent))
+        return int(np.count_nonzero(before))
+
+
+def search(index: AgentIndex, display: DisplayNames | None, query: str, after: Place | None, count: int) -> list[Place]:
+    """The first `count` matches of a query, by names and then by display names. Arguments as of `AgentIndex.search`."""
+    found = index.search(query, after, count)
+    return found if display is None or len(found) >= count else found + display.search(query, after, count - len(found))
