@@ -59,7 +59,7 @@ class Route:
     @property
     def repeatable(self) -> bool:
         """Whether the request may be sent again although it may have been processed: it reads, or it sets a state."""
-        return self.method in {"GET", "HEAD", "PUT"} or not {"401", "403"} & self.about["responses"].keys()
+        return self.method in {"GET", "HEAD", "PUT", "PATCH"} or not {"401", "403"} & self.about["responses"].keys()
 
 
 def routes(document: Schema) -> list[Route]:

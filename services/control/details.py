@@ -7,7 +7,7 @@ that reads a million records to its start would start slowly. Processes that nee
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from sys import intern
 from typing import Annotated, Final, NamedTuple, TypeAlias
@@ -257,11 +257,10 @@ class PoolDetails:
                 (self._hidden.add if details.hidden else self._hidden.discard)(agent)
             self.version += 1
 
-    def erase(self, names: Iterable[ErasedName]) -> None:
+    def erase(self, erased: NameMatcher) -> None:
         """Remove the details of erased names. It hashes each name that has details."""
         with self._lock:
-            matcher = NameMatcher(names)
-            for agent in [agent for agent in self._agents if matcher.token(agent) is not None]:
+            for agent in [agent for agent in self._agents if erased.token(agent) is not None]:
                 del self._agents[agent]
                 self._hidden.discard(agent)
             self.version += 1
@@ -330,27 +329,31 @@ class DetailsRecords:
 
     def __init__(self) -> None:
         self._pools: dict[str, PoolDetails] = {}
-        self._unerased: dict[str, Sequence[ErasedName]] = {}
-        """Pool -> its erased names, for pools whose details may hold one of them."""
+        self._erased: dict[str, NameMatcher] = {}
+        """Pool -> its erased names."""
+        self._unerased: set[str] = set()
+        """Pools whose details may hold a name that was erased after it had them."""
 
     def of(self, pool: str) -> PoolDetails:
         """The details of a pool's agents, now and after later records. An empty object for a pool that no record is about."""
         known = self._pools.get(pool)
         return PoolDetails() if known is None else known
 
-    def apply(self, record: DetailsWritten, erased: Sequence[ErasedName]) -> None:
-        """Fold one record. erased: the erased names of its pool so far."""
-        self._pools.setdefault(record.pool, PoolDetails()).apply(record.agents)
-        if erased:
-            self._unerased[record.pool] = erased
+    def apply(self, record: DetailsWritten) -> None:
+        """Fold one record. Erased names are left out."""
+        agents: Mapping[str, AgentDetails] = record.agents
+        if (erased := self._erased.get(record.pool)) is not None:
+            agents = {agent: details for agent, details in agents.items() if erased.token(agent) is None}
+        self._pools.setdefault(record.pool, PoolDetails()).apply(agents)
 
     def note_erased(self, pool: str, erased: Sequence[ErasedName]) -> None:
         """Fold an erasure. erased: all erased names of the pool."""
+        self._erased[pool] = NameMatcher(erased)
         if pool in self._pools:
-            self._unerased[pool] = erased
+            self._unerased.add(pool)
 
     def erase(self) -> None:
         """Remove the details of erased names: once after many records, because it hashes all names with details of a pool."""
         while self._unerased:
-            pool, erased = self._unerased.popitem()
-            self.of(pool).erase(erased)
+            pool = self._unerased.pop()
+            self._pools[pool].erase(self._erased[pool])

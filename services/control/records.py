@@ -389,7 +389,7 @@ class ControlState:
                 self._erase(record.pool)
                 self.details.note_erased(record.pool, self.erasures.names(record.pool))
             case DetailsWritten():
-                self.details.apply(record, self.erasures.names(record.pool))
+                self.details.apply(record)
             case LettersSent():
                 pass
         self.position = offset + 1
