@@ -71,16 +71,26 @@ async def list_agents(
     return await here.workers.searches.run(lambda: _listed(here, partial(read, provisional=here.settings.provisional, known=known())))
 
 
-@get("/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(401, 403, 404, 422, 429, 503))
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}", tags=["agents"], operation_class=Described, responses=problems(401, 403, 404, 422, 429, 503)
+)
 async def get_agent(request: Request, here: Here, pool: Pool, agent: Agent, hidden: Hidden = False) -> AgentProfile:  # type: ignore[type-arg]
-    """Return an agent's profile: its ratings and ranks by each method, its record and details. Percent-encode the name, including slashes."""
+    """Return an agent's profile: its ratings and ranks by each method, its record and its details.
+
+    Percent-encode the name, including slashes.
+    """
     _check_hidden(request, here, hidden=hidden)
     head = await here.workers.readers.run(partial(_head, here, pool))
     index = await here.agents.get(head)
     return await here.workers.searches.run(partial(_profile, here, head, index, agent_name(agent), hidden=hidden))
 
 
-@get("/v1/pools/{pool:str}/agents/{agent:str}/opponents", tags=["agents"], operation_class=Described, responses=problems(401, 403, 404, 422, 429, 503))
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}/opponents",
+    tags=["agents"],
+    operation_class=Described,
+    responses=problems(401, 403, 404, 422, 429, 503),
+)
 async def list_opponents(
     request: Request,  # type: ignore[type-arg]
     here: Here,

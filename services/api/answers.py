@@ -17,6 +17,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from services.api.batched import Batched
+from services.api.pool_agents import PoolAgents
 from services.api.problems import ApiError
 from services.api.replies import Boards, Value
 from services.api.workers import Workers

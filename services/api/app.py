@@ -16,7 +16,21 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import agents, boards, details, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
+from services.api import (
+    agents,
+    boards,
+    details,
+    exports,
+    generations,
+    health,
+    insight,
+    methods,
+    outcomes,
+    pages,
+    pools,
+    predictions,
+    streams,
+)
 from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built

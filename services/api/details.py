@@ -35,7 +35,7 @@ class DetailsBody(Decoded[DetailsChange]):
 class LoadBody(Decoded[Any]):
     """The body of PATCH /v1/pools/{pool}/agents, in one of three media types. Its bytes are read by the route."""
 
-    model_type = list[AgentChange]  # type: ignore[assignment]
+    model_type = list[AgentChange]
 
     def decode_bytes(self, value: bytes) -> bytes:
         """Return the bytes."""

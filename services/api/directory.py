@@ -62,7 +62,7 @@ class Directory:
         return self._pools
 
     def refresh_soon(self) -> threading.Thread | None:
-        """Begin to read the control log unless the copy is fresh or is being read. Returns the thread that reads, without waiting for it."""
+        """Begin to read the control log unless the copy is fresh or is being read. Returns the thread that reads, if one was started."""
         if time.monotonic() - self._read_at <= _FRESH_SECONDS or not self._reading.acquire(blocking=False):
             return None
         reading = threading.Thread(target=self._read, name="pools", daemon=True)

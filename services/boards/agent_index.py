@@ -224,7 +224,9 @@ class AgentIndex:
         """
         ids = self._names.lookup(names)
         known = ids != UNKNOWN
-        wins, draws, losses = np.where(known, self._all_results()[:, np.where(known, ids, 0)], 0) if len(self) else np.zeros((3, len(ids)), int)
+        wins, draws, losses = (
+            np.where(known, self._all_results()[:, np.where(known, ids, 0)], 0) if len(self) else np.zeros((3, len(ids)), int)
+        )
         return GamesPlayed(known, wins, draws, losses)
 
     def with_games(self, least: int) -> NDArray[np.int32]:

@@ -53,9 +53,8 @@ class DisplayNames:
         sought = folded(query)
         while len(found) < count:
             places = self._search.find(query, tier, begin, _PLACES_AT_ONCE)
-            for agent in map(int, self._ids[places]):
-                if sought not in folded(self._index.name(agent)):
-                    found.append(Place(_FIRST_TIER + tier, self._index.outcomes(agent), agent))
+            others = [agent for agent in map(int, self._ids[places]) if sought not in folded(self._index.name(agent))]
+            found += [Place(_FIRST_TIER + tier, self._index.outcomes(agent), agent) for agent in others]
             if len(places) < _PLACES_AT_ONCE:
                 break
             begin = places[-1] + 1

@@ -10,7 +10,7 @@ import msgspec
 
 from services.boards import reading
 from services.boards.agent_columns import Matching
-from services.boards.cursors import FilterCursor, ReplacedBoard
+from services.boards.cursors import FilterCursor, ReplacedBoard, text_of
 from services.boards.reading import Board
 from services.boards.result import AgentRow
 from services.boards.store.protocol import INSIGHT, PoolHead, StoreError
@@ -127,7 +127,7 @@ def _with_cursor(found: _Page, selected: Selection, cursor: FilterCursor | None,
         before + len(found.rows), by_name, selected.everyone,
     )  # fmt: skip
     rows = _placed(found.rows, before)
-    return msgspec.structs.replace(found.board, rows=rows, next=None if found.ended else following.text(), changed=changed)
+    return msgspec.structs.replace(found.board, rows=rows, next=None if found.ended else text_of(following), changed=changed)
 
 
 def _by_name(

@@ -36,7 +36,9 @@ def change_of(texts: Sequence[str]) -> DetailsChange:
             fields[key] = _HIDDEN[value]
         else:
             raise InputError("--set", text, "must be true or false for hidden" if key == "hidden" else _RULE)
-    return DetailsChange(**fields, **({"tags": tags} if tags else {}))
+    if tags:
+        fields["tags"] = tags
+    return DetailsChange(**fields)
 
 
 def write(settings: Settings, pool: str, changes: Mapping[str, DetailsChange], now: float) -> int:

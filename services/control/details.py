@@ -29,7 +29,7 @@ MOST_URL: Final = 1024
 """Largest number of characters of a URL."""
 _AGENTS_A_RECORD: Final = 1000
 _BYTES_A_RECORD: Final = 512 << 10
-"""Bytes of JSON at which a record of many agents ends; the largest details of one agent are smaller than the rest up to a record's limit."""
+"""Bytes of JSON at which a record of many agents ends. With the largest details of one more agent, it is below a record's limit."""
 _COUNTRY: Final = r"[A-Z]{2}"
 _TAG_KEY: Final = r"[a-z][a-z0-9_-]{0,31}"
 _URL: Final = r"https?://[!-~]+"
@@ -84,13 +84,13 @@ class DetailsChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         hidden: As in `AgentDetails`; null is false.
     """
 
-    display_name: Text | None | UnsetType = UNSET
-    country: Country | None | UnsetType = UNSET
-    organisation: Text | None | UnsetType = UNSET
-    tags: ChangedTags | None | UnsetType = UNSET
-    licence: Text | None | UnsetType = UNSET
-    url: Url | None | UnsetType = UNSET
-    hidden: bool | None | UnsetType = UNSET
+    display_name: Text | UnsetType | None = UNSET
+    country: Country | UnsetType | None = UNSET
+    organisation: Text | UnsetType | None = UNSET
+    tags: ChangedTags | UnsetType | None = UNSET
+    licence: Text | UnsetType | None = UNSET
+    url: Url | UnsetType | None = UNSET
+    hidden: bool | UnsetType | None = UNSET
 
     def of(self, details: AgentDetails) -> AgentDetails:
         """Return `details` with this change."""
@@ -329,7 +329,7 @@ class DetailsRecords:
 
     def __init__(self) -> None:
         self._pools: dict[str, PoolDetails] = {}
-        self._erased: dict[str, NameMatcher] = {}
+        self._erased: dict[str, Sequence[ErasedName]] = {}
         """Pool -> its erased names."""
         self._unerased: set[str] = set()
         """Pools whose details may hold a name that was erased after it had them."""
@@ -342,18 +342,20 @@ class DetailsRecords:
     def apply(self, record: DetailsWritten) -> None:
         """Fold one record. Erased names are left out."""
         agents: Mapping[str, AgentDetails] = record.agents
-        if (erased := self._erased.get(record.pool)) is not None:
+        if record.pool in self._erased:
+            erased = NameMatcher(self._erased[record.pool])
             agents = {agent: details for agent, details in agents.items() if erased.token(agent) is None}
         self._pools.setdefault(record.pool, PoolDetails()).apply(agents)
 
     def note_erased(self, pool: str, erased: Sequence[ErasedName]) -> None:
         """Fold an erasure. erased: all erased names of the pool."""
-        self._erased[pool] = NameMatcher(erased)
-        if pool in self._pools:
+        known = self._erased.get(pool, ())
+        self._erased[pool] = erased
+        if pool in self._pools and len(erased) > len(known):
             self._unerased.add(pool)
 
     def erase(self) -> None:
         """Remove the details of erased names: once after many records, because it hashes all names with details of a pool."""
         while self._unerased:
             pool = self._unerased.pop()
-            self._pools[pool].erase(self._erased[pool])
+            self._pools[pool].erase(NameMatcher(self._erased[pool]))

@@ -22,7 +22,7 @@ _READ_SECONDS: Final = 30.0
 _DETAILS_KEY: Final = KEY_PREFIX.encode()
 _PARTITION: Final = 0
 _RECORDS_AN_APPEND: Final = 16
-"""Records of details in one append, at most about 16 MB. A request has few enough for one append, which is all or nothing in an embedded log."""
+"""Records of details in one append, at most about 16 MB. Those of a request fit one append, which is all or nothing in an embedded log."""
 _MOST_BYTES: Final = 1_000_000
 """Maximal bytes of a request for a generation. The limit is below that of a record, because the generation that is made from the request is
 a little longer."""
@@ -205,7 +205,9 @@ class ControlLog:
                     self._state.apply(record.offset, _decode(record.offset, record.value))
             self._state.position = self._reader.position(_PARTITION)
             if time.monotonic() > deadline:
-                raise LogError(f"no record of the control log could be read for {_READ_SECONDS:g} s, before its end at {end}", retriable=True)
+                raise LogError(
+                    f"no record of the control log could be read for {_READ_SECONDS:g} s, before its end at {end}", retriable=True
+                )
         self._state.details.erase()
 
 

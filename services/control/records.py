@@ -1,8 +1,8 @@
 """The records of the control log, and the state that they fold to.
 
-Everything that changes what a fold means is such a record; details of agents, which change no fold, are records too. Compaction by key keeps the last record of each key. So a record that must
-never be lost (such as a pool or a generation) has a unique key, and records of which only the last counts (takeovers, engines, requests
-for generations, solve plans) share a key.
+Everything that changes what a fold means is such a record; details of agents, which change no fold, are records too. Compaction by key
+keeps the last record of each key. So a record that must never be lost (such as a pool or a generation) has a unique key, and records of
+which only the last counts (takeovers, engines, requests for generations, solve plans) share a key.
 """
 
 import uuid
@@ -366,7 +366,7 @@ class ControlState:
         """Fold one record.
 
         The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
-        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate.
+        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. `LettersSent` changes nothing.
         """
         match record:
             case PoolCreated():
@@ -390,8 +390,6 @@ class ControlState:
                 self.details.note_erased(record.pool, self.erasures.names(record.pool))
             case DetailsWritten():
                 self.details.apply(record)
-            case LettersSent():
-                pass
         self.position = offset + 1
 
     def served(self, pool: str) -> int:

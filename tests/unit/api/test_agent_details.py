@@ -61,7 +61,7 @@ def publish(api: Running, folder: Path) -> None:
 def solve(api: Running, position: int = 10) -> None:
     ratings = [(name, max(0.0, (10 - i) / 55)) for i, name in enumerate(NAMES)]
     board = solved_of(position=position, ratings=ratings)
-    extra = {"support": NAMES[:10], "agent_dist": {name: 0.1 for name in NAMES[:10]}}
+    extra = {"support": NAMES[:10], "agent_dist": dict.fromkeys(NAMES[:10], 0.1)}
     assert api.store.solved.publish(msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, extra=extra)))
 
 

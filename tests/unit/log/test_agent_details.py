@@ -166,7 +166,11 @@ def test_many_agents_are_written_in_few_records_below_the_limit_of_a_record(log:
 def test_the_largest_details_of_an_agent_fit_a_record() -> None:
     text = "\u6f22" * 85
     largest = AgentDetails(
-        display_name=text, organisation=text, licence=text, url="https://a/" + '"' * 1000, tags={f"{i:x>32}"[::-1]: text for i in range(10, 26)}
+        display_name=text,
+        organisation=text,
+        licence=text,
+        url="https://a/" + '"' * 1000,
+        tags={f"{i:x>32}"[::-1]: text for i in range(10, 26)},
     )
     for record in records_of("p" * 60, {f"{i}{text[:80]}": largest for i in range(1500)}, 1.0):
         assert sum(map(len, encode(record))) <= MAX_RECORD_BYTES
@@ -254,7 +258,11 @@ def test_a_backup_is_read_without_details(log: Log, tmp_path: Path) -> None:
 def test_a_filter_accepts_agents_for_which_all_conditions_hold() -> None:
     visible = msgspec.structs.replace(EVERYTHING, hidden=False)
     for wanted in (AgentFilter(), AgentFilter(country="DE"), AgentFilter(organisation="Lee & Co", tags=(("size", "7b"), ("team", "red")))):
-        assert (wanted.accepts(visible), wanted.accepts(EVERYTHING), wanted._replace(hidden=True).accepts(EVERYTHING)) == (True, False, True)
+        assert (wanted.accepts(visible), wanted.accepts(EVERYTHING), wanted._replace(hidden=True).accepts(EVERYTHING)) == (
+            True,
+            False,
+            True,
+        )
     for wanted in (AgentFilter(country="FR"), AgentFilter(country="DE", tags=(("team", "blue"),)), AgentFilter(organisation="Lee")):
         assert not wanted.accepts(visible)
 
