@@ -160,7 +160,7 @@ def test_boards_without_a_checkpoint_or_of_scores_have_no_games(api: Running) ->
 def test_pages_of_a_filter_are_the_rows_of_the_board_that_match(
     described: Running, monkeypatch: pytest.MonkeyPatch, path: str, size: int, *, few: bool
 ) -> None:
-    monkeypatch.setattr(filtered, "_RARE", 1 if few else COUNT)
+    monkeypatch.setattr(filtered, "_RARE", 1 if few else 10 * COUNT)
     monkeypatch.setattr(filtered, "_ROWS_A_READ", 8)
     everything = board(described, path, count=1000, all=True)["rows"]
     for wanted in ({"country": "DE"}, {"country": "FR", "tag": "half:1"}, {"min_games": 30}, {"country": "AT", "min_games": 20}):
@@ -188,7 +188,7 @@ def matches(row: dict[str, Any], wanted: dict[str, Any]) -> bool:
 def test_a_filtered_lottery_has_its_support_alone_unless_all_are_asked_for(
     described: Running, monkeypatch: pytest.MonkeyPatch, *, few: bool
 ) -> None:
-    monkeypatch.setattr(filtered, "_RARE", 1 if few else COUNT)
+    monkeypatch.setattr(filtered, "_RARE", 1 if few else 10 * COUNT)
     assert names_of(board(described, LOTTERY, country="DE")) == NAMES[0:10:3]
     assert len(names_of(board(described, LOTTERY, country="DE", all=True))) == COUNT // 3
     assert [names_of(page) for page in pages(described, LOTTERY, country="DE", count=3)] == [NAMES[0:9:3], NAMES[9:10]]
@@ -202,7 +202,7 @@ def test_a_filter_without_a_match_has_no_rows(described: Running) -> None:
 
 
 def test_a_page_ends_after_the_rows_that_one_request_may_examine(described: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filtered, "_RARE", COUNT)
+    monkeypatch.setattr(filtered, "_RARE", 10 * COUNT)
     monkeypatch.setattr(filtered, "_ROWS_A_READ", 4)
     monkeypatch.setattr(filtered, "MOST_EXAMINED", 8)
     found = pages(described, ELO, organisation="Lee & Co")
@@ -368,7 +368,7 @@ class TestLoads:
 
     def test_options_name_the_methods_of_both_paths(self, pool: Running) -> None:
         for path in (AGENTS, f"{AGENTS}/ann"):
-            assert pool.client.options(path).headers["allow"] == "GET, OPTIONS, PATCH"
+            assert pool.client.options(path).headers["allow"] == "GET, OPTIONS, PATCH, HEAD"
 
 
 class TestSearch:
