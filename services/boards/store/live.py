@@ -107,9 +107,9 @@ class LiveBoards:
         The token is empty if a publication was under way. Two pages with one token, not empty, and one total are of the same rows:
         a publication claims another token before it writes, and after its commit it only removes rows.
         """
-        before = self.settled(check_pool_name(pool))
+        before = self._settled(check_pool_name(pool))
         page = self.page(pool, method, start, count)
-        return None if page is None else (page, before if before == self.settled(pool) else "")
+        return None if page is None else (page, before if before == self._settled(pool) else "")
 
     def pages(self, head: PoolHead | None, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
         """Rows `start` to `start + count` of several live boards of the pool of `head`. Missing boards are left out."""
@@ -173,7 +173,7 @@ class LiveBoards:
             self._remove(pool)
             self._redis.run(methodcaller("srem", self._keys.pools, pool))
 
-    def settled(self, pool: str) -> str:
+    def _settled(self, pool: str) -> str:
         """Token of the newest publication if it was committed; otherwise empty."""
         token, done = self._redis.run(lambda client: client.hmget(self._keys.fence(pool), "token", "done"))
         return token if token is not None and token == done else ""

@@ -20,9 +20,12 @@ from services.api.boards import built
 from services.api.polls import Polls
 from services.api.replies import Boards
 from services.api.workers import Workers
+from services.boards.agent_columns import AgentColumns
+from services.boards.agent_index import NoIndex
 from services.boards.reading import Board
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, StoreLost
 from services.boards.store.redis import RedisStore
+from services.control.details import PoolDetails
 from services.control.records import PoolCreated
 from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
@@ -128,7 +131,14 @@ def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published
             api.publish(2, 2.0)
             return {}
 
-    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, Asked("boards", "blitz", rows=2))  # type: ignore[arg-type]
+    class NothingKnown:
+        """Of agents."""
+
+        def columns(self, *_: object) -> AgentColumns:
+            return AgentColumns(PoolDetails(), NoIndex("no checkpoint", retriable=True))
+
+    asked = Asked("boards", "blitz", rows=2)
+    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, NothingKnown(), asked)  # type: ignore[arg-type]
     assert isinstance(found, Boards)
     assert found.pool.head is not None
     assert {board.position for board in found.boards if board.source == "live"} == {found.pool.head.position}
