@@ -63,13 +63,15 @@ _EXPORT_SECONDS: Final = 120.0
 class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
-    readers: short reads of the store. log: writes to the log. probes: health checks. exports, downloads: large answers. checkpoints: work
-    that loads a complete pool. indexes: loads of indexes of agents. searches: scans of these indexes.
+    readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. indexes: loads of indexes of agents. searches:
+    scans of these indexes.
     """
 
     def __init__(self) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
         self.log = Workers("the log", threads=WRITERS, places=_WRITES, seconds=_WRITE_SECONDS)
+        self.details = Workers("the control log", threads=1, places=_WRITES, seconds=_WRITE_SECONDS)
         self.probes = Workers("the store", threads=2, places=64, seconds=2.0)
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)

@@ -69,7 +69,7 @@ async def change_agent(here: Here, pool: Pool, agent: Agent, data: Annotated[Det
 
     The pool need not have an agent of this name yet.
     """
-    return await here.workers.log.run(partial(_change, here, check_pool_name(pool), agent_name(agent), data))
+    return await here.workers.details.run(partial(_change, here, check_pool_name(pool), agent_name(agent), data))
 
 
 @patch(
@@ -94,7 +94,7 @@ async def change_agents(
     Absent fields and columns stay as they are; null and empty cells remove a value.
     """
     read = _READERS[request.headers.get("content-type", "").partition(";")[0].strip().lower()]
-    return await here.workers.log.run(partial(_load, here, check_pool_name(pool), read, data))
+    return await here.workers.details.run(partial(_load, here, check_pool_name(pool), read, data))
 
 
 def _change(here: Context, pool: str, agent: str, change: DetailsChange) -> ChangedAgent:

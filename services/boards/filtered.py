@@ -76,13 +76,15 @@ def page(
         provisional: Rules that mark agents as provisional.
 
     Raises:
-        ReplacedBoard: The board of the cursor was solved, and another solve is shown now.
+        ReplacedBoard: The board of the cursor was solved, and another is shown now; or too many agents match now for its kind of page.
         StoreError: The store does not answer.
     """
     first = reading.rows_and_version(store, selected.pool, selected.method, 0, 1, now, provisional)
     if first is None:
         return None
     by_name = _are_few(selected.matching, first[0]) if cursor is None else cursor.by_name
+    if by_name and len(selected.matching) > 2 * _MOST_NAMED:  # many more match than when the cursor was made
+        raise ReplacedBoard(selected.pool, selected.method)
     if by_name:
         found = _by_name(store, selected, first[1], 0 if cursor is None else cursor.matched, count, now, provisional)
     else:
