@@ -76,7 +76,7 @@ def test_a_change_of_details_makes_no_generation_and_moves_no_digest(settings: S
             after = store.live.page(POOL, "elo", 0, 100)
         assert after is not None
         assert (after.head.generation, name in {row.agent for row in after.rows}) == (1, True)
-        assert differences(settings, log) == []
+        until(lambda: differences(settings, log) == [], "a checkpoint is compared with the log")
     assert list(control.refresh().generations[POOL]) == [1]
 
 
