@@ -16,11 +16,12 @@ import pytest
 from services.boards import filtered
 from services.boards.formats import COLUMNS
 from services.boards.history import kept
+from services.boards.store.protocol import LiveBoard
 from services.control.details import DetailsChange, DetailsWritten
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
 from services.control.records import encode
-from services.wire.events import GameEvent, Side
+from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import Running, running
 from tests.support.boards import head_of, solved_of
@@ -246,6 +247,40 @@ def test_a_cursor_of_one_filter_is_none_of_another_one(described: Running) -> No
     assert described.client.get(ELO, params={"country": "DE", "cursor": plain}).status_code == 422
 
 
+def test_a_cursor_by_names_ends_when_too_many_agents_match(described: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filtered, "_RARE", 1)
+    cursor = board(described, ELO, country="DE", count=2)["next"]
+    monkeypatch.setattr(filtered, "_MOST_NAMED", 5)
+    assert described.client.get(ELO, params={"country": "DE", "cursor": cursor}).status_code == 410
+
+
+def test_a_number_of_games_needs_a_checkpoint_and_a_pool_of_games(api: Running, tmp_path: Path) -> None:
+    assert api.store.live.publish(head_of(position=3, online=["elo"], agents=1), 1, {"elo": LiveBoard(["ann"], [1.0])})
+    answer = api.client.get(ELO, params={"min_games": 1})
+    assert (answer.status_code, "games are counted in checkpoints" in answer.json()["detail"]) == (503, True)
+    scores = state_of("marks", Kind.SCORES)
+    served = ServedPool(api.store, tmp_path)
+    assert fold_events(scores, [ScoreEvent(v=1, id="1", pool="marks", time=0.0, task="t", scores={"ann": 1.0})]) == []
+    served.checkpoint(scores, 1)
+    served.publish(scores, 1)
+    found = board(api, "/v1/pools/marks/boards/outcomes")
+    assert ("games_position" in found, "games" in found["rows"][0]) == (False, False)
+    answer = api.client.get("/v1/pools/marks/boards/outcomes", params={"min_games": 1})
+    assert (answer.status_code, "pool of games only" in answer.json()["detail"]) == (422, True)
+
+
+def test_games_appear_with_the_first_checkpoint(api: Running, tmp_path: Path) -> None:
+    served, state = ServedPool(api.store, tmp_path), state_of("blitz")
+    assert fold_events(state, games()) == []
+    served.publish(state, len(games()))
+    first = api.client.get(ELO)
+    assert "games_position" not in first.json()
+    served.checkpoint(state, len(games()))
+    found = until(lambda: (answer := board(api)).get("games_position") and answer, "the checkpoint is read")
+    assert found["rows"][0]["games"] > 0
+    assert api.client.get(ELO, headers={"If-None-Match": first.headers["etag"]}).status_code == 200
+
+
 def test_files_have_the_columns_and_the_filters_of_json(described: Running) -> None:
     rows = board(described, ELO, country="DE", count=1000)["rows"]
     text = described.client.get(ELO, params={"country": "DE", "format": "csv"}).text
@@ -362,6 +397,8 @@ class TestLoads:
 
     def test_other_media_types_and_missing_pools_are_refused(self, pool: Running) -> None:
         assert pool.client.patch(AGENTS, content=b"x", headers={"Content-Type": "text/plain"}).status_code == 415
+        assert pool.client.patch(AGENTS).status_code == 415
+        assert pool.client.patch(AGENTS, headers={"Content-Type": "text/csv"}).status_code == 422
         assert pool.client.patch("/v1/pools/nobody/agents/ann", json={}).status_code == 404
         assert pool.client.patch(f"{AGENTS}/{NAMES[0]}", json={"contry": "DE"}).status_code == 422
         assert pool.client.patch(f"{AGENTS}/{NAMES[0]}", json={"hidden": "yes"}).status_code == 422
