@@ -19,7 +19,6 @@ from services.boards.agents import AgentProfile, KnownAgents, OpponentList, oppo
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli import agent_details
-from services.cli.agents import index_of
 from services.cli.installation import Data, head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -80,13 +79,14 @@ def _change(settings: Settings, pool: str, name: str, texts: Sequence[str]) -> N
 
 def _profile(settings: Settings, store: RedisStore, head: PoolHead, name: str) -> AgentProfile | None:
     known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
-    return profile(store, head, index_of(settings, head), name, now=time.time(), provisional=settings.provisional, known=known)
+    index = agent_details.index_of(settings, head)
+    return profile(store, head, index, name, now=time.time(), provisional=settings.provisional, known=known)
 
 
 def _opponents(
     settings: Settings, store: RedisStore, head: PoolHead, name: str, cursor: str | None, count: int, method: str | None
 ) -> OpponentList | None:
-    index = index_of(settings, head)
+    index = agent_details.index_of(settings, head)
     if isinstance(index, NoIndex):
         raise index
     return opponent_list(store, head, index, name, now=time.time(), cursor=cursor, count=count, method=method)

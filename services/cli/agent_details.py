@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from ratings_core.errors import InputError
 from services.backends import open_log
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.options import name_and_value
 from services.control.details import NO_DETAILS, TEXT_FIELDS, AgentDetails, DetailsChange, PoolDetails, check_tag_key
 from services.control.log import ControlLog, NoPool
@@ -62,6 +65,14 @@ def readable(settings: Settings, pool: str) -> PoolDetails:
         return read(settings, pool)
     except (LogError, NoPool):
         return PoolDetails()
+
+
+def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
+    """The pool's index of agents, or why it is missing."""
+    try:
+        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
+    except NoIndex as error:
+        return error
 
 
 def read_file(path: Path) -> dict[str, DetailsChange]:

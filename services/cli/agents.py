@@ -12,11 +12,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from services.backends import open_store
-from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.agent_index import AgentIndex
 from services.boards.agents import AgentList, KnownAgents, agent_list
 from services.boards.display_names import DisplayNames
-from services.boards.store.protocol import PoolHead
-from services.checkpoints.checkpoint import CheckpointStore
 from services.cli import agent_details
 from services.cli.cells import shower
 from services.cli.installation import Data, head_of, settings_of
@@ -48,7 +46,7 @@ def agents(
         return
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        index = index_of(settings, head)
+        index = agent_details.index_of(settings, head)
         limits, details = settings.provisional, agent_details.readable(settings, pool)
         known = KnownAgents(details, DisplayNames(details, index) if isinstance(index, AgentIndex) else None, hidden=True)
         found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, provisional=limits, known=known)
@@ -72,14 +70,6 @@ def _load_or_save(settings: Settings, pool: str, load: Path | None, save: Path |
         details = agent_details.read(settings, pool)
         agent_details.save(save, details)
         typer.echo(f"{save}: details of {len(details)} agents")
-
-
-def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
-    """The pool's index of agents, or why it is missing."""
-    try:
-        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
-    except NoIndex as error:
-        return error
 
 
 def title(found: AgentList) -> str:

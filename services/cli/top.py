@@ -44,6 +44,9 @@ def top(
             help="Show the newest kept board written at or before this time: 2026-11-22T06:00:00Z (UTC by default), or seconds since 1970."
         ),
     ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show also display names, countries, organisations, and games, by log and newest checkpoint.")
+    ] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -57,6 +60,8 @@ def top(
         if answer is None:
             answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
+        if details and isinstance(answer, Board):
+            answer = _with_details(settings, answer, head)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
         return
@@ -67,15 +72,19 @@ def top(
     else:
         if trouble is not None:
             console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
-        console.print(_title(answer, head), highlight=False, soft_wrap=True)
-        console.print(ranked_table(answer.rows, answer.extra, contributions=True))
-        if any(row.provisional for row in answer.rows):
-            console.print(_provisional(answer, settings.provisional), highlight=False)
-        for said in (roster_line(answer.extra), unrated_line(answer.extra)):
-            if said is not None:
-                console.print(Text(said), highlight=False, soft_wrap=True)
-        if isinstance(answer.intervals, Intervals):
-            console.print(Text(_intervals(answer.intervals, answer.position)), highlight=False, soft_wrap=True)
+        _print_board(console, answer, head, settings)
+
+
+def _print_board(console: Console, board: Board, head: PoolHead | None, settings: Settings) -> None:
+    console.print(_title(board, head), highlight=False, soft_wrap=True)
+    console.print(ranked_table(board.rows, board.extra, contributions=True))
+    if any(row.provisional for row in board.rows):
+        console.print(_provisional(board, settings.provisional), highlight=False)
+    for said in (roster_line(board.extra), unrated_line(board.extra)):
+        if said is not None:
+            console.print(Text(said), highlight=False, soft_wrap=True)
+    if isinstance(board.intervals, Intervals):
+        console.print(Text(_intervals(board.intervals, board.position)), highlight=False, soft_wrap=True)
 
 
 def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
@@ -87,6 +96,16 @@ def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: t
     files = CheckpointStore(settings.checkpoint_url)
     rows = PastRows(pool, method, When(*when), 0, count, settings.provisional)
     return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
+
+
+def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Board:
+    """The board with what is known of its agents, hidden ones included. Without a log or a checkpoint here, that part is missing."""
+    from services.boards.agent_columns import AgentColumns  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.agent_index import NoIndex  # noqa: PLC0415
+    from services.cli.agent_details import index_of, readable  # noqa: PLC0415
+
+    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head)
+    return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 
 def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:

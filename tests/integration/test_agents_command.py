@@ -14,6 +14,7 @@ from services.backends import open_log
 from services.boards.store.redis import RedisStore
 from services.cli.agent import agent
 from services.cli.agents import agents
+from services.cli.top import top
 from services.control.log import ControlLog, NoPool
 from services.runtime.settings import Settings
 from services.wire.events import GameEvent, Side
@@ -129,3 +130,17 @@ def test_details_with_a_mistake_are_refused(created: Path, tmp_path: Path) -> No
             run(command, created, *arguments)
     with pytest.raises(NoPool):
         run(agents, created, "none", "--save", str(tmp_path / "none.csv"))
+
+
+def test_a_board_is_printed_with_details_and_games(created: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    run(agent, created, "blitz", "Annabel", "--set", "organisation=Bell Labs", "--set", "hidden=true")
+    shown = run(top, created, "--pool", "blitz", "--details", "--count", "3")
+    assert all(word in shown for word in ("organisation", "Bell Labs", "games", "losses"))
+    rows = json.loads(run(top, created, "--pool", "blitz", "--details", "--format", "json"))["rows"]
+    assert {row["agent"]: (row["wins"], row["losses"]) for row in rows} == {
+        "[red]Ann": (2.0, 0.0),
+        "bob": (1.0, 2.0),
+        "Annabel": (0.0, 1.0),
+    }
+    assert "organisation" not in run(top, created, "--pool", "blitz")
