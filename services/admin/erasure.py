@@ -105,13 +105,36 @@ def erase_kept(
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if left:
-            _erase_details(log.control, names)
+            erase_details(log.control, names)
         if settings.archive is None:
             return
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         noted = settled, settled_elsewhere
         erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
+
+
+def erase_details(topic: Topic, names: Mapping[str, NameMatcher]) -> None:
+    """Remove the details of erased names from the control log.
+
+    A log that cannot replace records gets an empty record with the key of each agent's own record, so that compaction removes that one.
+    Records that hold many agents stay there; their readers leave the names out. It may be repeated.
+
+    Args:
+        topic: The control topic.
+        names: Pool -> matcher of its erased names.
+
+    Raises:
+        LogError: The log failed; call again.
+    """
+    if isinstance(topic, Rewrites):
+        topic.rewrite(_PARTITION, lambda record: _without_details(names, record) or record.value)
+        return
+    newest: dict[bytes, bytes | None] = {}
+    for part in read_parts(topic, _PARTITION, topic.begin(_PARTITION), topic.end(_PARTITION)):
+        newest |= {record.key: _without_details(names, record) for record in part if record.key is not None and _is_of_one(record.key)}
+    if empty := [(key, value) for key, value in newest.items() if value is not None]:
+        topic.append(_PARTITION, empty)
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:
@@ -135,22 +158,6 @@ def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapp
         kept = [generation for generation in checkpoints.generations(partition, pool) if generation < number]
         if kept:
             raise StillKeptError(f"a checkpoint of generation {min(kept)} of pool {pool} is kept until the next one is written")
-
-
-def _erase_details(topic: Topic, names: Mapping[str, NameMatcher]) -> None:
-    """Remove the details of erased names from the control log.
-
-    A log that cannot replace records gets an empty record with the key of each agent's own record, so that compaction removes that one.
-    Records that hold many agents stay there; their readers leave the names out.
-    """
-    if isinstance(topic, Rewrites):
-        topic.rewrite(_PARTITION, lambda record: _without_details(names, record) or record.value)
-        return
-    newest: dict[bytes, bytes | None] = {}
-    for part in read_parts(topic, _PARTITION, topic.begin(_PARTITION), topic.end(_PARTITION)):
-        newest |= {record.key: _without_details(names, record) for record in part if record.key is not None and _is_of_one(record.key)}
-    if empty := [(key, value) for key, value in newest.items() if value is not None]:
-        topic.append(_PARTITION, empty)
 
 
 def _is_of_one(key: bytes) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.admin.backup import back_up, restore
-from services.admin.erasure import _erase_details
+from services.admin.erasure import erase_details
 from services.backends import open_log
 from services.control.details import AgentDetails, DetailsChange, agent_key
 from services.control.erasures import ErasureRequest, erased_name, matchers
@@ -45,7 +45,7 @@ def test_details_are_the_same_on_every_log(backend: Backend) -> None:
     assert len(plain.known().details.of("blitz")) == 0
     request = ErasureRequest(pool="blitz", name=erased_name("agent-8", ()), by="case 1", time=4.0)
     control.append(request)
-    _erase_details(log.control, matchers([request]))
+    erase_details(log.control, matchers([request]))
     newest = {}
     reader = log.control.reader({0: log.control.begin(0)})
     while reader.position(0) < log.control.end(0):

@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from ratings_core.errors import InputError
-from services.admin.erasure import _erase_details
+from services.admin.erasure import erase_details
 from services.admin.log_copy import copy_log, read_copy
 from services.control.details import (
     KEY_PREFIX,
@@ -218,7 +218,7 @@ def test_an_erasure_removes_details_from_an_embedded_control_log(log: Log, tmp_p
     request = ErasureRequest(pool="blitz", name=erased_name("ann", ()), by="case 1", time=2.0)
     control.append(request)
     end = log.control.end(0)
-    _erase_details(log.control, matchers([request]))
+    erase_details(log.control, matchers([request]))
     assert log.control.end(0) == end
     assert b"Ann-Lee-4711" not in b"".join(record.value for record in records(log))
     assert ControlLog(log.control, details=True).refresh().details.of("blitz").items() == [("bob", AgentDetails(country="FR"))]
@@ -244,7 +244,7 @@ def test_an_erasure_supersedes_the_records_of_one_agent_where_none_can_be_replac
     request = ErasureRequest(pool="blitz", name=erased_name("ann", ()), by="case 1", time=2.0)
     topic = WithoutRewrites(log)
     for _ in range(2):
-        _erase_details(topic, matchers([request]))  # type: ignore[arg-type]
+        erase_details(topic, matchers([request]))  # type: ignore[arg-type]
     newest = {record.key: record.value for record in records(log)}
     assert b"Ann" not in newest[agent_key("blitz", "ann").encode()]
     assert keys(log).count(agent_key("blitz", "ann").encode()) == 2, "an erasure that is repeated writes nothing"
