@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from ratings_core.errors import InputError
-from services.admin.erasure import erase_details
+from services.admin.erasure import erase_details, erase_kept
 from services.admin.log_copy import copy_log, read_copy
 from services.control.details import (
     KEY_PREFIX,
@@ -28,6 +28,7 @@ from services.imports.agent_details import changes_of_csv, changes_of_json, chan
 from services.log.protocol import Log, Record
 from services.log.records import MAX_RECORD_BYTES
 from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.pools import pool_of
 
@@ -223,6 +224,13 @@ def test_an_erasure_removes_details_from_an_embedded_control_log(log: Log, tmp_p
     assert b"Ann-Lee-4711" not in b"".join(record.value for record in records(log))
     assert ControlLog(log.control, details=True).refresh().details.of("blitz").items() == [("bob", AgentDetails(country="FR"))]
     assert all(b"Ann-Lee-4711" not in path.read_bytes() for path in tmp_path.glob("log.sqlite*"))
+
+
+def test_the_task_of_an_erasure_removes_details(log: Log, tmp_path: Path) -> None:
+    write(ControlLog(log.control, details=True), ann=DetailsChange(display_name="Ann-Lee-4711"))
+    request = ErasureRequest(pool="blitz", name=erased_name("ann", ()), by="case 1", time=2.0)
+    erase_kept(Settings(data=tmp_path, partitions=2), 0, [request], {}, 0)
+    assert b"Ann-Lee-4711" not in b"".join(record.value for record in records(log))
 
 
 class WithoutRewrites:
