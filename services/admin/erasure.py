@@ -18,7 +18,7 @@ from ratings_core.records.names import check_name
 from services.backends import open_log
 from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
-from services.control.details import KEY_PREFIX, DetailsWritten
+from services.control.details_records import KEY_PREFIX, DetailsWritten
 from services.control.erasures import ErasureRequest, NameMatcher, erased_name, matchers
 from services.control.log import ControlLog, NoPool
 from services.control.records import Generation, GenerationRequest, decode, encode

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from ratings_core.errors import InputError
-from services.control.details import KEY_PREFIX
+from services.control.details_records import KEY_PREFIX
 from services.control.records import ControlState, decode
 from services.log.partition import partition_of
 from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors

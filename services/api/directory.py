@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from services.admin.log_coverage import check_wish
-from services.control.details import DetailsChange, PoolDetails
+from services.control.details import DetailsChange
+from services.control.details_records import PoolDetails
 from services.control.log import ControlLog
 from services.control.records import Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Topic

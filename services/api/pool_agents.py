@@ -12,7 +12,8 @@ from services.boards.agent_columns import AgentColumns, Matching
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.display_names import DisplayNames
 from services.boards.store.protocol import PoolHead
-from services.control.details import AgentFilter, PoolDetails
+from services.control.details import AgentFilter
+from services.control.details_records import PoolDetails
 
 _FIRST_SECONDS: Final = 1.0
 """The first answer for a pool waits this long for the index of its agents. Later ones lack games until it is loaded."""

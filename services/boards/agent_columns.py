@@ -10,7 +10,8 @@ from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board
 from services.boards.result import AgentRow
-from services.control.details import AgentDetails, AgentFilter, PoolDetails
+from services.control.details import AgentDetails, AgentFilter
+from services.control.details_records import PoolDetails
 
 RowT = TypeVar("RowT", AgentRow, Moved)
 _PAST: Final = "past"

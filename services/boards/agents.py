@@ -20,7 +20,8 @@ from services.boards.predictions import expected_against
 from services.boards.reading import Board
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
-from services.control.details import AgentDetails, PoolDetails
+from services.control.details import AgentDetails
+from services.control.details_records import PoolDetails
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.wire.pools import Kind
 

@@ -8,7 +8,7 @@ from ratings_core.arrays.arena import pack
 from ratings_core.records.name_search import TIERS, NameSearch, folded
 from ratings_core.records.roster import UNKNOWN
 from services.boards.agent_index import AgentIndex, Place
-from services.control.details import PoolDetails
+from services.control.details_records import PoolDetails
 
 _FIRST_TIER: Final = len(TIERS)
 """Tiers of display names follow those of names."""

@@ -11,7 +11,8 @@ from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.options import name_and_value
-from services.control.details import NO_DETAILS, TEXT_FIELDS, AgentDetails, DetailsChange, PoolDetails, check_tag_key
+from services.control.details import NO_DETAILS, TEXT_FIELDS, AgentDetails, DetailsChange, check_tag_key
+from services.control.details_records import PoolDetails
 from services.control.log import ControlLog, NoPool
 from services.imports.agent_details import READERS, csv_of, json_lines_of
 from services.log.protocol import LogError

@@ -11,7 +11,8 @@ import msgspec
 from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
-from services.control.details import KEY_PREFIX, DetailsChange, changed_details, records_of
+from services.control.details import DetailsChange
+from services.control.details_records import KEY_PREFIX, changed_details, records_of
 from services.control.erasures import NameMatcher
 from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated, without_names
 from services.log.protocol import LogError, Reader, Topic

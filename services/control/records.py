@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from services.control.details import DetailsRecords, DetailsWritten
+from services.control.details_records import DetailsRecords, DetailsWritten
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
 from services.wire.pools import Kind
@@ -262,7 +262,7 @@ _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
     SolvePlan: "solves/{record.pool}",
 }
 """Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it. The keys of details are
-in `services.control.details`."""
+in `services.control.details_records`."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord | LossAccepted | Attempt] = msgspec.json.Decoder(ControlRecord | LossAccepted | Attempt)
 

@@ -9,7 +9,8 @@ import pytest
 from services.admin.backup import back_up, restore
 from services.admin.erasure import erase_details
 from services.backends import open_log
-from services.control.details import AgentDetails, DetailsChange, agent_key
+from services.control.details import AgentDetails, DetailsChange
+from services.control.details_records import agent_key
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.control.log import ControlLog
 from services.demo import simulated

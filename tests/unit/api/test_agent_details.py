@@ -17,7 +17,8 @@ from services.boards import filtered
 from services.boards.formats import COLUMNS
 from services.boards.history import kept
 from services.boards.store.protocol import LiveBoard
-from services.control.details import DetailsChange, DetailsWritten
+from services.control.details import DetailsChange
+from services.control.details_records import DetailsWritten
 from services.control.erasures import ErasureRequest, erased_name
 from services.control.log import ControlLog
 from services.control.records import encode

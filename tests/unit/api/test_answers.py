@@ -25,7 +25,7 @@ from services.boards.agent_index import NoIndex
 from services.boards.reading import Board
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, StoreLost
 from services.boards.store.redis import RedisStore
-from services.control.details import PoolDetails
+from services.control.details_records import PoolDetails
 from services.control.records import PoolCreated
 from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running

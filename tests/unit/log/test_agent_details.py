@@ -10,17 +10,8 @@ from msgspec import UNSET
 from ratings_core.errors import InputError
 from services.admin.erasure import erase_details, erase_kept
 from services.admin.log_copy import copy_log, read_copy
-from services.control.details import (
-    KEY_PREFIX,
-    NO_DETAILS,
-    AgentDetails,
-    AgentFilter,
-    DetailsChange,
-    DetailsWritten,
-    agent_key,
-    check_details,
-    records_of,
-)
+from services.control.details import NO_DETAILS, AgentDetails, AgentFilter, DetailsChange, check_details
+from services.control.details_records import KEY_PREFIX, DetailsWritten, agent_key, records_of
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.control.log import ControlLog, NoPool
 from services.control.records import ControlState, PoolCreated, decode, encode
