@@ -106,10 +106,10 @@ def test_details_are_changed_and_shown_also_of_hidden_agents(created: Path) -> N
 def test_saved_details_are_loaded_again(created: Path, tmp_path: Path, ending: str) -> None:
     run(agent, created, "blitz", "bob", "--set", "country=DE", "--set", 'tags.team=a "b", c')
     file = tmp_path / f"details{ending}"
-    assert "details of 1 agents" in run(agents, created, "blitz", "--save", str(file))
+    assert f"{file}: details of " in run(agents, created, "blitz", "--save", str(file))
     run(agent, created, "blitz", "bob", "--set", "country=", "--set", "tags.team=")
-    assert "1 agents, details of 1 changed" in run(agents, created, "blitz", "--load", str(file))
-    assert "1 agents, details of 0 changed" in run(agents, created, "blitz", "--load", str(file))
+    assert "details of 1 changed" in run(agents, created, "blitz", "--load", str(file))
+    assert "details of 0 changed" in run(agents, created, "blitz", "--load", str(file))
     assert json.loads(run(agent, created, "blitz", "bob", "--format", "json"))["details"]["tags"] == {"team": 'a "b", c'}
 
 
