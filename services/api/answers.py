@@ -164,7 +164,7 @@ class Answers:
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
-    def agents_version(self, pool: str) -> tuple[object, ...]:
+    def agents_version(self, pool: str) -> Version:
         """Return the version of what boards show of a pool's agents."""
         return () if self._agents is None else self._agents.version(pool)
 
@@ -174,8 +174,9 @@ class Answers:
 
     async def _built(self, asked: Asked, published: PoolVersion) -> _Entry | None:
         await self._until_ready(asked, published)
-        known = self._known_boards(asked, published)
-        entries = await self._readers.run(partial(self._entries_for, asked, published, known))
+        agents = self.agents_version(asked.pool)  # before anything is read or reused, so that a later change builds the answer again
+        known = self._known_boards(asked, published, agents)
+        entries = await self._readers.run(partial(self._entries_for, asked, published, agents, known))
         for each, entry in entries.items():
             self._keep(each, entry)
         return entries.get(asked)
@@ -186,7 +187,7 @@ class Answers:
             with suppress(msgspec.DecodeError):  # garbage, which the build reports
                 await self._agents.ready(_decode_head(published.head))
 
-    def _part_of(self, asked: Asked, published: PoolVersion, agents: tuple[object, ...] | None = None) -> Version | None:
+    def _part_of(self, asked: Asked, published: PoolVersion, agents: Version | None = None) -> Version | None:
         """Return the part of a pool's version on which an answer depends; None if the pool or board does not exist.
 
         agents: version of the columns of agents; None for the present one.
@@ -196,20 +197,20 @@ class Answers:
             return part
         return *part, *(self.agents_version(asked.pool) if agents is None else agents)
 
-    def _known_boards(self, asked: Asked, published: PoolVersion) -> dict[str, Board]:
+    def _known_boards(self, asked: Asked, published: PoolVersion, agents: Version) -> dict[str, Board]:
         """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""
         known = {}
         for method in published.solved if asked.kind == "boards" else ():
             part = _board_of(asked, method)
             entry = self._entries.get(part)
-            if entry is not None and isinstance(entry.value, Board) and entry.version == self._part_of(part, published):
+            if entry is not None and isinstance(entry.value, Board) and entry.version == self._part_of(part, published, agents):
                 self._entries.move_to_end(part)
                 known[method] = _older(entry.value, self._clock() - entry.built_at)
         return known
 
-    def _entries_for(self, asked: Asked, published: PoolVersion, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
+    def _entries_for(self, asked: Asked, published: PoolVersion, agents: Version, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
         """Build the answer. Returns entries for it and for the solved boards read for it; empty if the pool or board does not exist."""
-        now, agents = self._clock(), self.agents_version(asked.pool)  # before the build, so that a later change builds it again
+        now = self._clock()
         value = self._build(asked, known)
         if value is None:
             return {}
