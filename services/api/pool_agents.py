@@ -14,6 +14,7 @@ from services.boards.display_names import DisplayNames
 from services.boards.store.protocol import PoolHead
 from services.control.details import AgentFilter
 from services.control.details_records import PoolDetails
+from services.wire.pools import Kind
 
 _FIRST_SECONDS: Final = 1.0
 """The first answer for a pool waits this long for the index of its agents. Later ones lack games until it is loaded."""
@@ -58,7 +59,7 @@ class PoolAgents:
     def details(self, pool: str) -> PoolDetails:
         """Return the details of a pool's agents, at most about 1 s old if the log answers.
 
-        The first read of the log is waited for, at most 2 s, because hidden agents are unknown before it.
+        The first read of the log is waited for, until at most 2 s after its begin, because hidden agents are unknown before it.
         """
         self._directory.until_tried(_LOG_SECONDS)
         return self._directory.details(pool)
@@ -72,13 +73,13 @@ class PoolAgents:
         if head is None:
             return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
         self._heads[pool] = head
-        return AgentColumns(self.details(pool), self._indexes.loaded(head))
+        return AgentColumns(self.details(pool), self._index(head))
 
     def version(self, pool: str) -> tuple[object, ...]:
         """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
         self._directory.refresh_soon()
         head, details = self._heads.get(pool), self._directory.details(pool)
-        return (details.version, None) if head is None else AgentColumns(details, self._indexes.loaded(head)).version
+        return (details.version, None) if head is None else AgentColumns(details, self._index(head)).version
 
     def display_names(self, pool: str, index: AgentIndex) -> DisplayNames:
         """Return the display names of a pool's agents for a search. Those of a large pool may be some seconds old."""
@@ -95,12 +96,23 @@ class PoolAgents:
                 self._names.popitem(last=False)
             return known.names
 
+    def _index(self, head: PoolHead) -> AgentIndex | NoIndex | None:
+        """Return the index of a pool's agents, or why it is missing; None for a pool of scores, whose boards show nothing of it."""
+        return self._indexes.loaded(head) if head.kind == Kind.GAMES else None
+
     async def ready(self, head: PoolHead) -> None:
         """Wait for the first load of the index of a pool's agents, for at most a second."""
-        await self._indexes.begin(head, _FIRST_SECONDS)
+        if head.kind == Kind.GAMES:
+            await self._indexes.begin(head, _FIRST_SECONDS)
 
     def matching(self, pool: str, columns: AgentColumns, wanted: AgentFilter) -> Matching:
-        """Return the agents that match a filter. Equal filters are answered once for each version. Raises as `AgentColumns.matching`."""
+        """Return the agents that match a filter. Raises as `AgentColumns.matching`.
+
+        Agents that match details are looked up once for each version. Those that match a number of games alone are found in milliseconds,
+        and are not kept, because they would hold the index after it was dropped.
+        """
+        if not wanted.of_details:
+            return columns.matching(wanted)
         key, version = (pool, wanted), columns.version_of(wanted)
         with self._lock:
             known = self._matching.get(key)

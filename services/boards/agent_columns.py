@@ -62,10 +62,10 @@ class AgentColumns:
 
     Args:
         details: Details of the pool's agents.
-        index: The pool's index of agents; or why it is missing.
+        index: The pool's index of agents; or why it is missing. None for a pool of scores, which has no games to count.
     """
 
-    def __init__(self, details: PoolDetails, index: AgentIndex | NoIndex) -> None:
+    def __init__(self, details: PoolDetails, index: AgentIndex | NoIndex | None) -> None:
         self._details, self._index = details, index
 
     @property
@@ -100,7 +100,7 @@ class AgentColumns:
             NoIndex: The filter has a number of games, and there is no index.
             InputError: The filter has a number of games, and the pool is not one of games.
         """
-        index = self._checked_index() if wanted.min_games is not None else None
+        index = None if wanted.min_games is None else self._checked_index(wanted.min_games)
         left_out = frozenset[str]() if wanted.hidden else self._details.hidden()
         if not wanted.of_details:
             return Matching(self.version_of(wanted), None if index is not None else (), index, wanted.min_games or 0, left_out)
@@ -115,11 +115,11 @@ class AgentColumns:
         changes, entry = self.version
         return f"{changes}/{entry if wanted.min_games is not None else ''}"
 
-    def _checked_index(self) -> AgentIndex:
+    def _checked_index(self, least: int) -> AgentIndex:
+        if self._index is None:
+            raise InputError("min_games", least, "must be sent for a pool of games only")
         if isinstance(self._index, NoIndex):
             raise NoIndex(f"games are counted in checkpoints: {self._index}", retriable=True)
-        if not self._index.counts_games:
-            raise InputError("min_games", self._index.entry.pool, "must be sent for a pool of games only")
         return self._index
 
     def _with_details(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
@@ -147,10 +147,15 @@ def _visible(rows: Sequence[RowT], left_out: frozenset[str]) -> list[RowT]:
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:
-    """Copy of a part of `Board.extra` without these names of agents, as keys or in lists."""
+    """Copy of a part of `Board.extra` without these names of agents: as keys, as values of fields (the field is left out), or in lists."""
     match value:
         case dict():
-            return {key: part if _OF_TASKS in key else _without(part, names) for key, part in value.items() if key not in names}
+            kept = {key: part for key, part in value.items() if key not in names and (_OF_TASKS in key or not _is_one_of(part, names))}
+            return {key: part if _OF_TASKS in key else _without(part, names) for key, part in kept.items()}
         case list() | tuple():
-            return [_without(part, names) for part in value if not (isinstance(part, str) and part in names)]
+            return [_without(part, names) for part in value if not _is_one_of(part, names)]
     return value
+
+
+def _is_one_of(value: object, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in names
