@@ -31,6 +31,7 @@ class Directory:
         self._complete = False
         self._read_at = float("-inf")
         self._reading, self._tried = threading.Lock(), threading.Event()
+        self._first_began: float | None = None
 
     def find(self, pool: str) -> PoolCreated | None:
         """Return the pool; None if it does not exist. Reads the control log if the pool is not cached. Raises `LogError`."""
@@ -66,14 +67,22 @@ class Directory:
         """Begin to read the control log unless the copy is fresh or is being read. Returns the thread that reads, if one was started."""
         if time.monotonic() - self._read_at <= _FRESH_SECONDS or not self._reading.acquire(blocking=False):
             return None
+        if self._first_began is None:
+            self._first_began = time.monotonic()
         reading = threading.Thread(target=self._read, name="pools", daemon=True)
         reading.start()
         return reading
 
     def until_tried(self, seconds: float) -> None:
-        """Wait for the end of the first read of the control log, whether it succeeds or not, for at most this long."""
+        """Wait for the end of the first read of the control log, whether it succeeds or not, until at most this long after its begin.
+
+        So a log that hangs delays the reads of boards once, and not each of them.
+        """
         self.refresh_soon()
-        self._tried.wait(seconds)
+        if not self._tried.is_set():
+            now = time.monotonic()
+            began = now if self._first_began is None else self._first_began  # None: another thread is about to begin
+            self._tried.wait(max(0.0, began + seconds - now))
 
     def details(self, pool: str) -> PoolDetails:
         """Return the details of a pool's agents, as they were last read."""
