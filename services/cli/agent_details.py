@@ -30,7 +30,7 @@ def change_of(texts: Sequence[str]) -> DetailsChange:
     tags: dict[str, str | None] = {}
     for text in texts:
         key, value = name_and_value(text, "--set", _RULE)
-        if key in fields or key.removeprefix(_TAG) in tags:
+        if key in fields or (key.startswith(_TAG) and key.removeprefix(_TAG) in tags):
             raise InputError("--set", key, "must be set once")
         if key.startswith(_TAG):
             tags[check_tag_key(key.removeprefix(_TAG))] = value or None

@@ -99,11 +99,13 @@ class PoolDetails:
             self.version += 1
 
     def erase(self, erased: NameMatcher) -> None:
-        """Remove the details of erased names. It hashes each name that has details."""
+        """Remove the details of erased names. It hashes each name that has details.
+
+        Names that are hidden stay hidden: boards show a name until the generation without it serves.
+        """
         with self._lock:
             for agent in [agent for agent in self._agents if erased.token(agent) is not None]:
                 del self._agents[agent]
-                self._hidden.discard(agent)
             self.version += 1
 
 
@@ -117,7 +119,7 @@ def _shared(details: AgentDetails) -> AgentDetails:
 
 
 def changed_details(
-    known: PoolDetails, changes: Mapping[str, DetailsChange], *, most_agents: int, erased: Sequence[ErasedName] = (), named: bool = True
+    known: PoolDetails, changes: Mapping[str, DetailsChange], *, most_agents: int, erased: Sequence[ErasedName] = ()
 ) -> dict[str, AgentDetails]:
     """The complete details of the agents that changes really change.
 
@@ -126,7 +128,6 @@ def changed_details(
         changes: Agent -> change.
         most_agents: Largest number of agents with details in the pool.
         erased: Erased names of the pool.
-        named: Whether an error names the agent, because the request has several.
 
     Raises:
         InputError: A value breaks its rule, a name was erased, or too many agents would have details.
@@ -138,7 +139,7 @@ def changed_details(
         try:
             check_details(agent, details)
         except InputError as error:
-            if not named or error.argument == "agent":
+            if error.argument == "agent":
                 raise
             raise InputError(f"{agent}: {error.argument}", error.value, error.rule) from error
         if matcher and matcher.token(agent) is not None:

@@ -23,7 +23,7 @@ _READ_SECONDS: Final = 30.0
 _DETAILS_KEY: Final = KEY_PREFIX.encode()
 _PARTITION: Final = 0
 _RECORDS_AN_APPEND: Final = 16
-"""Records of details in one append, at most about 16 MB. Those of a request fit one append, which is all or nothing in an embedded log."""
+"""Records of details in one append, so at most 16,000 agents or about 16 MB. If a later append of a request fails, those before it stay."""
 _MOST_BYTES: Final = 1_000_000
 """Maximal bytes of a request for a generation. The limit is below that of a record, because the generation that is made from the request is
 a little longer."""

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from ratings_core.errors import InputError
 from services.admin.erasure import erase_details, erase_kept
 from services.admin.log_copy import copy_log, read_copy
+from services.cli.agent_details import change_of
 from services.control.details import NO_DETAILS, AgentDetails, AgentFilter, DetailsChange, check_details
 from services.control.details_records import KEY_PREFIX, DetailsWritten, agent_key, records_of
 from services.control.erasures import ErasureRequest, erased_name, matchers
@@ -195,7 +196,7 @@ def test_an_erased_agent_has_no_details_before_and_after(log: Log) -> None:
     name = erased_name("ann", ())
     control.append(ErasureRequest(pool="blitz", name=name, by="case 1", time=2.0))
     details = control.refresh().details.of("blitz")
-    assert (details.get("ann"), details.hidden(), len(details)) == (None, frozenset(), 1)
+    assert (details.get("ann"), details.hidden(), len(details)) == (None, {"ann"}, 1), "boards have the name for some time"
     with pytest.raises(InputError, match="erased"):
         write(control, ann=DetailsChange(country="DE"))
     control.append(DetailsWritten(pool="blitz", time=3.0, agents={"ann": EVERYTHING, "eve": NO_DETAILS}))
@@ -272,6 +273,13 @@ def test_a_saved_file_is_read_as_it_was_written() -> None:
     for text, read in (("".join(csv_of(known)), changes_of_csv), ("".join(json_lines_of(known)), changes_of_json_lines)):
         changes = read(text.encode())
         assert {agent: change.of(NO_DETAILS) for agent, change in changes.items()} == dict(known)
+
+
+def test_a_tag_can_have_the_name_of_a_field_on_the_command_line() -> None:
+    assert change_of(["tags.country=red", "country=DE"]) == DetailsChange(country="DE", tags={"country": "red"})
+    for twice in (["tags.country=red", "tags.country=blue"], ["country=DE", "country=FR"]):
+        with pytest.raises(InputError, match="must be set once"):
+            change_of(twice)
 
 
 def test_an_empty_cell_removes_a_value_and_an_absent_column_keeps_it() -> None:
