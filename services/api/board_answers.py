@@ -20,7 +20,7 @@ from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
 from services.boards.reading import Board
-from services.control.details import MOST_TAGS, AgentFilter, check_tag_key
+from services.control.details import COUNTRY_PATTERN, MOST_TAGS, AgentFilter, check_country, check_tag_key
 from services.wire.pools import check_pool_name
 
 _MOST_AGENTS: Final = 200
@@ -69,7 +69,10 @@ At: TypeAlias = Annotated[
 
 Country: TypeAlias = Annotated[
     str | None,
-    QueryParameter(description="Return only agents with this country, an ISO 3166-1 alpha-2 code: `country=DE`. Filters go with `cursor`."),
+    QueryParameter(
+        description="Return only agents with this country, an ISO 3166-1 alpha-2 code: `country=DE`. Filters go with `cursor`.",
+        schema_extra={"pattern": COUNTRY_PATTERN},
+    ),
 ]
 Organisation: TypeAlias = Annotated[str | None, QueryParameter(description="Return only agents with this organisation.")]
 Tag: TypeAlias = Annotated[
@@ -119,7 +122,8 @@ class AskedBoard:
     def wanted(self) -> AgentFilter:
         """Which agents the rows have. Raises `InputError`."""
         tags = tuple(sorted(map(_tag, self.tag or ())))
-        return AgentFilter(self.country, self.organisation, tags, self.min_games, self.hidden)
+        country = None if self.country is None else check_country(self.country)
+        return AgentFilter(country, self.organisation, tags, self.min_games, self.hidden)
 
     @property
     def begin(self) -> int:

@@ -228,7 +228,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         names = [check_name(name, "agents") for name in asked.agents]
         read = partial(_rows_of_visible, here, asked, names)
     elif asked.wanted.selects:
-        read = partial(_get_filtered, here, asked, count)
+        read = partial(_get_filtered, here, asked, count, everyone=everyone)
     elif count is None:
         read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
     elif cursor is not None:
@@ -245,10 +245,10 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         raise ApiError(410, "board replaced", str(error)) from error
 
 
-def _get_filtered(here: Context, asked: AskedBoard, count: int | None) -> Board | None:
-    """Read rows that match filters. count: largest number of rows; None for all rows. Raises `InputError`, `ReplacedBoard`."""
+def _get_filtered(here: Context, asked: AskedBoard, count: int | None, *, everyone: bool) -> Board | None:
+    """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
     columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool))
-    selected = _selection(here.pool_agents, columns, Asked("board", asked.pool, asked.method, 0, 0, asked.everyone, asked.wanted))
+    selected = _selection(here.pool_agents, columns, Asked("board", asked.pool, asked.method, 0, 0, everyone, asked.wanted))
     now, provisional = here.clock(), here.settings.provisional
     if count is None:
         return filtered.complete(here.store, selected._replace(everyone=True), now=now, provisional=provisional)

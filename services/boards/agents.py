@@ -25,6 +25,8 @@ from services.control.details_records import PoolDetails
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.wire.pools import Kind
 
+_PLACES_AT_ONCE: Final = 1000
+"""Matches that a search reads at once after hidden agents were among the first ones."""
 _SUGGESTIONS: Final = 5
 
 
@@ -468,13 +470,13 @@ def _without_index(
 def _visible_places(index: AgentIndex, known: KnownAgents, query: str, after: Place | None, count: int) -> list[Place]:
     """The first `count` matches in the index that are not left out."""
     found: list[Place] = []
+    wanted = count
     while True:
-        wanted = count - len(found)
         places = search(index, known.display_names, query, after, wanted)
         found += [place for place in places if not known.leaves_out(index.name(place.agent))]
-        if len(places) < wanted or len(found) == count:
-            return found
-        after = places[-1]
+        if len(places) < wanted or len(found) >= count:
+            return found[:count]
+        after, wanted = places[-1], _PLACES_AT_ONCE  # many, because a query can match a million hidden agents
 
 
 def _nearest(index: AgentIndex, known: KnownAgents, query: str) -> list[str]:

@@ -16,6 +16,8 @@ MOST_TAGS: Final = 16
 MOST_URL: Final = 1024
 """Largest number of characters of a URL."""
 _COUNTRY: Final = r"[A-Z]{2}"
+COUNTRY_PATTERN: Final = rf"^{_COUNTRY}(?!\n)$"
+"""Pattern of a country in JSON schemas."""
 _TAG_KEY: Final = r"[a-z][a-z0-9_-]{0,31}"
 _URL: Final = r"https?://[!-~]+"
 _TEXTS: Final = ("display_name", "organisation", "licence")
@@ -23,7 +25,7 @@ TEXT_FIELDS: Final = ("display_name", "country", "organisation", "licence", "url
 """Fields of details that are texts."""
 
 Text: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.new_name())]
-Country: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": rf"^{_COUNTRY}(?!\n)$"})]
+Country: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": COUNTRY_PATTERN})]
 Url: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": rf"^{_URL}(?!\n)$", "maxLength": MOST_URL})]
 _TAG_NAMES: Final = {"propertyNames": {"pattern": rf"^{_TAG_KEY}(?!\n)$"}, "maxProperties": MOST_TAGS}
 Tags: TypeAlias = Annotated[dict[str, Text], msgspec.Meta(extra_json_schema=_TAG_NAMES)]
@@ -100,8 +102,8 @@ def check_details(agent: str, details: AgentDetails) -> None:
     for name in _TEXTS:
         if (text := getattr(details, name)) is not None:
             check_visible_name(text, name)
-    if details.country is not None and not re.fullmatch(_COUNTRY, details.country):
-        raise InputError("country", details.country, "must be two capital letters, an ISO 3166-1 alpha-2 code such as DE")
+    if details.country is not None:
+        check_country(details.country)
     if details.url is not None:
         _check_url(details.url)
     if len(details.tags) > MOST_TAGS:
@@ -109,6 +111,13 @@ def check_details(agent: str, details: AgentDetails) -> None:
     for key, value in details.tags.items():
         check_tag_key(key)
         check_visible_name(value, f"tags.{key}")
+
+
+def check_country(country: str) -> str:
+    """Return `country` if it has the form of a code of a country. Raises `InputError`."""
+    if not re.fullmatch(_COUNTRY, country):
+        raise InputError("country", country, "must be two capital letters, an ISO 3166-1 alpha-2 code such as DE")
+    return country
 
 
 def check_tag_key(key: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from services.boards import agents as searched
 from services.boards import filtered
 from services.boards.formats import COLUMNS
 from services.boards.history import kept
@@ -196,6 +197,13 @@ def test_a_filtered_lottery_has_its_support_alone_unless_all_are_asked_for(
     assert [names_of(page) for page in pages(described, LOTTERY, country="DE", count=3)] == [NAMES[0:9:3], NAMES[9:10]]
 
 
+@pytest.mark.parametrize("count", [{}, {"count": 1000}])
+def test_a_filtered_file_of_a_lottery_leaves_nobody_out(described: Running, count: dict[str, int]) -> None:
+    for wanted in ({}, {"country": "DE"}):
+        text = described.client.get(LOTTERY, params={**wanted, **count, "format": "csv"}).text
+        assert len(list(csv.DictReader(io.StringIO(text, newline="")))) == (COUNT // 3 if wanted else COUNT)
+
+
 def test_a_filter_without_a_match_has_no_rows(described: Running) -> None:
     for wanted in ({"country": "IS"}, {"organisation": "nobody"}, {"tag": "half:9"}, {"min_games": 1000}):
         found = board(described, ELO, **wanted)
@@ -229,6 +237,7 @@ def test_a_cursor_says_whether_the_board_or_the_matches_changed(described: Runni
         ({"country": "DE", "start": 0}, "must not be sent with start"),
         ({"country": "DE", "position": 5}, "must not be sent with start, agents, position or at"),
         ({"country": "DE", "agents": "agent-01"}, "must not be sent with start, agents"),
+        ({"country": "de"}, "two capital letters"),
         ({"tag": "team"}, "must be key:value"),
         ({"tag": "Team:red"}, "keys of a-z"),
         ({"min_games": 0}, "min_games"),
@@ -342,6 +351,23 @@ def test_hidden_agents_are_left_out_and_ranks_count_them(described: Running) -> 
     assert board(described, ELO, count=1000)["rows"] == before["rows"]
 
 
+def test_fields_of_extra_with_the_name_of_a_hidden_agent_are_left_out(described: Running) -> None:
+    solved = solved_of(position=11, ratings=[(name, 1.0) for name in NAMES])
+    extra = {
+        "condorcet_winner": NAMES[0],
+        "rounds": [{"agents": [NAMES[0], NAMES[1]], "best": NAMES[0]}],
+        "dropped_tasks": [NAMES[0]],
+        "task_dist": {NAMES[0]: 1.0},
+        "mode": "auto",
+    }
+    assert described.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
+    assert board(described, LOTTERY)["extra"] == extra
+    change(described.client, NAMES[0], hidden=True)
+    tasks = {name: extra[name] for name in ("dropped_tasks", "task_dist")}
+    assert board(described, LOTTERY)["extra"] == {"rounds": [{"agents": [NAMES[1]]}], "mode": "auto", **tasks}
+    assert board(described, LOTTERY, hidden=True)["extra"] == extra
+
+
 def test_hidden_agents_of_a_past_board_are_left_out(described: Running) -> None:
     solves = [solved_of(position=position, ratings=[(name, 1.0) for name in NAMES]) for position in (10, 12)]
     assert described.store.solved.publish(solves[1])
@@ -432,6 +458,19 @@ class TestSearch:
                 cursor = {"cursor": answer["next"]}
             assert (len(found), len(set(found))) == (count, count), query
 
+    def test_a_search_passes_many_hidden_agents_in_few_steps(self, described: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        steps, search = [0], searched.search
+
+        def counted(*arguments: Any) -> Any:
+            steps[0] += 1
+            return search(*arguments)
+
+        monkeypatch.setattr(searched, "search", counted)
+        assert sent(described.client, [{"agent": name, "hidden": True} for name in NAMES[:58]]).status_code == 200
+        found = described.client.get(AGENTS, params={"query": "agent", "count": 2}).json()
+        assert (sorted(row["agent"] for row in found["agents"]), found["next"]) == (NAMES[58:], None)
+        assert steps == [2]
+
     def test_a_page_without_hidden_agents_is_full(self, described: Running) -> None:
         assert sent(described.client, [{"agent": name, "hidden": True} for name in NAMES[:40]]).status_code == 200
         first = described.client.get(AGENTS, params={"query": "agent", "count": 15}).json()
@@ -447,6 +486,16 @@ def test_an_erased_agent_has_no_details(described: Running) -> None:
     assert "Ann Lee" not in described.client.get(ELO).text
     answer = described.client.patch(f"{AGENTS}/{NAMES[1]}", json={"country": "DE"})
     assert (answer.status_code, "erased" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_hidden_agent_whose_name_is_erased_stays_hidden_while_boards_have_its_name(described: Running) -> None:
+    change(described.client, NAMES[1], hidden=True)
+    ControlLog(described.log.control).append(ErasureRequest(pool="blitz", name=erased_name(NAMES[1], ()), by="case 1", time=1.0))
+    answer = described.client.patch(f"{AGENTS}/{NAMES[1]}", json={"country": "DE"})
+    assert (answer.status_code, "erased" in answer.json()["detail"]) == (422, True), "the erasure is read"
+    assert NAMES[1] not in names_of(board(described, ELO, count=1000))
+    assert described.client.get(f"{AGENTS}/{NAMES[1]}").status_code == 404
+    assert described.client.get(AGENTS, params={"query": NAMES[1]}).json()["agents"] == []
 
 
 def test_streams_send_details_and_no_hidden_agents(described: Running) -> None:
