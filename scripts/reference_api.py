@@ -59,7 +59,17 @@ class Route:
     @property
     def repeatable(self) -> bool:
         """Whether the request may be sent again although it may have been processed: it reads, or it sets a state."""
-        return self.method in {"GET", "HEAD", "PUT"} or not {"401", "403"} & self.about["responses"].keys()
+        return self.method in {"GET", "HEAD", "PUT", "PATCH"} or not self.may_need_key
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether every request needs a key, where the installation has keys: hidden agents need one, and the others do not."""
+        return self.may_need_key and all(one["name"] != "hidden" for one in self.parameters("query"))
+
+    @property
+    def may_need_key(self) -> bool:
+        """Whether a request can be refused for its key."""
+        return bool({"401", "403"} & self.about["responses"].keys())
 
 
 def routes(document: Schema) -> list[Route]:
@@ -386,7 +396,7 @@ def _curl(route: Route, components: Schema) -> str:
     pairs = [(one["name"], values[one["name"]]) for one in route.parameters("query") if one.get("required")]
     query = urlencode(pairs, doseq=True)
     words = ["curl", *(["-N"] if _EVENTS in route.answers else []), *(["-X", route.method] if route.method not in {"GET", "POST"} else [])]
-    if {"401", "403"} & route.about["responses"].keys():
+    if route.needs_key:
         words += ["-H", "Authorization: Bearer $KEY"]
     if route.body is not None:
         words += ["--json", json.dumps(body_example(route, components))]

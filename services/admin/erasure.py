@@ -1,4 +1,4 @@
-"""Request the erasure of an agent's name, and replace the name in files of ended seasons, dead letters and the archive.
+"""Request the erasure of a name, and replace the name in files of ended seasons, dead letters, details of agents and the archive.
 
 Two other programs do the rest. The shard makes a generation without the name, and deletes checkpoints that hold it. The engine replaces
 the name in results. Every step may be repeated: after a crash, the erasure starts again.
@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -18,13 +19,17 @@ from services.backends import open_log
 from services.boards.season_files import SeasonFiles
 from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.details_records import KEY_PREFIX, DetailsWritten
 from services.control.erasures import ErasureRequest, NameMatcher, erased_name, matchers
 from services.control.log import ControlLog, NoPool
-from services.control.records import Generation, GenerationRequest
+from services.control.records import Generation, GenerationRequest, decode, encode
 from services.log import dead_letters
-from services.log.protocol import Record, Rewrites
+from services.log.protocol import Record, Rewrites, Topic
+from services.log.reading import read_parts
 from services.runtime.settings import Settings
 
+_PARTITION: Final = 0
+"""The only partition of the control log."""
 _logger = logging.getLogger("equirank.erasure")
 
 
@@ -77,7 +82,7 @@ def erase_kept(
     elsewhere: Sequence[ErasureRequest] = (),
     settled_elsewhere: int = 0,
 ) -> None:
-    """Replace erased names in files of ended seasons, dead letters and one partition's archive.
+    """Replace erased names in files of ended seasons, dead letters and one partition's archive, and remove details of their agents.
 
     Args:
         settings: The service's settings.
@@ -104,12 +109,37 @@ def erase_kept(
                 SeasonFiles(checkpoints, log.outcomes.identity).erase(pool, erased)
         if left and isinstance(log.dead_letters, Rewrites):
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
+        if left:
+            erase_details(log.control, names)
         if settings.archive is None:
             return
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         noted = settled, settled_elsewhere
         erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
+
+
+def erase_details(topic: Topic, names: Mapping[str, NameMatcher]) -> None:
+    """Remove the details of erased names from the control log.
+
+    A log that cannot replace records gets an empty record with the key of each agent's own record, so that compaction removes that one.
+    Records that hold many agents stay there; their readers leave the names out. It may be repeated.
+
+    Args:
+        topic: The control topic.
+        names: Pool -> matcher of its erased names.
+
+    Raises:
+        LogError: The log failed; call again.
+    """
+    if isinstance(topic, Rewrites):
+        topic.rewrite(_PARTITION, lambda record: _without_details(names, record) or record.value)
+        return
+    newest: dict[bytes, bytes | None] = {}
+    for part in read_parts(topic, _PARTITION, topic.begin(_PARTITION), topic.end(_PARTITION)):
+        newest |= {record.key: _without_details(names, record) for record in part if record.key is not None and _is_of_one(record.key)}
+    if empty := [(key, value) for key, value in newest.items() if value is not None]:
+        topic.append(_PARTITION, empty)
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:
@@ -133,6 +163,22 @@ def _check_checkpoints(checkpoints: CheckpointStore, partition: int, first: Mapp
         kept = [generation for generation in checkpoints.generations(partition, pool) if generation < number]
         if kept:
             raise StillKeptError(f"a checkpoint of generation {min(kept)} of pool {pool} is kept until the next one is written")
+
+
+def _is_of_one(key: bytes) -> bool:
+    """Whether a key is that of details of one agent."""
+    return key.startswith(KEY_PREFIX.encode()) and key.split(b"/")[2] == b"agent"
+
+
+def _without_details(names: Mapping[str, NameMatcher], record: Record) -> bytes | None:
+    """Value of a record of details without those of erased names; None if it has none of them, or is another record."""
+    if not (record.key or b"").startswith(KEY_PREFIX.encode()):
+        return None
+    written = decode(record.value)
+    if not isinstance(written, DetailsWritten) or (matcher := names.get(written.pool)) is None:
+        return None
+    kept = {agent: details for agent, details in written.agents.items() if matcher.token(agent) is None}
+    return None if len(kept) == len(written.agents) else encode(msgspec.structs.replace(written, agents=kept))[1]
 
 
 def _erased_letter(names: Mapping[str, NameMatcher], record: Record) -> bytes:

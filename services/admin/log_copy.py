@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from ratings_core.errors import InputError
+from services.control.details_records import KEY_PREFIX
 from services.control.records import ControlState, decode
 from services.log.partition import partition_of
 from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
@@ -42,7 +43,8 @@ def read_copy(path: Path) -> LogCopy:
     with _reading(path) as connection:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]
         heads = connection.execute('SELECT "partition", "begin", "end" FROM heads WHERE topic = \'outcomes\'').fetchall()
-        control = connection.execute('SELECT "offset", value FROM control_0 ORDER BY "offset"').fetchall()
+        query = 'SELECT "offset", value FROM control_0 WHERE substr(key, 1, ?) <> ? ORDER BY "offset"'  # without details of agents
+        control = connection.execute(query, (len(KEY_PREFIX), KEY_PREFIX.encode())).fetchall()
     erased = Counter(partition_of(request.pool, len(heads)) for request in _control(path, control).erasures.requests)
     return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads}, erased)
 

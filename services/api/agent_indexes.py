@@ -6,10 +6,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from services.api.problems import ApiError
 from services.api.workers import Workers
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.store.protocol import PoolHead
@@ -76,15 +78,30 @@ class AgentIndexes:
         loaded = self._current(head)
         if loaded is None or (loaded.dropped and self._timer() >= loaded.due):
             return await self._first(head)
+        return self.loaded(head)
+
+    def loaded(self, head: PoolHead) -> AgentIndex | NoIndex:
+        """The index that is loaded, or why it is missing. Never waits: a missing or old one is loaded by a thread."""
+        loaded = self._current(head)
+        if loaded is None:
+            self._refresh(head)
+            return NoIndex(f"the index of agents of pool {head.pool} is being loaded", retriable=True)
         is_old = isinstance(loaded.index, NoIndex) or head.position > loaded.index.entry.position
         if is_old and self._timer() >= loaded.due:
             self._refresh(head)
         return loaded.index
 
-    def loaded(self, head: PoolHead) -> AgentIndex | NoIndex | None:
-        """The index of the generation that readers see, or why it is missing; None if it is not loaded. `get` loads it and keeps it new."""
+    def present(self, head: PoolHead) -> AgentIndex | NoIndex | None:
+        """The index of the generation that readers see, or why it is missing; None if `get` would wait for it. Loads nothing."""
         loaded = self._current(head)
         return None if loaded is None or loaded.dropped else loaded.index
+
+    async def begin(self, head: PoolHead, seconds: float) -> None:
+        """If no index of the generation was loaded or is being loaded, load it and wait for at most this long."""
+        if self._current(head) is None and (head.pool, head.generation) not in self._first_loads:
+            with suppress(ApiError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._first(head)
 
     async def _first(self, head: PoolHead) -> AgentIndex | NoIndex:
         """Wait for the first load of a generation. Requests that wait at the same time share it, so they need one place of the threads."""
@@ -135,7 +152,8 @@ class AgentIndexes:
             index = AgentIndex.load(self._files(), head, known)
         except NoIndex as error:
             index = known or _shown(head, error)
-            log.warning("%s", error)
+            if error.__cause__ is not None:  # otherwise there is no checkpoint yet
+                log.warning("%s", error)
         ended = self._timer()
         self._keep(head, _Loaded(head.generation, index, ended + max(_SHORTEST_WAIT, _REST * (ended - began))))
         return index

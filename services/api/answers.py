@@ -8,6 +8,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -16,13 +17,15 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from services.api.batched import Batched
+from services.api.pool_agents import PoolAgents
 from services.api.problems import ApiError
 from services.api.replies import Boards, Value
 from services.api.workers import Workers
 from services.boards.insight import Insight
 from services.boards.reading import Board
-from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError
+from services.boards.store.protocol import INSIGHT, PoolHead, PoolVersion, StoreError
 from services.boards.store.versions import Versions
+from services.control.details import VISIBLE, AgentFilter
 
 _PAUSE_SECONDS: Final = 0.003
 """Pause between two reads of versions. A poll waits at most this long before its read begins, in addition to a read under way."""
@@ -36,13 +39,14 @@ _BYTES: Final = 32 << 20
 Kind: TypeAlias = Literal["boards", "board", "insight"]
 Version: TypeAlias = tuple[object, ...]
 V = TypeVar("V", bound=Value)
+_decode_head = msgspec.json.Decoder(PoolHead).decode
 
 
 class Asked(NamedTuple):
     """The answer that a reader polls, and the key of the cache.
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
-    everyone: as of `services.boards.reading.board`.
+    everyone: as of `services.boards.reading.board`. wanted: which agents the rows of a single board have.
     """
 
     kind: Kind
@@ -51,6 +55,7 @@ class Asked(NamedTuple):
     start: int = 0
     rows: int = 0
     everyone: bool = False
+    wanted: AgentFilter = VISIBLE
 
 
 Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
@@ -98,10 +103,13 @@ class Answers:
         build: Builds an answer from the store and from the given boards, by method. Returns None if the pool or board does not exist; None
             is not cached.
         clock: Seconds since 1970.
+        agents: What boards show of agents, which is a part of the version of a board; None if they show ratings only.
     """
 
-    def __init__(self, versions: Versions, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
-        self._readers, self._build, self._clock = readers, build, clock
+    def __init__(
+        self, versions: Versions, readers: Workers, build: Build, clock: Callable[[], float], agents: PoolAgents | None = None
+    ) -> None:
+        self._readers, self._build, self._clock, self._agents = readers, build, clock, agents
         self._versions = Batched[str, PoolVersion](lambda pools: readers.run(partial(versions.read, pools)), _PAUSE_SECONDS)
         self._entries: OrderedDict[Asked, _Entry] = OrderedDict()
         self._bytes = 0
@@ -114,7 +122,7 @@ class Answers:
         """
         try:
             published = await self._versions.get(asked.pool)
-            version = _part_of(asked, published)
+            version = self._part_of(asked, published)
             entry = None if version is None else await self._newest(asked, version, published)
         except (StoreError, ApiError):
             known = self._last_known(asked)
@@ -136,7 +144,7 @@ class Answers:
 
         Raises `StoreError`, `ApiError`.
         """
-        version = _part_of(asked, published)
+        version = self._part_of(asked, published)
         entry = None if version is None else await self._newest(asked, version, published)
         if entry is None:
             return None
@@ -156,25 +164,51 @@ class Answers:
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
+    def agents_version(self, pool: str) -> Version:
+        """Return the version of what boards show of a pool's agents."""
+        return () if self._agents is None else self._agents.version(pool)
+
+    def hidden(self, pool: str) -> frozenset[str]:
+        """Return the agents of a pool that answers leave out."""
+        return frozenset() if self._agents is None else self._agents.hidden(pool)
+
     async def _built(self, asked: Asked, published: PoolVersion) -> _Entry | None:
-        known = self._known_boards(asked, published)
-        entries = await self._readers.run(partial(self._entries_for, asked, published, known))
+        await self._until_ready(asked, published)
+        agents = self.agents_version(asked.pool)  # before anything is read or reused, so that a later change builds the answer again
+        known = self._known_boards(asked, published, agents)
+        entries = await self._readers.run(partial(self._entries_for, asked, published, agents, known))
         for each, entry in entries.items():
             self._keep(each, entry)
         return entries.get(asked)
 
-    def _known_boards(self, asked: Asked, published: PoolVersion) -> dict[str, Board]:
+    async def _until_ready(self, asked: Asked, published: PoolVersion) -> None:
+        """Wait for what boards show of the pool's agents, if it was never read."""
+        if self._agents is not None and published.head is not None and asked.kind != "insight":
+            with suppress(msgspec.DecodeError):  # garbage, which the build reports
+                await self._agents.ready(_decode_head(published.head))
+
+    def _part_of(self, asked: Asked, published: PoolVersion, agents: Version | None = None) -> Version | None:
+        """Return the part of a pool's version on which an answer depends; None if the pool or board does not exist.
+
+        agents: version of the columns of agents; None for the present one.
+        """
+        part = _published_part(asked, published)
+        if part is None or asked.kind == "insight":
+            return part
+        return *part, *(self.agents_version(asked.pool) if agents is None else agents)
+
+    def _known_boards(self, asked: Asked, published: PoolVersion, agents: Version) -> dict[str, Board]:
         """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""
         known = {}
         for method in published.solved if asked.kind == "boards" else ():
             part = _board_of(asked, method)
             entry = self._entries.get(part)
-            if entry is not None and isinstance(entry.value, Board) and entry.version == _part_of(part, published):
+            if entry is not None and isinstance(entry.value, Board) and entry.version == self._part_of(part, published, agents):
                 self._entries.move_to_end(part)
                 known[method] = _older(entry.value, self._clock() - entry.built_at)
         return known
 
-    def _entries_for(self, asked: Asked, published: PoolVersion, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
+    def _entries_for(self, asked: Asked, published: PoolVersion, agents: Version, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
         """Build the answer. Returns entries for it and for the solved boards read for it; empty if the pool or board does not exist."""
         now = self._clock()
         value = self._build(asked, known)
@@ -183,7 +217,7 @@ class Answers:
         boards = value.boards if isinstance(value, Boards) else []
         read = [board for board in boards if board.source == "solved" and board.method not in known]
         values = {asked: value, **{_board_of(asked, board.method): board for board in read}}
-        versions = {each: _part_of(each, published) for each in values}
+        versions = {each: self._part_of(each, published, agents) for each in values}
         return {each: _entry(value, version, now) for each, value in values.items() if (version := versions[each]) is not None}
 
     def _finished(self, key: tuple[Asked, Version], task: "asyncio.Task[_Entry | None]") -> None:
@@ -233,8 +267,8 @@ def _entry(value: Value, version: Version, now: float) -> _Entry:
     return _Entry(version, value, tag_of(value), body, now, now, len(body))
 
 
-def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
-    """Return the part of a pool's version on which an answer depends; None if the pool or board does not exist."""
+def _published_part(asked: Asked, version: PoolVersion) -> Version | None:
+    """Return what the store says of the version of an answer; None if the pool or board does not exist."""
     if asked.kind == "boards":
         return None if version.head is None else (version.head, tuple(version.solved.items()))
     method = INSIGHT if asked.kind == "insight" else asked.method

@@ -19,6 +19,7 @@ from ratings_core.errors import InputError
 from services.api import (
     agents,
     boards,
+    details,
     exports,
     generations,
     health,
@@ -47,6 +48,7 @@ from services.api.intake import Intake
 from services.api.middleware import RequestMiddleware
 from services.api.parameters import known_parameters, parameter_error_text
 from services.api.polls import Polls
+from services.api.pool_agents import PoolAgents
 from services.api.pools import published
 from services.api.problems import RETRY, ApiError, release
 from services.api.security import Access
@@ -63,7 +65,14 @@ _ABOUT: Final = "Send outcomes, read live and solved ratings. Percent-encode age
 
 
 @route(
-    ["/v1/pools/{pool:str}", "/v1/pools/{pool:str}/generations", "/v1/pools/{pool:str}/methods", "/v1/pools/{pool:str}/seasons"],
+    [
+        "/v1/pools/{pool:str}",
+        "/v1/pools/{pool:str}/generations",
+        "/v1/pools/{pool:str}/methods",
+        "/v1/pools/{pool:str}/seasons",
+        "/v1/pools/{pool:str}/agents",
+        "/v1/pools/{pool:str}/agents/{agent:str}",
+    ],
     http_method=HttpMethod.OPTIONS,
     status_code=204,
     include_in_schema=False,
@@ -80,7 +89,7 @@ _ROUTES: Final = (
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
     *(seasons.list_seasons, seasons.start_season, seasons.get_season_board),
-    *(agents.list_agents, agents.get_agent, agents.list_opponents),
+    *(agents.list_agents, agents.get_agent, agents.list_opponents, details.change_agent, details.change_agents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,
 )
@@ -90,11 +99,14 @@ _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pa
 def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[[], float] = time.time) -> RequestMiddleware:
     """Create the API with its web page. The caller owns `log` and `store`, and closes them after the application has ended."""
     metrics, access = Metrics(API), Access(settings)
-    directory = Directory(ControlLog(log.control), log.history)
+    directory = Directory(ControlLog(log.control, details=True), log.history)
     intake = Intake(settings, log, directory, metrics, clock)
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
     workers = Threads()
-    answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
+    indexes = AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.indexes)
+    pool_agents = PoolAgents(indexes, directory)
+    build = partial(built, store, directory, settings.provisional, clock, pool_agents)
+    answers = Answers(store.versions, workers.readers, build, clock, pool_agents)
     polls = Polls(answers)
     feeds = Feeds(
         answers, workers.readers, partial(rows_of_agents, store, provisional=settings.provisional), lambda pool: published(shared, pool),
@@ -104,8 +116,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
-        feeds=feeds, agents=AgentIndexes(partial(CheckpointStore, settings.checkpoint_url), workers.indexes), clock=clock,
-        partitions=log.outcomes.partitions, started=clock(),
+        feeds=feeds, agents=indexes, pool_agents=pool_agents, clock=clock, partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = _routes(State({"context": shared}, deep_copy=False))
     return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)

@@ -20,6 +20,7 @@ from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
 from services.boards.reading import Board, ShownProvisional, without_some
+from services.control.details import COUNTRY_PATTERN, MOST_TAGS, AgentFilter, check_country, check_tag_key
 from services.wire.pools import check_pool_name
 
 _MOST_AGENTS: Final = 200
@@ -64,8 +65,6 @@ At: TypeAlias = Annotated[
         "1970. Not with `position`."
     ),
 ]
-
-
 OfGeneration: TypeAlias = Annotated[
     int | None,
     QueryParameter(
@@ -74,15 +73,30 @@ OfGeneration: TypeAlias = Annotated[
         schema_extra={"minimum": 1},
     ),
 ]
-
-
 Shown: TypeAlias = Annotated[
     ShownProvisional,
     QueryParameter(
         description="`exclude`: without provisional agents, and the others ranked among themselves. `only`: provisional agents alone. Not "
-        "with `cursor` or `agents`; pages by `start` and `count`."
+        "with `cursor` or `agents`; pages by `start` and `count`. With other filters, `filter_place` counts only agents that are shown."
     ),
 ]
+Country: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Return only agents with this country, an ISO 3166-1 alpha-2 code: `country=DE`. Filters go with `cursor`.",
+        schema_extra={"pattern": COUNTRY_PATTERN},
+    ),
+]
+Organisation: TypeAlias = Annotated[str | None, QueryParameter(description="Return only agents with this organisation.")]
+Tag: TypeAlias = Annotated[
+    list[str] | None,
+    QueryParameter(max_items=MOST_TAGS, description="Return only agents with this tag: `tag=team:red`. Repeatable; all must match."),
+]
+MinGames: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(ge=1, le=2**31 - 1, description="Return only agents with at least this many games, as of the column `games`."),
+]
+Hidden: TypeAlias = Annotated[bool, QueryParameter(description="Return also hidden agents. Needs an admin key.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +115,17 @@ class AskedBoard:
     form: Form = None
     generation: OfGeneration = None
     provisional: Shown = ShownProvisional.INCLUDE
+    country: Country = None
+    organisation: Organisation = None
+    tag: Tag = None
+    min_games: MinGames = None
+    hidden: Hidden = False
 
     def __post_init__(self) -> None:
         """Raise `InputError` for parameters that exclude each other."""
         check_pool_name(self.pool)
         past = self.position is not None or self.at is not None
-        if self.filters and (self.cursor is not None or self.agents is not None):
+        if self.by_evidence and (self.cursor is not None or self.agents is not None):
             raise InputError("provisional", self.provisional.value, "must not be sent with cursor or agents")
         if self.generation is not None and not past:
             raise InputError("generation", self.generation, "must be sent with position or at")
@@ -114,6 +133,16 @@ class AskedBoard:
             raise InputError("cursor", self.cursor[:100], "must not be sent with start, agents, position or at")
         if self.agents is not None and (past or self.start is not None or self.count is not None):
             raise InputError("agents", ", ".join(self.agents[:5]), "must not be sent with start, count, position or at")
+        if self.wanted.selects and (past or (self.start is not None and not self.by_evidence) or self.agents is not None):
+            rule = "must not be sent with start, agents, position or at: continue by a cursor, or by start with provisional"
+            raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
+
+    @property
+    def wanted(self) -> AgentFilter:
+        """Which agents the rows have. Raises `InputError`."""
+        tags = tuple(sorted(map(_tag, self.tag or ())))
+        country = None if self.country is None else check_country(self.country)
+        return AgentFilter(country, self.organisation, tags, self.min_games, self.hidden)
 
     @property
     def begin(self) -> int:
@@ -122,11 +151,11 @@ class AskedBoard:
 
     @property
     def page(self) -> bool:
-        """Whether the answer is a page of the newest board by `start` and `count`."""
-        return self.cursor is None and self.agents is None and self.when is None and not self.filters
+        """Whether the answer is a first page of the newest board, or one by `start` and `count`, that everybody may read."""
+        return self.cursor is None and self.agents is None and self.when is None and not self.hidden and not self.by_evidence
 
     @property
-    def filters(self) -> bool:
+    def by_evidence(self) -> bool:
         """Whether provisional agents are left out, or shown alone."""
         return self.provisional is not ShownProvisional.INCLUDE
 
@@ -139,7 +168,7 @@ class AskedBoard:
 
     def filtered(self, board: Board, form: BoardFormat) -> Board:
         """The requested rows of a complete board; any other board as it is."""
-        return without_some(board, self.provisional, self.begin, self.rows(form)) if self.filters else board
+        return without_some(board, self.provisional, self.begin, self.rows(form)) if self.by_evidence else board
 
     def rows(self, form: BoardFormat) -> int | None:
         """Largest number of rows; None for all rows."""
@@ -150,6 +179,14 @@ class AskedBoard:
     def continued(self) -> Cursor | None:
         """The cursor. Raises `InputError`."""
         return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.method)
+
+
+def _tag(text: str) -> tuple[str, str]:
+    """Key and value of a parameter `tag`. Raises `InputError`."""
+    key, colon, value = text.partition(":")
+    if not colon:
+        raise InputError("tag", text, "must be key:value")
+    return check_tag_key(key), value
 
 
 def format_of(request: Request, asked: AskedBoard) -> BoardFormat:  # type: ignore[type-arg]

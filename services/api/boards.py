@@ -1,6 +1,6 @@
 """Routes of boards. The newest boards come from the store alone; past boards also come from checkpoints."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
@@ -17,18 +17,21 @@ from services.api.context import Agent, Context, Here, Method, Pool, agent_name,
 from services.api.described import Described, problems
 from services.api.directory import Directory
 from services.api.polls import sent
+from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now
 from services.api.replies import Boards, History, Value
+from services.boards import filtered
 from services.boards import reading as boards
-from services.boards.cursors import Cursor, ReplacedBoard
+from services.boards.agent_columns import AgentColumns
+from services.boards.cursors import Cursor, ReplacedBoard, digest, filter_cursor_of
 from services.boards.formats import BoardFormat
 from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.store.protocol import StoreError
+from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
@@ -56,6 +59,7 @@ def built(
     directory: Directory,
     provisional: Provisional,
     clock: Callable[[], float],
+    agents: PoolAgents,
     asked: Asked,
     known: Mapping[str, Board] = MappingProxyType({}),
 ) -> Value | None:
@@ -65,17 +69,30 @@ def built(
     """
     match asked.kind:
         case "boards":
-            return _summary(store, directory, provisional, clock(), asked, known)
+            return _summary(store, directory, provisional, clock(), agents, asked, known)
         case "board":
-            read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
-            return read(now=clock(), provisional=provisional)
+            columns = agents.columns(asked.pool, store.live.head(asked.pool))
+            read: Callable[..., Board | None]
+            if asked.wanted.selects:
+                read = partial(filtered.page, store, _selection(agents, columns, asked), None, asked.rows)
+            else:
+                read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
+            board = read(now=clock(), provisional=provisional)
+            return None if board is None else columns.board(board)
         case "insight":
             return insight(store.solved, asked.pool, now=clock())
 
 
+def _selection(agents: PoolAgents, columns: AgentColumns, asked: Asked) -> filtered.Selection:
+    """What a request with filters selects. Raises as `AgentColumns.matching`."""
+    matching = agents.matching(asked.pool, columns, asked.wanted)
+    return filtered.Selection(asked.pool, asked.method, digest(*asked.wanted), matching, asked.everyone)
+
+
 def _summary(
-    store: RedisStore, directory: Directory, provisional: Provisional, now: float, asked: Asked, known: Mapping[str, Board]
-) -> Boards | None:
+    store: RedisStore, directory: Directory, provisional: Provisional, now: float, agents: PoolAgents, asked: Asked,
+    known: Mapping[str, Board],
+) -> Boards | None:  # fmt: skip
     head, created = store.live.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:
         return None
@@ -87,7 +104,8 @@ def _summary(
         if head and unknown
         else []
     )
-    shown = {**known, **{board.method: board for board in read}}
+    columns = agents.columns(asked.pool, head)
+    shown = {**known, **{board.method: columns.board(board) for board in read}}
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
@@ -119,7 +137,7 @@ async def list_boards(request: Request, pool: Pool, count: Summary = 0) -> Respo
     tags=["boards"],
     operation_class=BoardFormats,
     dependencies={"asked": Provide(AskedBoard, sync_to_thread=False)},
-    responses=problems(404, 406, 409, 410, 414, 422, 501, 503),
+    responses=problems(401, 403, 404, 406, 409, 410, 414, 422, 429, 501, 503),
 )
 async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Response[Board]:  # type: ignore[type-arg]
     """Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
@@ -127,20 +145,36 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
     A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
     selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
     has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
-    unless `start` or `count` is given.
+    unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board.
     """
     here, form = context(request), format_of(request, asked)
+    if asked.hidden:
+        here.access.check_key(request, admin=True)
     if form is BoardFormat.JSON and asked.page:
-        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, asked.rows(form) or 0, asked.everyone))
-    cursor = asked.continued()
+        rows = asked.rows(form) or 0
+        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, rows, asked.everyone, asked.wanted))
+    if (head := await here.workers.readers.run(partial(here.store.live.head, asked.pool))) is not None:
+        await here.pool_agents.ready(head)
+    cursor = None if asked.wanted.selects else asked.continued()
     when = When(cursor.position) if cursor is not None and cursor.position is not None else asked.when
     workers = here.workers.readers if asked.rows(form) is not None or asked.agents is not None else here.workers.downloads
-    count = None if asked.filters else asked.rows(form)
+    count = None if asked.by_evidence else asked.rows(form)
     if when is not None:
         workers, read = here.workers.checkpoints, partial(_get_past, here, asked, cursor, when, count)
     else:
-        workers, read = here.workers.downloads if asked.filters else workers, partial(_get_newest, here, asked, cursor, count)
-    return board_reply(request, asked, form, await workers.run(lambda: board_body(asked.filtered(read(), form), form)))
+        everyone = asked.everyone or form is not BoardFormat.JSON
+        workers, read = (
+            here.workers.downloads if asked.by_evidence else workers,
+            partial(_get_newest, here, asked, cursor, count, everyone=everyone),
+        )
+    shown = partial(_with_columns, here, asked, head, form, read)
+    return board_reply(request, asked, form, await workers.run(lambda: board_body(shown(), form)))
+
+
+def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, form: BoardFormat, read: Callable[[], Board]) -> Board:
+    """Read a board and choose its rows, with what it shows of agents."""
+    board = asked.filtered(read(), form)  # before the columns, so that an agent that was hidden since is left out
+    return here.pool_agents.columns(asked.pool, head).board(board, hidden=asked.hidden)
 
 
 @get(
@@ -153,8 +187,13 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
 def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
     provisional, name = here.settings.provisional, agent_name(agent)
-    read = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
-    return _read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read)
+    around = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
+    columns = here.pool_agents.columns(check_pool_name(pool), here.store.live.head(pool))
+
+    def read() -> Board | None:
+        return None if columns.is_hidden(name) else around()
+
+    return columns.board(_read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read))
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
@@ -170,7 +209,8 @@ def list_solves(here: Here, pool: Pool, method: Method) -> History:
 def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    return _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
+    found = _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
+    return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
 def _answer_uncached(here: Context, asked: Asked) -> Value:
@@ -178,24 +218,30 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
     if asked.kind == "insight":
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
-    read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, asked)
+    read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, here.pool_agents, asked)
     return cast("Value", _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
 
 
-def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None) -> Board:
-    """Read the newest board. count: largest number of rows; None for all rows. Raises `ApiError`."""
+def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None, *, everyone: bool) -> Board:
+    """Read the newest board. count: largest number of rows; None for all rows. Raises `ApiError`.
+
+    everyone: as of `services.boards.reading.board`; a cursor has its own choice.
+    """
     pool, method, store = asked.pool, asked.method, here.store
     now, provisional = here.clock(), here.settings.provisional
     read: Callable[[], Board | None]
     if asked.agents is not None:
         names = [check_name(name, "agents") for name in asked.agents]
-        read = partial(boards.of_agents, store, pool, method, names, now=now, provisional=provisional)
+        read = partial(_rows_of_visible, here, asked, names)
+    elif asked.wanted.selects:
+        read = partial(_get_filtered, here, asked, count, everyone=everyone)
     elif count is None:
         read = partial(boards.whole, store, pool, method, now=now, provisional=provisional)
     elif cursor is not None:
         read = partial(boards.resumed, store, cursor, count=count, now=now, provisional=provisional)
     else:
-        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, now=now, provisional=provisional)
+        read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
+        read = partial(read, now=now, provisional=provisional)
     try:
         return _read_or_raise(here, pool, method, f"board {method}", read)
     except boards.WithoutRow as error:
@@ -205,11 +251,32 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         raise ApiError(410, "board replaced", str(error)) from error
 
 
+def _get_filtered(here: Context, asked: AskedBoard, count: int | None, *, everyone: bool) -> Board | None:
+    """Read rows that match filters. count, everyone: as of `_get_newest`. Raises `InputError`, `ReplacedBoard`."""
+    columns = here.pool_agents.columns(asked.pool, here.store.live.head(asked.pool))
+    selected = _selection(here.pool_agents, columns, Asked("board", asked.pool, asked.method, 0, 0, everyone, asked.wanted))
+    now, provisional = here.clock(), here.settings.provisional
+    if count is None:
+        return filtered.complete(here.store, selected._replace(everyone=True), now=now, provisional=provisional)
+    cursor = None if asked.cursor is None else filter_cursor_of(asked.cursor, asked.pool, asked.method, selected.filters)
+    if cursor is not None:
+        selected = selected._replace(everyone=cursor.everyone)
+    return filtered.page(here.store, selected, cursor, count, now=now, provisional=provisional)
+
+
+def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> Board | None:
+    """Read the rows of agents. Raises `WithoutRow` also for a hidden agent, unless hidden ones are asked for."""
+    hidden = [] if asked.hidden else [name for name in names if here.pool_agents.details(asked.pool).is_hidden(name)]
+    if hidden:
+        raise boards.WithoutRow(asked.method, hidden)
+    return boards.of_agents(here.store, asked.pool, asked.method, names, now=here.clock(), provisional=here.settings.provisional)
+
+
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int | None) -> Board:
     """Read a past board. count: largest number of rows; None for all kept rows. Raises `ApiError`, `InputError`."""
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    start = 0 if asked.filters else start
+    start = 0 if asked.by_evidence else start
     generation = asked.generation if cursor is None else cursor.generation
     rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
     try:

@@ -23,6 +23,7 @@ from services.api.feeds import Feeds
 from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.polls import Polls
+from services.api.pool_agents import PoolAgents
 from services.api.security import Access, Connection
 from services.api.workers import Workers
 from services.boards.store.keys import METHOD_PATTERN
@@ -62,13 +63,15 @@ _EXPORT_SECONDS: Final = 120.0
 class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
-    readers: short reads of the store. log: writes to the log. probes: health checks. exports, downloads: large answers. checkpoints: work
-    that loads a complete pool. indexes: loads of indexes of agents. searches: scans of these indexes.
+    readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. indexes: loads of indexes of agents. searches:
+    scans of these indexes.
     """
 
     def __init__(self) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
         self.log = Workers("the log", threads=WRITERS, places=_WRITES, seconds=_WRITE_SECONDS)
+        self.details = Workers("the control log", threads=1, places=_WRITES, seconds=_WRITE_SECONDS)
         self.probes = Workers("the store", threads=2, places=64, seconds=2.0)
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
@@ -82,7 +85,8 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. partitions: number of partitions of the outcome log. started: time at
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what
+    boards show of agents. partitions: number of partitions of the outcome log. started: time at
     which this process began, seconds since 1970.
     """
 
@@ -100,6 +104,7 @@ class Context:
     exports: Exports
     feeds: Feeds
     agents: AgentIndexes
+    pool_agents: PoolAgents
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

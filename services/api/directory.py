@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from services.admin.log_coverage import check_wish
+from services.control.details import DetailsChange
+from services.control.details_records import PoolDetails
 from services.control.log import ControlLog
 from services.control.records import Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Topic
@@ -28,7 +30,8 @@ class Directory:
         self._pools: Mapping[str, PoolCreated] = {}
         self._complete = False
         self._read_at = float("-inf")
-        self._reading = threading.Lock()
+        self._reading, self._tried = threading.Lock(), threading.Event()
+        self._first_began: float | None = None
 
     def find(self, pool: str) -> PoolCreated | None:
         """Return the pool; None if it does not exist. Reads the control log if the pool is not cached. Raises `LogError`."""
@@ -56,11 +59,38 @@ class Directory:
 
         If the log hangs, one caller waits at most 0.25 s (5 s for the first read), and the others get the copy at once.
         """
-        if time.monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
-            reading = threading.Thread(target=self._read, name="pools", daemon=True)
-            reading.start()
+        if (reading := self.refresh_soon()) is not None:
             reading.join(_PATIENCE_SECONDS if self._complete else _FIRST_SECONDS)
         return self._pools
+
+    def refresh_soon(self) -> threading.Thread | None:
+        """Begin to read the control log unless the copy is fresh or is being read. Returns the thread that reads, if one was started."""
+        if time.monotonic() - self._read_at <= _FRESH_SECONDS or not self._reading.acquire(blocking=False):
+            return None
+        if self._first_began is None:
+            self._first_began = time.monotonic()
+        reading = threading.Thread(target=self._read, name="pools", daemon=True)
+        reading.start()
+        return reading
+
+    def until_tried(self, seconds: float) -> None:
+        """Wait for the end of the first read of the control log, whether it succeeds or not, until at most this long after its begin.
+
+        So a log that hangs delays the reads of boards once, and not each of them.
+        """
+        self.refresh_soon()
+        if not self._tried.is_set():
+            now = time.monotonic()
+            began = now if self._first_began is None else self._first_began  # None: another thread is about to begin
+            self._tried.wait(max(0.0, began + seconds - now))
+
+    def details(self, pool: str) -> PoolDetails:
+        """Return the details of a pool's agents, as they were last read."""
+        return self.control.known().details.of(pool)
+
+    def write_details(self, pool: str, changes: Mapping[str, DetailsChange], now: float, most_agents: int) -> int:
+        """Write changes of agents' details; see `ControlLog.write_details`."""
+        return self.control.write_details(pool, changes, now, most_agents=most_agents)
 
     @property
     def complete(self) -> bool:
@@ -77,5 +107,6 @@ class Directory:
         except LogError:
             return  # readers need only the store, and requests that write get the log's error themselves
         finally:
+            self._tried.set()
             self._read_at = time.monotonic()
             self._reading.release()

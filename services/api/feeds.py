@@ -159,7 +159,7 @@ class Feed:
     async def _newest(self) -> State | None:
         published = await self._feeds.answers.version(self.pool)
         solved = {method: version for method, version in published.solved.items() if method != INSIGHT}
-        version = (published.head, solved)
+        version = (published.head, solved, self._feeds.answers.agents_version(self.pool))
         # copies, because streams come and go during the reads
         count, agents = max(self._counts, default=1), tuple(self._agents)
         known = version == self._read_version and self._covers(count, agents)
@@ -173,6 +173,8 @@ class Feed:
             rows: AgentRows = {}
             if head is not None and agents:
                 rows = await self._rows(head, boards.methods, solved, agents)
+                hidden = self._feeds.answers.hidden(self.pool)
+                rows = {agent: {} if agent in hidden else row for agent, row in rows.items()}
         number = self.state.number if self.state is not None else 0
         state = state_of(number, boards, count, {agent: rows.get(agent, {}) for agent in agents})
         if self.state is not None and (self.state.version != state.version or self._read_solved != solved):

@@ -13,6 +13,7 @@ from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
 from services.boards.season_boards import SeasonView
 from services.boards.store.protocol import PoolHead
+from services.control.details import AgentDetails
 from services.control.records import FoldSettings, Generation, GenerationRequest, Keep, SeasonName, Start
 from services.solve.registry.choice import MethodChoice
 from services.wire import schema
@@ -160,6 +161,36 @@ class Seasons(msgspec.Struct, frozen=True, kw_only=True):
 
     pool: str
     seasons: list[SeasonView]
+
+
+class ChangedAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """The details of an agent after a change.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        changed: Whether the change differs from what was known.
+        details: All details of the agent now.
+    """
+
+    pool: str
+    agent: str
+    changed: bool
+    details: AgentDetails
+
+
+class AgentsChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the details of many agents.
+
+    Attributes:
+        pool: Name of the pool.
+        agents: Number of agents in the request.
+        changed: Number of agents whose details differ from what was known.
+    """
+
+    pool: str
+    agents: int
+    changed: int
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationWish, SeasonAsked, Seasons
 from services.boards import reading as boards
+from services.boards.agent_columns import AgentColumns
 from services.boards.formats import BoardFormat
 from services.boards.reading import Board, ShownProvisional
 from services.boards.season_boards import NoSeason, SeasonBoards
@@ -118,7 +119,7 @@ async def get_season_board(request: Request, asked: NamedDependency[AskedSeasonB
     """Return rows of a final board of an ended season, best first, in the formats of a board."""
     here, board = context(request), asked.board
     form = format_of(request, board)
-    made = await here.workers.checkpoints.run(lambda: board_body(_board(here, asked.season, board, form), form))
+    made = await here.workers.checkpoints.run(lambda: board_body(_with_details(here, asked.season, board, form), form))
     return board_reply(request, board, form, made)
 
 
@@ -149,15 +150,25 @@ def _start(here: Context, pool: str, asked: SeasonAsked) -> GenerationWish:
     return GenerationWish(pool=pool, wish=here.directory.want(pool, request))
 
 
+def _with_details(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> Board:
+    """Read a final board, with details of agents and without hidden ones. Raises as `_board`."""
+    board = _board(here, season, asked, form)
+    details = here.pool_agents.details(asked.pool)
+    if hidden := [name for name in asked.agents or () if details.is_hidden(name)]:
+        error = boards.WithoutRow(asked.method, hidden)
+        raise ApiError(404, "no such agents", f"{error}: names are case-sensitive")
+    return AgentColumns(details, None).board(board)
+
+
 def _board(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> Board:
     """Read a final board. Raises `ApiError`, `InputError`, `StoreError`."""
-    count, cursor = None if asked.filters else asked.rows(form), asked.continued()
+    count, cursor = None if asked.by_evidence else asked.rows(form), asked.continued()
     if cursor is not None and (cursor.source, cursor.version) != ("season", season):
         raise InputError("cursor", asked.cursor, "must be the `next` of an earlier answer for this board")
     agents = None if asked.agents is None else [check_name(name, "agents") for name in asked.agents]
     pool_view(here, asked.pool)  # raises 404 if the pool does not exist
     start, most = asked.begin if cursor is None else cursor.start, boards.MOST_ROWS if count is None else count
-    start = 0 if asked.filters else start
+    start = 0 if asked.by_evidence else start
     try:
         read = partial(season_boards(here).board, asked.pool, season, asked.method, start=start, count=most, agents=agents)
         page = read(now=here.clock(), provisional=here.settings.provisional)

@@ -3,7 +3,9 @@
 Only the parts of a checkpoint that it needs are read: names, numbers of outcomes, and tallies. Ratings are in the store.
 """
 
+import threading
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -56,6 +58,23 @@ class Results(NamedTuple):
     losses: int
 
 
+class GamesPlayed(NamedTuple):
+    """Results of several agents. Arrays have the shape (n,); agents that the index lacks have zeros.
+
+    known: whether the index has the agent. wins, draws, losses: as in `Results`.
+    """
+
+    known: NDArray[np.bool_]
+    wins: Weights
+    draws: Weights
+    losses: Weights
+
+    @property
+    def games(self) -> Weights:
+        """Weight of all games of each agent."""
+        return self.wins + self.draws + self.losses
+
+
 class Opponents(NamedTuple):
     """Results of an agent against each opponent, most games first, then by id. Arrays have the shape (k,)."""
 
@@ -85,7 +104,7 @@ NO_OPPONENTS: Final = Opponents(np.zeros(0, np.int32), _NO_WEIGHT, _NO_WEIGHT, _
 
 
 class AgentIndex:
-    """The agents of one generation of a pool at one checkpoint. Thread-safe, because nothing changes after construction.
+    """The agents of one generation of a pool at one checkpoint. Thread-safe: after construction, only the results of all agents are added.
 
     Args:
         entry: The pool in the checkpoint.
@@ -104,7 +123,10 @@ class AgentIndex:
         self._search = NameSearch(Arena(arrays["agents.bytes"], arrays["agents.start"]), self._order)
         self._tallies = {name: part(arrays, name) for name in ("pairs", "places", "scores")}
         kept = 0 if mapped else self._activity.nbytes + sum(array.nbytes for tally in self._tallies.values() for array in tally.values())
-        self.nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept
+        self._results: NDArray[np.int64] | None = None
+        self._counting = threading.Lock()
+        results = 3 * self._activity.nbytes if entry.kind == Kind.GAMES else 0
+        self.nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept + results
 
     @classmethod
     def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None) -> "AgentIndex":
@@ -140,6 +162,14 @@ class AgentIndex:
     def outcomes(self, agent: int) -> int:
         """Number of outcomes that the agent took part in."""
         return int(self._activity[agent])
+
+    def outcomes_of(self, agents: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Numbers of outcomes of agents by their ids."""
+        return np.asarray(self._activity[agents], np.int64)
+
+    def ids(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of agents: int32 (n,), `UNKNOWN` for agents that the pool does not have."""
+        return self._names.lookup(names)
 
     def find(self, name: str) -> int | None:
         """Id of the agent with exactly this name; None if the pool has no such agent."""
@@ -180,6 +210,39 @@ class AgentIndex:
             draws += int(weight[first & ~alone].sum())
             losses += int(weight[~first].sum())
         return Results(wins, draws, losses)
+
+    @property
+    def counts_games(self) -> bool:
+        """Whether the pool is one of games."""
+        return self.entry.kind == Kind.GAMES
+
+    def played(self, names: Sequence[str]) -> GamesPlayed:
+        """The games of several agents. Only for pools of games.
+
+        Args:
+            names: Names of agents.
+        """
+        ids = self._names.lookup(names)
+        known = ids != UNKNOWN
+        wins, draws, losses = (
+            np.where(known, self._all_results()[:, np.where(known, ids, 0)], 0) if len(self) else np.zeros((3, len(ids)), int)
+        )
+        return GamesPlayed(known, wins, draws, losses)
+
+    def with_games(self, least: int) -> NDArray[np.int32]:
+        """Ids of the agents with at least this number of games. Only for pools of games."""
+        return np.flatnonzero(self._all_results().sum(axis=0) >= least * WEIGHT_ONE).astype(np.int32)
+
+    def names(self, agents: NDArray[np.int32]) -> list[str]:
+        """Names of agents by their ids."""
+        return self._names.names(agents)
+
+    def _all_results(self) -> NDArray[np.int64]:
+        """Weights of wins, draws and losses of all agents: int64 (3, n). They are counted at the first call."""
+        with self._counting:
+            if self._results is None:
+                self._results = _results_of_all(self._tallies["places"], len(self))
+            return self._results
 
     def measured(self, agent: int) -> tuple[int, int]:
         """Number of tasks on which the agent was measured, and weight of the measurements. Only for pools of scores."""
@@ -235,6 +298,17 @@ def _rows(tally: dict[str, NDArray[Any]], low: int, high: int) -> list[slice]:
         if first < last:
             rows.append(slice(begin + int(first), begin + int(last)))
     return rows
+
+
+def _results_of_all(places: dict[str, NDArray[Any]], agents: int) -> NDArray[np.int64]:
+    """Weights of wins, draws and losses of all agents by a tally of places: int64 (3, agents)."""
+    results = np.zeros((3, agents), np.int64)
+    for begin in range(0, len(places["key"]), _KEYS_AT_ONCE):
+        key, weight = (places[name][begin : begin + _KEYS_AT_ONCE] for name in ("key", "weight"))
+        agent, first, alone = key >> 24, key >> 8 & 255 == 0, key & 255 == 1
+        kind = np.where(first, np.where(alone, 0, 1), 2)
+        np.add.at(results, (kind, agent), weight)
+    return results
 
 
 def _sums(which: NDArray[np.intp], groups: int, weight: Weights) -> Weights:

@@ -4,7 +4,7 @@ Ratings and ranks come from the store. Names and records of games come from an `
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -15,13 +15,18 @@ from ratings_core.records.names import is_name
 from services.boards import reading
 from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
+from services.boards.display_names import DisplayNames, search
 from services.boards.predictions import expected_against
 from services.boards.reading import Board
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.boards.store.redis import RedisStore
+from services.control.details import AgentDetails
+from services.control.details_records import PoolDetails
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.wire.pools import Kind
 
+_PLACES_AT_ONCE: Final = 1000
+"""Matches that a search reads at once after hidden agents were among the first ones."""
 _SUGGESTIONS: Final = 5
 
 
@@ -34,6 +39,7 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
         rating: Rating by the method of the answer; None if the method does not rate the agent.
         rank: Rank by this method; None if the agent is not on its board.
         provisional: Whether the rating is uncertain, as on boards.
+        display_name: Name to show in place of the agent's name; None if it has none.
     """
 
     agent: str
@@ -41,10 +47,13 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True):
     rating: float | None
     rank: int | None
     provisional: bool
+    display_name: str | None = None
 
 
 class AgentList(msgspec.Struct, frozen=True, kw_only=True):
     """Agents of a pool: equal names, then names that begin with the query, then names that contain it, each with most outcomes first.
+
+    Agents whose display name matches in one of these ways, and whose name does not, follow in the same order.
 
     Attributes:
         pool: Name of the pool.
@@ -156,6 +165,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         games: Record of its games; None in a pool of scores, or if `no_record` says why.
         scores: Record of its scores; None in a pool of games, or if `no_record` says why.
         no_record: Why there is no record; None if there is one.
+        details: What is known of the agent besides its games; None if nothing is known.
     """
 
     pool: str
@@ -168,6 +178,25 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     games: GamesRecord | None
     scores: ScoresRecord | None
     no_record: str | None
+    details: AgentDetails | None = None
+
+
+class KnownAgents(NamedTuple):
+    """What is known of a pool's agents besides their games.
+
+    Attributes:
+        details: Details of the agents.
+        display_names: Their display names, for searches; None if these are not searched.
+        hidden: Whether answers have hidden agents.
+    """
+
+    details: PoolDetails
+    display_names: DisplayNames | None = None
+    hidden: bool = False
+
+    def leaves_out(self, agent: str) -> bool:
+        """Whether answers leave an agent out."""
+        return not self.hidden and self.details.is_hidden(agent)
 
 
 class OpponentRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,6 +282,7 @@ def agent_list(
     count: int = 20,
     method: str | None = None,
     provisional: Provisional = PROVISIONAL,
+    known: KnownAgents | None = None,
 ) -> AgentList:
     """Agents of a pool whose names match a query.
 
@@ -265,21 +295,23 @@ def agent_list(
         count: Largest number of agents.
         method: Method of ratings and ranks; None for the pool's first online method, or else its first solved method.
         provisional: Rules that mark agents as provisional.
+        known: What is known of the agents besides their games; None for nothing.
 
     Raises:
         InputError: The cursor is not one of this request, or there is no board of the method.
         StoreError: The store does not answer.
     """
+    known = known or KnownAgents(PoolDetails())
     if isinstance(index, NoIndex):
-        return _without_index(store, head, index, query, cursor, count, method, provisional)
+        return _without_index(store, head, index, query, cursor, count, method, provisional, known)
     after, had_new = (None, False) if cursor is None else _after(head, query, cursor)
-    places = index.search(query, after, count + 1 + had_new)
+    places = _visible_places(index, known, query, after, count + 1 + had_new)
     if had_new:
         places = [place for place in places if index.name(place.agent) != query]
-    new = [query] if cursor is None and _is_new(store, head, index, query, places) else []
+    new = [query] if cursor is None and not known.leaves_out(query) and _is_new(store, head, index, query, places) else []
     following, places = places[count - len(new) :], places[: count - len(new)]
     names = [*new, *(index.name(place.agent) for place in places)]
-    chosen, agents = _rated(store, head, names, method, provisional)
+    chosen, agents = _rated(store, head, names, method, provisional, known)
     last = places[-1] if places else _BEFORE_ALL
     return AgentList(
         pool=head.pool,
@@ -290,14 +322,15 @@ def agent_list(
         total=head.agents,
         agents=agents,
         next=text_of(_AgentsPlace(head.generation, _checksum(query), had_new or bool(new), *last)) if following else None,
-        suggestions=[] if agents or not query or cursor is not None else index.nearest(query, _SUGGESTIONS),
+        suggestions=[] if agents or not query or cursor is not None else _nearest(index, known, query),
     )
 
 
 def profile(
-    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL
-) -> AgentProfile | None:
-    """The profile of an agent; None if the agent is on no board of the pool.
+    store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, provisional: Provisional = PROVISIONAL,
+    known: KnownAgents | None = None,
+) -> AgentProfile | None:  # fmt: skip
+    """The profile of an agent; None if the agent is on no board of the pool, or is left out.
 
     Args:
         store: The store.
@@ -306,10 +339,13 @@ def profile(
         name: Name of the agent.
         now: Seconds since 1970.
         provisional: Rules that mark agents as provisional.
+        known: What is known of the agents besides their games; None for nothing.
 
     Raises:
         StoreError: The store does not answer.
     """
+    if known is not None and known.leaves_out(name):
+        return None
     boards = reading.agent(store, head.pool, name, now=now, provisional=provisional, head=head)
     if boards is None:
         return None
@@ -326,6 +362,7 @@ def profile(
         games=games,
         scores=scores,
         no_record=no_record,
+        details=None if known is None else known.details.get(name),
     )
 
 
@@ -339,8 +376,11 @@ def opponent_list(
     cursor: str | None = None,
     count: int = 20,
     method: str | None = None,
+    known: KnownAgents | None = None,
 ) -> OpponentList | None:
-    """An agent's record against each opponent; None if neither the checkpoint nor the store has the agent.
+    """An agent's record against each opponent; None if neither the checkpoint nor the store has the agent, or it is left out.
+
+    Opponents that are left out have no row; `total` counts them.
 
     Args:
         store: The store.
@@ -351,6 +391,7 @@ def opponent_list(
         cursor: `next` of the answer before; None for the first opponents.
         count: Largest number of opponents.
         method: Online method of the expected scores; None for the first one that forecasts.
+        known: What is known of the agents besides their games; None for nothing.
 
     Raises:
         InputError: The pool is not one of games, the cursor is not one of this request, or the method cannot forecast.
@@ -361,6 +402,8 @@ def opponent_list(
     place = None if cursor is None else place_of(cursor, _OpponentsPlace)
     if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name)):
         raise InputError("cursor", cursor, RULE)
+    if known is not None and known.leaves_out(name):
+        return None
     agent = index.find(name)
     if agent is None and not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
         return None
@@ -381,7 +424,11 @@ def opponent_list(
         age_seconds=reading.age(now, index.written_at),
         method=chosen,
         total=len(met.agent),
-        opponents=[OpponentRow(agent=a, games=g, wins=w, draws=d, losses=x, expected_score=e) for a, g, w, d, x, e in each],
+        opponents=[
+            OpponentRow(agent=a, games=g, wins=w, draws=d, losses=x, expected_score=e)
+            for a, g, w, d, x, e in each
+            if known is None or not known.leaves_out(a)
+        ],
         next=None if last is None else text_of(last),
     )
 
@@ -395,6 +442,7 @@ def _without_index(
     count: int,
     method: str | None,
     provisional: Provisional,
+    known: KnownAgents,
 ) -> AgentList:
     """What the store alone knows: an exact name, or the agents with the most outcomes. Raises `NoIndex` for a cursor."""
     if cursor is not None:
@@ -404,7 +452,8 @@ def _without_index(
     else:
         pages = store.live.pages(head, [ACTIVITY], 0, count)
         names = [row.agent for page in pages for row in page.rows]
-    chosen, agents = _rated(store, head, names, method, provisional)
+    names = [name for name in names if not known.leaves_out(name)]
+    chosen, agents = _rated(store, head, names, method, provisional, known)
     return AgentList(
         pool=head.pool,
         generation=head.generation,
@@ -416,6 +465,23 @@ def _without_index(
         next=None,
         suggestions=[],
     )
+
+
+def _visible_places(index: AgentIndex, known: KnownAgents, query: str, after: Place | None, count: int) -> list[Place]:
+    """The first `count` matches in the index that are not left out."""
+    found: list[Place] = []
+    wanted = count
+    while True:
+        places = search(index, known.display_names, query, after, wanted)
+        found += [place for place in places if not known.leaves_out(index.name(place.agent))]
+        if len(places) < wanted or len(found) >= count:
+            return found[:count]
+        after, wanted = places[-1], _PLACES_AT_ONCE  # many, because a query can match a million hidden agents
+
+
+def _nearest(index: AgentIndex, known: KnownAgents, query: str) -> list[str]:
+    """The nearest names that are not left out. Those of hidden agents take places, so there may be fewer."""
+    return [name for name in index.nearest(query, _SUGGESTIONS) if not known.leaves_out(name)]
 
 
 def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, places: Sequence[Place]) -> bool:
@@ -434,7 +500,7 @@ def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:
 
 
 def _rated(
-    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional
+    store: RedisStore, head: PoolHead, names: Sequence[str], method: str | None, provisional: Provisional, known: KnownAgents
 ) -> tuple[str | None, list[FoundAgent]]:
     """The method of the ratings, and the agents of these names."""
     solved = store.solved.methods(head.pool) if method is not None or not head.online else []
@@ -451,6 +517,7 @@ def _rated(
             rating=None if row is None else row.rating,
             rank=None if row is None else row.rank,
             provisional=row is not None and row.provisional,
+            display_name=None if (details := known.details.get(name)) is None else details.display_name,
         )
         for name, count, row in zip(names, counts, rows or [None] * len(names), strict=True)
     ]

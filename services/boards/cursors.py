@@ -11,6 +11,7 @@ from ratings_core.errors import InputError
 PlaceT = TypeVar("PlaceT", bound=msgspec.Struct)
 RULE: Final = "must be `next` of an answer to the same request, of the pool's present generation: start again without a cursor"
 _BOARD_RULE: Final = "must be the `next` of an earlier answer for this board"
+_FILTER_RULE: Final = "must be the `next` of an earlier answer for this board with the same filters"
 _LONGEST: Final = 1024
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -41,6 +42,34 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
     def text(self) -> str:
         """The cursor as readers get it."""
         return text_of(self)
+
+
+class FilterCursor(msgspec.Struct, frozen=True, array_like=True, tag="filtered"):
+    """The begin of a page of an answer with filters, and the versions of which the page before it was.
+
+    Attributes:
+        pool: Name of the pool.
+        method: Name of the method.
+        source: `live` or `solved`, as in `Board`.
+        version: As in `Cursor`.
+        filters: Checksum of the filters.
+        matching: Version of the set of agents that match.
+        start: Index on the board from which rows are examined; 0 if the agents that match are looked up by their names.
+        matched: Number of rows of the pages before.
+        by_name: Whether the agents that match are looked up by their names.
+        everyone: As in `Cursor`.
+    """
+
+    pool: str
+    method: str
+    source: str
+    version: str
+    filters: str
+    matching: str
+    start: int
+    matched: int
+    by_name: bool
+    everyone: bool
 
 
 class ReplacedBoard(Exception):  # noqa: N818 - names the fact
@@ -74,6 +103,15 @@ def cursor_of(text: str, pool: str, method: str) -> Cursor:
     in_range = 0 <= cursor.start < 2**31 and (cursor.position is None or 0 <= cursor.position < 2**63)
     if (cursor.pool, cursor.method) != (pool, method) or not known or not in_range:
         raise InputError("cursor", text[:100], _BOARD_RULE)
+    return cursor
+
+
+def filter_cursor_of(text: str, pool: str, method: str, filters: str) -> FilterCursor:
+    """Read a cursor of an answer with filters. Raises `InputError` if it is not one, or is one of another board or of other filters."""
+    cursor = place_of(text, FilterCursor, _FILTER_RULE)
+    in_range = 0 <= cursor.start < 2**31 and 0 <= cursor.matched < 2**31 and cursor.source in {"live", "solved"}
+    if (cursor.pool, cursor.method, cursor.filters) != (pool, method, filters) or not in_range:
+        raise InputError("cursor", text[:100], _FILTER_RULE)
     return cursor
 
 

@@ -13,10 +13,11 @@ from services.boards.reading import Board
 
 COLUMNS: Final = (
     "rank", "agent", "rating", "low", "high", "deviation", "rank_before", "rank_low", "rank_high", "provisional", "outcomes",
-    "opponents",
+    "opponents", "display_name", "country", "organisation", "tags", "games", "wins", "draws", "losses", "filter_place",
 )  # fmt: skip
 """Columns of a table, in their order. They are the fields of a row."""
-_WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high", "outcomes", "opponents"})
+_WHOLE: Final = frozenset({"rank", "rank_before", "rank_low", "rank_high", "outcomes", "opponents", "filter_place"})
+_TEXTS: Final = frozenset({"agent", "display_name", "country", "organisation"})
 _PURPOSE: Final = "downloading boards as Arrow or Parquet"
 
 
@@ -48,6 +49,8 @@ def _csv(board: Board) -> bytes:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, dict):  # tags: a JSON object, or nothing
+        return msgspec.json.encode(value).decode() if value else None
     return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -70,16 +73,22 @@ def _parquet(board: Board) -> bytes:
 
 
 def _table(arrow: Any, board: Board) -> Any:
-    columns = [arrow.array([getattr(row, name) for row in board.rows], _kind(arrow, name)) for name in COLUMNS]
+    columns = [arrow.array([_value(getattr(row, name)) for row in board.rows], _kind(arrow, name)) for name in COLUMNS]
     about = {name: str(getattr(board, name)) for name in ("pool", "method", "source", "generation", "position", "total")}
     fields = [arrow.field(name, column.type) for name, column in zip(COLUMNS, columns, strict=True)]
     return arrow.Table.from_arrays(columns, schema=arrow.schema(fields, metadata=about))
 
 
+def _value(value: object) -> object:
+    return list(value.items()) if isinstance(value, dict) else value
+
+
 def _kind(arrow: Any, name: str) -> Any:
     if name in _WHOLE:
         return arrow.int64()
-    return {"agent": arrow.string(), "provisional": arrow.bool_()}.get(name, arrow.float64())
+    if name in _TEXTS:
+        return arrow.string()
+    return {"provisional": arrow.bool_(), "tags": arrow.map_(arrow.string(), arrow.string())}.get(name, arrow.float64())
 
 
 _ENCODERS: Final[dict[BoardFormat, Callable[[Board], bytes]]] = {

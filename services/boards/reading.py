@@ -20,7 +20,7 @@ from services.runtime.settings import PROVISIONAL, Provisional
 TRIES: Final = 5
 """Largest number of attempts to read a history. An attempt fails if a solve is published between its reads."""
 
-_LOTTERY: Final = "maximal_lottery"
+LOTTERY: Final = "maximal_lottery"
 """The method whose ratings are probabilities, most of them 0. Ratings of Nash averages are payoffs, and differ outside the support."""
 MOST_ROWS: Final = 200_000
 """Most rows of an answer with all rows."""
@@ -60,8 +60,10 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
         intervals: Description of the intervals in the rows.
         outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
-        changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so
-            agents may be missing or appear twice. `false`: it has not.
+        changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents
+            match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
+        games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent
+            where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
     """
@@ -86,6 +88,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     outside: int | msgspec.UnsetType = msgspec.UNSET
     next: str | msgspec.UnsetType | None = msgspec.UNSET
     changed: bool | msgspec.UnsetType = msgspec.UNSET
+    games_position: int | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     season: str | msgspec.UnsetType = msgspec.UNSET
 
@@ -127,7 +130,7 @@ def board(
         StoreError: The store does not answer.
         InputError: A name or a number breaks a rule.
     """
-    read = _read(store, pool, method, start, count, now, provisional)
+    read = rows_and_version(store, pool, method, start, count, now, provisional)
     return None if read is None else _page_of(*read, start, everyone=everyone)
 
 
@@ -139,7 +142,7 @@ def resumed(store: RedisStore, cursor: Cursor, *, count: int, now: float, provis
     Raises:
         ReplacedBoard: The board of the cursor was solved, and another solve is shown now.
     """
-    read = _read(store, cursor.pool, cursor.method, cursor.start, count, now, provisional)
+    read = rows_and_version(store, cursor.pool, cursor.method, cursor.start, count, now, provisional)
     return None if read is None else continued(*read, cursor)
 
 
@@ -223,7 +226,8 @@ def without_some(board: Board, shown: ShownProvisional, start: int, count: int |
     """Rows `start` to `start + count` of a complete board without its provisional agents, or of these alone.
 
     Without provisional agents, the others are ranked among themselves, and have no intervals of ranks, because those count the agents that
-    are left out. `total` is the number of agents that remain. There is no cursor.
+    are left out. Rows that match other filters keep their ranks on the complete board, and get new places among those that remain. `total`
+    is the number of agents that remain. There is no cursor.
 
     Args:
         board: The board with all of its rows.
@@ -232,7 +236,9 @@ def without_some(board: Board, shown: ShownProvisional, start: int, count: int |
         count: Largest number of rows; None for all rows.
     """
     rows = [row for row in board.rows if shown is ShownProvisional.INCLUDE or row.provisional == (shown is ShownProvisional.ONLY)]
-    if shown is ShownProvisional.EXCLUDE:
+    if any(row.filter_place is not None for row in rows):
+        rows = [msgspec.structs.replace(row, filter_place=place) for place, row in enumerate(rows, 1)]
+    elif shown is ShownProvisional.EXCLUDE:
         first: dict[int, int] = {}
         for place, row in enumerate(rows, 1):
             first.setdefault(row.rank, place)
@@ -375,7 +381,7 @@ def past_version(page: Board) -> str:
     return digest(page.generation, page.position, page.total, page.outcomes, page.seconds, page.certificate)
 
 
-def _read(
+def rows_and_version(
     store: RedisStore, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
 ) -> tuple[Board, str] | None:
     """Rows of a board, and the version of the board; the version is empty for a live board that was being written."""
@@ -401,11 +407,16 @@ def _page_of(page: Board, version: str, start: int, *, everyone: bool) -> Board:
 
 def _without_outside(page: Board, start: int) -> Board:
     """The page of a maximal lottery without the agents outside of its support, which come last; another board as it is."""
-    support = page.extra.get("support") if page.source == "solved" and page.method == _LOTTERY else None
-    if not isinstance(support, list):
+    support = support_of(page)
+    if support is None:
         return page
-    rows = page.rows[: max(0, len(support) - start)]
-    return msgspec.structs.replace(page, rows=rows, outside=page.total - len(support))
+    return msgspec.structs.replace(page, rows=page.rows[: max(0, support - start)], outside=page.total - support)
+
+
+def support_of(page: Board) -> int | None:
+    """Number of agents in the support of a maximal lottery, which come first; None for another board."""
+    support = page.extra.get("support") if page.source == "solved" and page.method == LOTTERY else None
+    return len(support) if isinstance(support, list) else None
 
 
 def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional) -> list[AgentRow] | None:

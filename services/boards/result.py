@@ -40,6 +40,15 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of
             pools.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
+        display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
+        country: ISO 3166-1 alpha-2 code.
+        organisation: Organisation behind the agent.
+        tags: Key -> value.
+        games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
+        wins: Games in which it was alone in first place.
+        draws: Games in which it shared the first place.
+        losses: Games in which another side was placed before it.
+        filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
     """
 
     agent: str
@@ -54,6 +63,15 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     provisional: bool = False
     outcomes: int | None = None
     opponents: int | None = None
+    display_name: str | None = None
+    country: str | None = None
+    organisation: str | None = None
+    tags: dict[str, str] = {}
+    games: float | None = None
+    wins: float | None = None
+    draws: float | None = None
+    losses: float | None = None
+    filter_place: int | None = None
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

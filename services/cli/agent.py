@@ -1,7 +1,7 @@
-"""`equirank agent`: the profile of one agent, or its record against opponents."""
+"""`equirank agent`: the profile of one agent, its record against opponents, or a change of its details."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Annotated
 
@@ -15,10 +15,10 @@ from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.backends import open_store
 from services.boards.agent_index import NoIndex
-from services.boards.agents import AgentProfile, OpponentList, opponent_list, profile
+from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
-from services.cli.agents import index_of
+from services.cli import agent_details
 from services.cli.installation import Data, head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -33,10 +33,21 @@ def agent(
     count: Annotated[int, typer.Option(min=1, max=200, help="With --opponents: largest number of opponents.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="With --opponents: `next` of the answer before, to continue after it.")] = None,
     method: Annotated[str | None, typer.Option(help="With --opponents: online method of the expected scores.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change a detail: display_name, country, organisation, licence, url, hidden or tags.NAME, such as country=DE. An empty "
+            "value removes it. Repeatable.",
+        ),
+    ] = None,
     data: Data = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Print the profile of an agent: rating and rank by each method, and its record."""
+    """Print the profile of an agent: rating and rank by each method, its record and details; change details with --set."""
+    if set_:
+        _change(settings_of(data), pool, name, set_)
+        return
     if not opponents and (cursor is not None or method is not None):
         raise InputError("--cursor, --method", cursor or method, "must be used with --opponents")
     check_name(name, "NAME")
@@ -61,21 +72,28 @@ def agent(
             console.print(Text(f"more: --cursor {answer.next}"), highlight=False, soft_wrap=True)
 
 
+def _change(settings: Settings, pool: str, name: str, texts: Sequence[str]) -> None:
+    changed = agent_details.write(settings, pool, {name: agent_details.change_of(texts)}, time.time())
+    typer.echo(f"{name} of {pool}: {'changed' if changed else 'nothing to change'}")
+
+
 def _profile(settings: Settings, store: RedisStore, head: PoolHead, name: str) -> AgentProfile | None:
-    return profile(store, head, index_of(settings, head), name, now=time.time(), provisional=settings.provisional)
+    known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
+    index = agent_details.index_of(settings, head)
+    return profile(store, head, index, name, now=time.time(), provisional=settings.provisional, known=known)
 
 
 def _opponents(
     settings: Settings, store: RedisStore, head: PoolHead, name: str, cursor: str | None, count: int, method: str | None
 ) -> OpponentList | None:
-    index = index_of(settings, head)
+    index = agent_details.index_of(settings, head)
     if isinstance(index, NoIndex):
         raise index
     return opponent_list(store, head, index, name, now=time.time(), cursor=cursor, count=count, method=method)
 
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
-    """Lines with the agent's number of outcomes and its record, each with its position."""
+    """Lines with the agent's number of outcomes, its record, each with its position, and its details."""
     yield f"{shown.pool} · {shown.agent} · {shown.outcomes} outcomes · position {shown.position}"
     if (games := shown.games) is not None:
         won, drawn, lost = map(_games, (games.wins, games.draws, games.losses))
@@ -84,6 +102,7 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
         yield f"{_games(scores.measurements)} scores on {scores.tasks} tasks (position {scores.position})"
     if shown.no_record is not None:
         yield f"no record: {shown.no_record}"
+    yield from agent_details.lines_of(shown.details)
 
 
 def profile_table(shown: AgentProfile) -> Table:

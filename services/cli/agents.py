@@ -1,6 +1,8 @@
-"""`equirank agents`: find agents of a pool by name."""
+"""`equirank agents`: find agents of a pool by name, or load and save the details of many."""
 
+import time
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -10,10 +12,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from services.backends import open_store
-from services.boards.agent_index import AgentIndex, NoIndex
-from services.boards.agents import AgentList, agent_list
-from services.boards.store.protocol import PoolHead
-from services.checkpoints.checkpoint import CheckpointStore
+from services.boards.agent_index import AgentIndex
+from services.boards.agents import AgentList, KnownAgents, agent_list
+from services.boards.display_names import DisplayNames
+from services.cli import agent_details
 from services.cli.cells import shower
 from services.cli.installation import Data, head_of, settings_of
 from services.cli.top import Format
@@ -26,16 +28,28 @@ def agents(
     count: Annotated[int, typer.Option(min=1, max=200, help="Largest number of agents.")] = 20,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
     method: Annotated[str | None, typer.Option(help="Method of ratings and ranks. Default: the pool's first online method.")] = None,
+    load: Annotated[
+        Path | None,
+        typer.Option(
+            help="Change details of agents by a file: .csv with the column agent and any of display_name, country, organisation, licence, "
+            "url, hidden and tags.NAME; or .jsonl. Empty cells and null remove a value."
+        ),
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the details of all agents to a .csv or .jsonl file for --load.")] = None,
     data: Data = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Find agents of a pool by name, without regard to case: equal names first, then prefixes, then others, each by outcomes."""
     settings = settings_of(data)
+    if load is not None or save is not None:
+        _load_or_save(settings, pool, load, save)
+        return
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        index = index_of(settings, head)
-        limits = settings.provisional
-        found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, provisional=limits)
+        index = agent_details.index_of(settings, head)
+        limits, details = settings.provisional, agent_details.readable(settings, pool)
+        known = KnownAgents(details, DisplayNames(details, index) if isinstance(index, AgentIndex) else None, hidden=True)
+        found = agent_list(store, head, index, query=query, cursor=cursor, count=count, method=method, provisional=limits, known=known)
     if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
         return
@@ -47,12 +61,15 @@ def agents(
         console.print(Text(line), highlight=False, soft_wrap=True)
 
 
-def index_of(settings: Settings, head: PoolHead) -> AgentIndex | NoIndex:
-    """The pool's index of agents, or why it is missing."""
-    try:
-        return AgentIndex.load(CheckpointStore(settings.checkpoint_url), head)
-    except NoIndex as error:
-        return error
+def _load_or_save(settings: Settings, pool: str, load: Path | None, save: Path | None) -> None:
+    if load is not None:
+        changes = agent_details.read_file(load)
+        changed = agent_details.write(settings, pool, changes, time.time())
+        typer.echo(f"{load}: {len(changes)} agents, details of {changed} changed")
+    if save is not None:
+        details = agent_details.read(settings, pool)
+        agent_details.save(save, details)
+        typer.echo(f"{save}: details of {len(details)} agents")
 
 
 def title(found: AgentList) -> str:
@@ -70,7 +87,8 @@ def table(found: AgentList) -> Table:
     )  # fmt: skip
     for row in found.agents:
         rank = "-" if row.rank is None else f"{row.rank}?" if row.provisional else str(row.rank)
-        rows.add_row(Text(row.agent), str(row.outcomes), shown(row.rating), rank)
+        name = row.agent if row.display_name is None else f"{row.agent} ({row.display_name})"
+        rows.add_row(Text(name), str(row.outcomes), shown(row.rating), rank)
     return rows
 
 

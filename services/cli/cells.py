@@ -61,8 +61,17 @@ def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -
     return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in of_agent if share) for of_agent in shares]}
 
 
+def detail_columns(rows: Sequence[AgentRow]) -> dict[str, list[str]]:
+    """Heading -> cells, for details and games of agents; without those that no row has."""
+    texts = ("display_name", "country", "organisation")
+    columns = {name: [getattr(row, name) or "" for row in rows] for name in texts}
+    for name in ("games", "wins", "draws", "losses"):
+        columns[name] = ["" if (number := getattr(row, name)) is None else f"{number:.15g}" for row in rows]
+    return {name: cells for name, cells in columns.items() if any(cells)}
+
+
 def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None) -> Table:
-    """A table with rank, agent and rating of rows, and their intervals if they have any.
+    """A table with rank, agent and rating of rows, and their intervals, details and games if they have any.
 
     Args:
         rows: Rows of a board.
@@ -75,11 +84,12 @@ def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contr
     numbers = [Column(name, justify="right") for name in ("rating", *intervals)]
     made_of = contribution_column(rows, extra) if contributions else {}
     table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers)
-    for name in made_of:
+    details = detail_columns(rows)
+    for name in (*details, *made_of):
         table.add_column(name, overflow="fold")
     if title is not None:
         table.title, table.title_justify = Text(title), "left"
-    cells = [*intervals.values(), *made_of.values()]
+    cells = [*intervals.values(), *details.values(), *made_of.values()]
     for i, row in enumerate(rows):
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
         table.add_row(rank, Text(row.agent), shown(row.rating), *(Text(column[i]) for column in cells))

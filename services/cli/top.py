@@ -46,6 +46,9 @@ def top(
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
     season: Annotated[str | None, typer.Option(help="Show the final board of this ended season.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show also display names, countries, organisations, and games, by log and newest checkpoint.")
+    ] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
@@ -61,6 +64,8 @@ def top(
         if answer is None:
             answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
+        if details and isinstance(answer, Board):
+            answer = _with_details(settings, answer, head)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
         return
@@ -106,6 +111,16 @@ def _past(
     except SeveralGenerations as error:
         numbers = ", ".join(map(str, error.generations))
         raise InputError("--generation", None, f"must be one of {numbers}, which all have a board at position {error.position}") from error
+
+
+def _with_details(settings: Settings, board: Board, head: PoolHead | None) -> Board:
+    """The board with what is known of its agents, hidden ones included. Without a log or a checkpoint here, that part is missing."""
+    from services.boards.agent_columns import AgentColumns  # noqa: PLC0415 - imports kernels, which takes time
+    from services.boards.agent_index import NoIndex  # noqa: PLC0415
+    from services.cli.agent_details import index_of, readable  # noqa: PLC0415
+
+    index = NoIndex("no outcomes", retriable=True) if head is None else index_of(settings, head)
+    return AgentColumns(readable(settings, board.pool), index).board(board, hidden=True)
 
 
 def _final(settings: Settings, store: RedisStore, pool: str, season: str, method: str, count: int) -> Board:

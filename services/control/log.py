@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Final
 
@@ -10,13 +11,19 @@ import msgspec
 from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
+from services.control.details import DetailsChange
+from services.control.details_records import KEY_PREFIX, changed_details, records_of
 from services.control.erasures import NameMatcher
 from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated, without_names
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name
 
 _READ_SECONDS: Final = 30.0
+"""Longest time without a record before the end of the log. A log with details of millions of agents takes longer in all."""
+_DETAILS_KEY: Final = KEY_PREFIX.encode()
 _PARTITION: Final = 0
+_RECORDS_AN_APPEND: Final = 16
+"""Records of details in one append, so at most 16,000 agents or about 16 MB. If a later append of a request fails, those before it stay."""
 _MOST_BYTES: Final = 1_000_000
 """Maximal bytes of a request for a generation. The limit is below that of a record, because the generation that is made from the request is
 a little longer."""
@@ -51,12 +58,16 @@ class ControlLog:
     """The control topic and its folded state. Threads of a process can share it.
 
     `refresh` reads up to the end that the log had at the call. So the caller sees every record that was acknowledged before the call.
+
+    Args:
+        topic: The control topic.
+        details: Whether the state has the details of agents. Without them, their records are not decoded: a pool may have millions.
     """
 
-    def __init__(self, topic: Topic) -> None:
-        self._topic = topic
+    def __init__(self, topic: Topic, *, details: bool = False) -> None:
+        self._topic, self._details = topic, details
         self._state = ControlState()
-        self._lock = threading.RLock()
+        self._lock, self._writing = threading.RLock(), threading.Lock()
         self._reader: Reader | None = None
 
     def refresh(self) -> ControlState:
@@ -136,6 +147,39 @@ class ControlLog:
             raise InputError("initial, aliases and bans", size, rule)
         return self.append(wanted)
 
+    def write_details(self, pool: str, changes: Mapping[str, DetailsChange], now: float, *, most_agents: int) -> int:
+        """Write changes of agents' details. All are checked before any is written. Changes that change nothing are not written.
+
+        Two requests that change one agent at the same moment can both start from the same details: the later one then counts in all fields.
+
+        Args:
+            pool: Name of the pool.
+            changes: Agent -> change.
+            now: Seconds since 1970.
+            most_agents: Largest number of agents with details in the pool.
+
+        Returns:
+            Number of agents whose details changed.
+
+        Raises:
+            NoPool: The pool does not exist.
+            InputError: A change breaks a rule.
+            LogError: The log failed. Some records may be written: repeat the request.
+        """
+        if not self._details:
+            raise RuntimeError("this control log is read without details")
+        with self._writing:  # another request of this process waits, so that its change starts from the result of this one
+            state = self.refresh()
+            if pool not in state.pools:
+                raise NoPool(pool)
+            wanted = changed_details(state.details.of(pool), changes, most_agents=most_agents, erased=state.erasures.names(pool))
+            records = [pools.encode(record) for record in records_of(pool, wanted, now)]
+            for start in range(0, len(records), _RECORDS_AN_APPEND):
+                self._topic.append(_PARTITION, records[start : start + _RECORDS_AN_APPEND])
+            if records:
+                self.refresh()
+            return len(wanted)
+
     def create_generation(self, wanted: Generation) -> Generation:
         """Append a generation, and return the valid generation with its number: the first record with this number in the log.
 
@@ -156,11 +200,17 @@ class ControlLog:
         while self._state.position < end:
             if self._reader is None:
                 self._reader = self._topic.reader({_PARTITION: self._state.position})
-            for record in self._reader.poll(1.0, 10_000).get(_PARTITION, []):
-                self._state.apply(record.offset, _decode(record.offset, record.value))
+            if records := self._reader.poll(1.0, 10_000).get(_PARTITION):
+                deadline = time.monotonic() + _READ_SECONDS
+            for record in records or ():
+                if self._details or not (record.key or b"").startswith(_DETAILS_KEY):
+                    self._state.apply(record.offset, _decode(record.offset, record.value))
             self._state.position = self._reader.position(_PARTITION)
             if time.monotonic() > deadline:
-                raise LogError(f"the control log could not be read to {end} in {_READ_SECONDS:g} s", retriable=True)
+                raise LogError(
+                    f"no record of the control log could be read for {_READ_SECONDS:g} s, before its end at {end}", retriable=True
+                )
+        self._state.details.erase()
 
 
 def control_state(topic: Topic) -> ControlState:

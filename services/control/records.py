@@ -1,8 +1,8 @@
 """The records of the control log, and the state that they fold to.
 
-Everything that changes what a fold means is such a record. Compaction by key keeps the last record of each key. So a record that must
-never be lost (such as a pool or a generation) has a unique key, and records of which only the last counts (takeovers, engines, requests
-for generations, solve plans) share a key.
+Everything that changes what a fold means is such a record; details of agents, which change no fold, are records too. Compaction by key
+keeps the last record of each key. So a record that must never be lost (such as a pool or a generation) has a unique key, and records of
+which only the last counts (takeovers, engines, requests for generations, solve plans) share a key.
 """
 
 import uuid
@@ -15,6 +15,7 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from services.control.details_records import DetailsRecords, DetailsWritten
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
 from services.wire.pools import Kind
@@ -288,6 +289,7 @@ ControlRecord: TypeAlias = (
     | LettersSent
     | ErasureRequest
     | ErasureDone
+    | DetailsWritten
 )
 
 _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
@@ -298,14 +300,18 @@ _SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
     GenerationRequest: "wanted/{record.pool}",
     SolvePlan: "solves/{record.pool}",
 }
-"""Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it."""
+"""Keys of records of which only the last counts. Every other record has a unique key, so compaction never drops it. The keys of details are
+in `services.control.details_records`."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord | LossAccepted | Attempt] = msgspec.json.Decoder(ControlRecord | LossAccepted | Attempt)
 
 
 def encode(record: ControlRecord) -> tuple[bytes, bytes]:
     """Key and value of a record, as bytes for the control log."""
-    key = _SHARED_KEYS.get(type(record), "once/{uuid}").format(record=record, uuid=uuid.uuid4())
+    if isinstance(record, DetailsWritten):
+        key = record.key
+    else:
+        key = _SHARED_KEYS.get(type(record), "once/{uuid}").format(record=record, uuid=uuid.uuid4())
     return key.encode(), _encoder.encode(record)
 
 
@@ -391,13 +397,15 @@ class ControlState:
         """Offset of the newest engine's start record; -1 before the first one."""
         self.partitions = PartitionRecords()
         self.erasures = ErasureRecords()
+        self.details = DetailsRecords()
+        """Details of agents. Empty in processes that skip their records."""
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
         """Fold one record.
 
         The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
-        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate.
+        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. `LettersSent` changes nothing.
         """
         match record:
             case PoolCreated():
@@ -418,8 +426,9 @@ class ControlState:
             case ErasureRequest() | ErasureDone():
                 self.erasures.apply(record)
                 self._erase(record.pool)
-            case LettersSent():
-                pass
+                self.details.note_erased(record.pool, self.erasures.names(record.pool))
+            case DetailsWritten():
+                self.details.apply(record)
         self.position = offset + 1
 
     def served(self, pool: str) -> int:

@@ -195,6 +195,15 @@ def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     ]
 
 
+def test_a_display_name_is_shown_in_place_of_the_name_which_is_its_title(filled: Running) -> None:
+    assert filled.client.put("/v1/pools/rps", json={"kind": "games"}).status_code == 201
+    change = {"display_name": "<b>Rocky</b>"}
+    assert filled.client.patch("/v1/pools/rps/agents/rock", json=change).status_code == 200
+    document, console = dump(filled.url, "/pools/rps")
+    assert console == ""
+    assert re.search(r'<td class="name" title="rock"[^>]*>&lt;b&gt;Rocky&lt;/b&gt;</td>', document)
+
+
 def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:
     solved = solved_of("rps", method="copeland", position=11)
     told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]

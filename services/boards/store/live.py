@@ -26,6 +26,8 @@ MEMBERS_A_CALL: Final = 200
 STALE_SECONDS: Final = 60
 """How long a replaced board is kept, for readers that have begun to read it."""
 _CALLS_A_TRIP: Final = 16
+_RATINGS_A_CALL: Final = 2000
+"""Ratings of one command. Other readers wait while it runs, about a millisecond."""
 
 _pack_members = msgspec.msgpack.Encoder().encode
 _encode_head = msgspec.json.Encoder().encode
@@ -122,6 +124,13 @@ class LiveBoards:
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
         answers = [answer for part in parts for answer in self._redis.calls([(scripts.AROUND, keys, [agent, 1]) for agent in part])]
         return [None if answer is None else _page(head, method, answer) for answer in answers]
+
+    def ratings_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[float | None]:
+        """Rating of each agent on a live board of the pool of `head`; None for agents that are not on it."""
+        name = self._keys.live(head.pool, head.generation, check_method(method))
+        parts = [agents[start : start + _RATINGS_A_CALL] for start in range(0, len(agents), _RATINGS_A_CALL)]
+        answers = [self._redis.run(methodcaller("zmscore", name, list(part))) for part in parts]
+        return [None if score is None else 0.0 - float(score) for answer in answers for score in answer]
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """Number of outcomes in which each agent took part; 0 for unknown agents."""

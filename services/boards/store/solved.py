@@ -21,6 +21,8 @@ from services.wire.pools import check_pool_name
 _UPLOAD_SECONDS: Final = 600
 """Uploaded rows expire after this if the pointer was not switched to them."""
 _TRIES: Final = 5
+_PLACES_A_CALL: Final = 2000
+"""Places of one command. Other readers wait while it runs, about a millisecond."""
 _BARRED_SECONDS: Final = 6 * 3600
 """For this time after the removal of a board, solves that began before it are refused. No task runs longer."""
 
@@ -183,6 +185,25 @@ class SolvedBoards:
             texts = self._redis.pipeline(commands) if commands else []
             if None not in texts and (None not in places or self._pointer(pool, method) == pointer):
                 return self._with_rows(board, texts), total
+        raise _switching(pool, method)
+
+    def places_of(self, pool: str, method: str, agents: Sequence[str]) -> tuple[SolvedBoard, int, dict[str, int]] | None:
+        """A solved board without rows, the number of all rows, and the index of each agent's row; None if there is no such board.
+
+        Agents without a row are left out.
+        """
+        for _ in range(_TRIES):
+            pointer = self._pointer(pool, method)
+            if pointer is None:
+                return None
+            version, total, board = pointer
+            index = self._keys.index(pool, method, version)
+            parts = [list(agents[start : start + _PLACES_A_CALL]) for start in range(0, len(agents), _PLACES_A_CALL)]
+            answers = [self._redis.run(methodcaller("hmget", index, part)) for part in parts]
+            texts = [text for answer in answers for text in answer]
+            places = {agent: int(text) for agent, text in zip(agents, texts, strict=True) if text is not None}
+            if len(places) == len(agents) or self._pointer(pool, method) == pointer:  # else the index may have expired
+                return self._with_rows(board, ()), total, places
         raise _switching(pool, method)
 
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:

@@ -15,44 +15,60 @@ from equirank_client.structs import *
 class Client(Connection):
     """Reads and writes an installation. Errors and arguments: `Connection`."""
 
-    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
+    def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
+
+        Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
         move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
 
-    def get_agent(self, pool: str, agent: str) -> AgentProfile:
-        r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
+    def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
+        r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
 
-    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
+        Absent fields and columns stay as they are; null and empty cells remove a value."""
+        return self._value(Call("PATCH", path("/v1/pools/{pool}/agents", pool=pool), body=body, accept='application/json', repeatable=True), AgentsChanged)
+
+    def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None) -> AgentProfile:
+        r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
+
+        Percent-encode the name, including slashes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden}, accept='application/json', repeatable=True), AgentProfile)
+
+    def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
+        r"""Change the details of an agent: an absent field stays, null removes its value. No rating changes.
+
+        The pool need not have an agent of this name yet."""
+        return self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
+
+    def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
 
-    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Board:
+    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
-        unless `start` or `count` is given."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+        unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Download:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Download:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
-        unless `start` or `count` is given."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept=accept, repeatable=True))
+        unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept=accept, repeatable=True))
 
     def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
@@ -182,44 +198,60 @@ class Client(Connection):
 class AsyncClient(AsyncConnection):
     """The same for asyncio. Errors and arguments: `AsyncConnection`."""
 
-    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentList:
+    async def list_agents(self, pool: str, *, query: str | None = None, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentList:
         r"""Find agents by name. Equal names are first, then those that begin with the query, then those that contain it.
+
+        Agents whose display name matches follow.
 
         Within each, agents with more outcomes are first. One API process lists no agent twice. An agent that plays between two requests can
         move past the cursor, and is not listed then. If nothing is found, `suggestions` has the nearest names."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentList)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents", pool=pool), query={'query': query, 'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentList)
 
-    async def get_agent(self, pool: str, agent: str) -> AgentProfile:
-        r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
+    async def change_agents(self, pool: str, body: list[AgentChange]) -> AgentsChanged:
+        r"""Change the details of many agents, by a JSON array, JSON lines or CSV. If one of them breaks a rule, nothing is changed.
 
-    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
+        Absent fields and columns stay as they are; null and empty cells remove a value."""
+        return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents", pool=pool), body=body, accept='application/json', repeatable=True), AgentsChanged)
+
+    async def get_agent(self, pool: str, agent: str, *, hidden: bool | None = None) -> AgentProfile:
+        r"""Return an agent's profile: its ratings and ranks by each method, its record and its details.
+
+        Percent-encode the name, including slashes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), query={'hidden': hidden}, accept='application/json', repeatable=True), AgentProfile)
+
+    async def change_agent(self, pool: str, agent: str, body: DetailsChange) -> ChangedAgent:
+        r"""Change the details of an agent: an absent field stays, null removes its value. No rating changes.
+
+        The pool need not have an agent of this name yet."""
+        return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
+
+    async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
 
-    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> Board:
+    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
-        unless `start` or `count` is given."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
+        unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None) -> AsyncDownload:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> AsyncDownload:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
-        unless `start` or `count` is given."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional}, accept=accept, repeatable=True))
+        unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept=accept, repeatable=True))
 
     async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""

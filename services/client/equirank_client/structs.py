@@ -40,8 +40,56 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ''
 
 
+class AgentChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A change of the details of one agent.
+
+    Attributes:
+        display_name: As in `AgentDetails`.
+        country: As in `AgentDetails`.
+        organisation: As in `AgentDetails`.
+        tags: As in `DetailsChange`.
+        licence: As in `AgentDetails`.
+        url: As in `AgentDetails`.
+        hidden: As in `AgentDetails`; null is false.
+        agent: Name of the agent.
+    """
+
+    display_name: str | None = None
+    country: str | None = None
+    organisation: str | None = None
+    tags: dict[str, str | None] | None = None
+    licence: str | None = None
+    url: str | None = None
+    hidden: bool | None = None
+    agent: str
+
+
+class AgentDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""What is known of an agent besides its games. Absent fields are not known.
+
+    Attributes:
+        display_name: Name to show in place of the agent's name. Several agents may have one.
+        country: ISO 3166-1 alpha-2 code, such as `DE`.
+        organisation: Organisation behind the agent.
+        tags: Key -> value, at most 16. A key is a-z 0-9 _ -, starting with a letter, at most 32 characters.
+        licence: Licence of the agent, such as `Apache-2.0`.
+        url: Address of a page about the agent: http or https.
+        hidden: Whether boards, search and streams leave the agent out. Its ranks and those of others do not change.
+    """
+
+    display_name: str | None = None
+    country: str | None = None
+    organisation: str | None = None
+    tags: dict[str, str] = {}
+    licence: str | None = None
+    url: str | None = None
+    hidden: bool = False
+
+
 class AgentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Agents of a pool: equal names, then names that begin with the query, then names that contain it, each with most outcomes first.
+
+Agents whose display name matches in one of these ways, and whose name does not, follow in the same order.
 
     Attributes:
         pool: Name of the pool.
@@ -80,6 +128,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         games: Record of its games; None in a pool of scores, or if `no_record` says why.
         scores: Record of its scores; None in a pool of games, or if `no_record` says why.
         no_record: Why there is no record; None if there is one.
+        details: What is known of the agent besides its games; None if nothing is known.
     """
 
     pool: str
@@ -92,6 +141,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     games: GamesRecord | None
     scores: ScoresRecord | None
     no_record: str | None
+    details: AgentDetails | None = None
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,6 +160,15 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         provisional: Whether the rating is uncertain. Live boards: the agent has few outcomes or a wide deviation. Solved boards: it has few outcomes or opponents, or the interval of its rank is wide.
         outcomes: Number of all outcomes of the agent in the generation, also older ones than the pool keeps. Only on solved boards of pools.
         opponents: Number of other agents that it met in the games that the solve counted. Only on solved boards of pools of games.
+        display_name: Name to show in place of the agent's name. This and the following fields are absent where they are not known.
+        country: ISO 3166-1 alpha-2 code.
+        organisation: Organisation behind the agent.
+        tags: Key -> value.
+        games: Games that the agent played alone, up to `games_position` of the board; a game of weight 2 counts 2.
+        wins: Games in which it was alone in first place.
+        draws: Games in which it shared the first place.
+        losses: Games in which another side was placed before it.
+        filter_place: Place among the agents that match the filters of the request, 1 for the best. Equal ratings have different places.
     """
 
     agent: str
@@ -124,6 +183,29 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     provisional: bool = False
     outcomes: int | None = None
     opponents: int | None = None
+    display_name: str | None = None
+    country: str | None = None
+    organisation: str | None = None
+    tags: dict[str, str] = {}
+    games: float | None = None
+    wins: float | None = None
+    draws: float | None = None
+    losses: float | None = None
+    filter_place: int | None = None
+
+
+class AgentsChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A change of the details of many agents.
+
+    Attributes:
+        pool: Name of the pool.
+        agents: Number of agents in the request.
+        changed: Number of agents whose details differ from what was known.
+    """
+
+    pool: str
+    agents: int
+    changed: int
 
 
 class BeliefModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -160,7 +242,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         intervals: Description of the intervals in the rows.
         outside: Present on a maximal lottery whose rows are its support alone: number of other agents, whose probability is 0.
         next: Cursor of the next page; null on the last page. Absent where rows are not pages of the board.
-        changed: Present on a page that a cursor of a live board began. `true`: the board may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
+        changed: Present on a page that a cursor of a live board, or of an answer with filters, began. `true`: the board, or which agents match, may have changed since the page before, so agents may be missing or appear twice. `false`: it has not.
+        games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
     """
@@ -185,6 +268,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outside: int | None = None
     next: str | None = None
     changed: bool | None = None
+    games_position: int | None = None
     stale_seconds: float | None = None
     season: str | None = None
 
@@ -229,6 +313,22 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     kind: str
     value: float | None
+
+
+class ChangedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The details of an agent after a change.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        changed: Whether the change differs from what was known.
+        details: All details of the agent now.
+    """
+
+    pool: str
+    agent: str
+    changed: bool
+    details: AgentDetails
 
 
 class Clones(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -333,6 +433,28 @@ class Cyclicity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_applicable: str | None = None
     share: float | None = None
     assumes: str = ''
+
+
+class DetailsChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A change of an agent's details: an absent field stays as it is, null removes its value.
+
+    Attributes:
+        display_name: As in `AgentDetails`.
+        country: As in `AgentDetails`.
+        organisation: As in `AgentDetails`.
+        tags: Key -> value, or null to remove the tag. Tags that are not named stay. Null in place of the object removes all tags.
+        licence: As in `AgentDetails`.
+        url: As in `AgentDetails`.
+        hidden: As in `AgentDetails`; null is false.
+    """
+
+    display_name: str | None = None
+    country: str | None = None
+    organisation: str | None = None
+    tags: dict[str, str | None] | None = None
+    licence: str | None = None
+    url: str | None = None
+    hidden: bool | None = None
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -526,6 +648,7 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rating: Rating by the method of the answer; None if the method does not rate the agent.
         rank: Rank by this method; None if the agent is not on its board.
         provisional: Whether the rating is uncertain, as on boards.
+        display_name: Name to show in place of the agent's name; None if it has none.
     """
 
     agent: str
@@ -533,6 +656,7 @@ class FoundAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rating: float | None
     rank: int | None
     provisional: bool
+    display_name: str | None = None
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

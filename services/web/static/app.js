@@ -216,7 +216,7 @@ function parts(row, board) {
 }
 
 function rowOf(row, low, span, shown, intervals, board) {
-  const name = make("td", { class: "name", title: row.agent }, row.agent);
+  const name = make("td", { class: "name", title: row.agent }, row.display_name ?? row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
   const doubt = row.provisional ? { title: `provisional: ${unsettled(row)}` } : {};
   const rank = make("td", { class: "rank", ...doubt }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row));

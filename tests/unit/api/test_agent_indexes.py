@@ -1,16 +1,24 @@
 """Which indexes of agents a process keeps, and when it loads them."""
 
 import asyncio
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
 
+from ratings_core.errors import InputError
 from services.api.agent_indexes import AgentIndexes
+from services.api.pool_agents import PoolAgents
 from services.api.problems import ApiError
 from services.api.workers import Workers
+from services.boards.agent_columns import AgentColumns
 from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.display_names import search
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.details import AgentDetails, AgentFilter
+from services.control.details_records import PoolDetails
 from services.wire.events import GameEvent, Side
 from tests.support.boards import head_of
 from tests.support.folds import fold_events
@@ -168,3 +176,48 @@ def test_more_requests_than_places_are_busy(tmp_path: Path) -> None:
         pass
     with pytest.raises(ApiError, match="503 busy"):
         loads.get(head_of(position=5))
+
+
+class Known:
+    """The details of one pool, in place of the control log."""
+
+    def __init__(self) -> None:
+        self.agents = PoolDetails()
+
+    def until_tried(self, _: float) -> None:
+        pass
+
+    def refresh_soon(self) -> None:
+        pass
+
+    def details(self, _: str) -> PoolDetails:
+        return self.agents
+
+
+def test_an_index_that_was_replaced_is_freed_although_filters_and_searches_used_it(tmp_path: Path) -> None:
+    known = Known()
+    known.agents.apply({"agent-0": AgentDetails(display_name="Ann", country="DE")})
+    loads = Loads(tmp_path)
+    write(tmp_path, "blitz", 5)
+    index = loads.index(head_of(position=5))
+    agents = PoolAgents(loads.indexes, known, lambda: 0.0)  # type: ignore[arg-type]
+    place = search(index, agents.display_names("blitz", index), "ann", None, 1)[0]
+    assert index.name(place.agent) == "agent-0"
+    for wanted in (AgentFilter(min_games=1), AgentFilter(min_games=1, country="DE")):
+        assert "agent-0" in agents.matching("blitz", AgentColumns(known.agents, index), wanted).names()
+    replaced = weakref.ref(index)
+    del index
+    write(tmp_path, "blitz", 9, agents=3)
+    loads.now += 1000.0
+    loads.get(head_of(position=9))
+    until(lambda: gc.collect() >= 0 and replaced() is None, "the earlier index is freed")
+
+
+def test_boards_of_a_pool_of_scores_load_no_index(tmp_path: Path) -> None:
+    loads = Loads(tmp_path)
+    agents, head = PoolAgents(loads.indexes, Known()), head_of(kind="scores")  # type: ignore[arg-type]
+    asyncio.run(agents.ready(head))
+    columns = agents.columns("blitz", head)
+    assert (columns.version, agents.version("blitz"), loads.opened) == ((0, None), (0, None), 0)
+    with pytest.raises(InputError, match="pool of games only"):
+        agents.matching("blitz", columns, AgentFilter(min_games=1))

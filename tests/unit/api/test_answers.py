@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -18,11 +18,14 @@ from services.api import polls
 from services.api.answers import Answers, Asked
 from services.api.boards import built
 from services.api.polls import Polls
-from services.api.replies import Boards
+from services.api.replies import Boards, PoolView
 from services.api.workers import Workers
-from services.boards.reading import Board
+from services.boards.agent_columns import AgentColumns
+from services.boards.agent_index import NoIndex
+from services.boards.reading import Board, Methods
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolVersion, StoreLost
 from services.boards.store.redis import RedisStore
+from services.control.details_records import PoolDetails
 from services.control.records import PoolCreated
 from services.runtime.settings import PROVISIONAL
 from tests.support.api import NOW, Running, running
@@ -128,7 +131,14 @@ def test_the_boards_of_a_summary_are_of_its_head_also_where_another_is_published
             api.publish(2, 2.0)
             return {}
 
-    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, Asked("boards", "blitz", rows=2))  # type: ignore[arg-type]
+    class NothingKnown:
+        """Of agents."""
+
+        def columns(self, *_: object) -> AgentColumns:
+            return AgentColumns(PoolDetails(), NoIndex("no checkpoint", retriable=True))
+
+    asked = Asked("boards", "blitz", rows=2)
+    found = built(api.here.store, Publishes(), PROVISIONAL, lambda: NOW, NothingKnown(), asked)  # type: ignore[arg-type]
     assert isinstance(found, Boards)
     assert found.pool.head is not None
     assert {board.position for board in found.boards if board.source == "live"} == {found.pool.head.position}
@@ -162,6 +172,49 @@ def test_the_bytes_that_are_counted_are_those_that_are_kept_however_old_answers_
         return answers._bytes
 
     assert asyncio.run(polled()) == len(msgspec.json.encode(build(Asked("board", "blitz", "elo", 0, 10), {})))
+
+
+def test_a_summary_is_built_again_if_an_agent_was_hidden_after_its_boards_were_looked_up() -> None:
+    """A board of the cache that was built before must not stay under the version of after."""
+    changes, runs, changes_at = [1], [0], [0]
+
+    class Published:
+        def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+            return {pool: PoolVersion("{}", {"sco": "1"}, listed=True) for pool in pools}
+
+    class Agents:
+        def version(self, _: str) -> tuple[object, ...]:
+            return (changes[0],)
+
+        async def ready(self, _: object) -> None:
+            pass
+
+    class Readers:
+        async def run(self, work: Callable[[], object]) -> object:
+            runs[0] += 1
+            if runs[0] == changes_at[0]:
+                changes[0] += 1
+            return work()
+
+    def build(asked: Asked, known: Mapping[str, Board]) -> Board | Boards:
+        about = {"pool": "blitz", "method": "sco", "source": "solved", "generation": 1, "position": changes[0]}
+        board = known.get("sco") or Board(total=0, age_seconds=0.0, rows=[], **about)
+        if asked.kind == "board":
+            return board
+        view = PoolView(pool="blitz", kind="games", label="", head=None)
+        return Boards(pool=view, methods=Methods(live=[], solved=["sco"]), boards=[board])
+
+    async def polled() -> bytes:
+        answers = Answers(Published(), Readers(), build, lambda: 0.0, Agents())  # type: ignore[arg-type]
+        await answers.get(Asked("board", "blitz", "sco", 0, 10))
+        changes_at[0] = runs[0] + 2  # the read of versions is the first, and the build is the second one
+        await answers.get(Asked("boards", "blitz", rows=10))
+        answer = await answers.get(Asked("boards", "blitz", rows=10))
+        assert answer is not None
+        return answer.body
+
+    (board,) = msgspec.json.decode(asyncio.run(polled()))["boards"]
+    assert (board["position"], changes) == (2, [2])
 
 
 def test_a_pool_that_was_removed_is_gone(api: Api) -> None:

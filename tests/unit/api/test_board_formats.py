@@ -29,6 +29,8 @@ from services.boards.result import Intervals
 from services.boards.store.protocol import ACTIVITY, BoardPage, LiveBoard
 from tests.support.api import Running
 from tests.support.boards import head_of, solved_of
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
 from tests.support.waiting import until
 
 AGENTS = ["rock", "=1+1", 'a,"b"\u00e9', "<b>", "paper", "z"]
@@ -318,15 +320,16 @@ def test_a_maximal_lottery_is_its_support_and_the_number_of_the_others(api: Runn
     assert api.client.get(LOTTERY, params={"agents": "z"}).json()["rows"][0]["rating"] == 0.0
 
 
-def test_the_examples_of_the_guide_are_answered(api: Running) -> None:
+def test_the_examples_of_the_guide_are_answered(api: Running, tmp_path: Path) -> None:
     names = ["ann", "bob", "cem"]
+    ServedPool(api.store, tmp_path).checkpoint(state_of("blitz"), 12)
     live = {"elo": LiveBoard(names, [3.0, 2.0, 1.0]), ACTIVITY: LiveBoard(names, [9.0] * 3)}
     assert api.store.live.publish(head_of(position=12, online=["elo"], agents=3), 1, live)
     assert api.store.solved.publish(solved_of(ratings=[(name, 1.0 / 3) for name in names]))
     cursor = api.client.get(f"{ELO}?count=2").json()["next"]
     page = (Path(__file__).parents[3] / "docs/guides/boards.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) for line in block.splitlines()]
-    assert len(lines) == 9
+    assert len(lines) == 11
     for line in lines:
         words = shlex.split(line.replace("$NEXT", cursor))
         headers = dict(words[i + 1].split(": ") for i, word in enumerate(words) if word == "-H")

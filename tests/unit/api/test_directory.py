@@ -3,9 +3,11 @@
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from services.api import directory as directories
 from services.api.directory import Directory
 from services.control.generations import default_fold
 from services.control.records import ControlState, PoolCreated, encode
@@ -45,6 +47,24 @@ def test_a_log_that_hangs_holds_no_reader_up() -> None:
         return "blitz" in directory.seen()
 
     until(is_seen, "the pool is seen")
+
+
+def test_a_log_that_hangs_delays_the_readers_of_details_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    control, now, waits = Control(), [100.0], list[float | None]()
+
+    class Tried(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return False
+
+    monkeypatch.setattr(directories, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    directory = Directory(control, None)  # type: ignore[arg-type]
+    directory._tried = Tried()
+    for second in (0.0, 1.5, 2.0, 30.0):
+        now[0] = 100.0 + second
+        directory.until_tried(2.0)
+    control.go.set()
+    assert waits == [2.0, 0.5, 0.0, 0.0]
 
 
 def test_of_two_requests_that_create_a_pool_at_once_one_is_told_that_it_did(

@@ -37,6 +37,12 @@ def client(api: Running) -> Iterator[Client]:
         yield found
 
 
+def test_details_are_set_by_a_type_and_removed_by_a_dict(client: Client) -> None:
+    client.create_pool("blitz", PoolWanted(kind="games"))
+    assert client.change_agent("blitz", "ann", structs.DetailsChange(country="DE")).details == structs.AgentDetails(country="DE")
+    assert client.change_agent("blitz", "ann", {"country": None}).details == structs.AgentDetails()  # type: ignore[arg-type]
+
+
 def publish(api: Running) -> None:
     assert api.store.live.publish(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["ann", "a/b"], [2.0, 1.0])})
 

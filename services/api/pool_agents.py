@@ -1,0 +1,128 @@
+"""What this process knows of the agents of pools: their details by the control log, and their games by the newest checkpoint it read."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from services.api.agent_indexes import AgentIndexes
+from services.api.directory import Directory
+from services.boards.agent_columns import AgentColumns, Matching
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.display_names import DisplayNames
+from services.boards.store.protocol import PoolHead
+from services.control.details import AgentFilter
+from services.control.details_records import PoolDetails
+from services.wire.pools import Kind
+
+_FIRST_SECONDS: Final = 1.0
+"""The first answer for a pool waits this long for the index of its agents. Later ones lack games until it is loaded."""
+_LOG_SECONDS: Final = 2.0
+_MOST_NAMES: Final = 1 << 20
+"""Most names of all sets of agents that match filters, together: some 64 MB."""
+_MOST_BYTES: Final = 256 << 20
+"""Largest memory of the display names of all pools. Those of a pool that needs more are the only ones that are kept."""
+_REST: Final = 20
+"""Display names are collected again after at least this many times the duration of the last collection."""
+_MOST_FILTERS: Final = 256
+"""Most such sets."""
+
+
+class _Named(NamedTuple):
+    """Display names of a pool. key: their version. due: time from which they may be collected again, by the timer."""
+
+    key: tuple[int, str]
+    names: DisplayNames
+    due: float
+
+
+class PoolAgents:
+    """Details and indexes of agents. Thread-safe. Nothing waits for the log or a checkpoint, except `ready`.
+
+    Args:
+        indexes: The indexes of agents.
+        directory: The control log.
+        timer: Returns a time in seconds.
+    """
+
+    def __init__(self, indexes: AgentIndexes, directory: Directory, timer: Callable[[], float] = time.monotonic) -> None:
+        self._indexes, self._directory, self._timer = indexes, directory, timer
+        self._heads: dict[str, PoolHead] = {}
+        """Pool -> the newest head for which columns were read. It tells whether the pool's index is old."""
+        self._matching: OrderedDict[tuple[str, AgentFilter], Matching] = OrderedDict()
+        """The least recently used first."""
+        self._names: OrderedDict[str, _Named] = OrderedDict()
+        """The least recently used first."""
+        self._lock, self._building = threading.Lock(), threading.Lock()
+
+    def details(self, pool: str) -> PoolDetails:
+        """Return the details of a pool's agents, at most about 1 s old if the log answers.
+
+        The first read of the log is waited for, until at most 2 s after its begin, because hidden agents are unknown before it.
+        """
+        self._directory.until_tried(_LOG_SECONDS)
+        return self._directory.details(pool)
+
+    def hidden(self, pool: str) -> frozenset[str]:
+        """Return the hidden agents of a pool, as they were last read."""
+        return self._directory.details(pool).hidden()
+
+    def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
+        """Return what boards of a pool show of agents now."""
+        if head is None:
+            return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
+        self._heads[pool] = head
+        return AgentColumns(self.details(pool), self._index(head))
+
+    def version(self, pool: str) -> tuple[object, ...]:
+        """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
+        self._directory.refresh_soon()
+        head, details = self._heads.get(pool), self._directory.details(pool)
+        return (details.version, None) if head is None else AgentColumns(details, self._index(head)).version
+
+    def display_names(self, pool: str, index: AgentIndex) -> DisplayNames:
+        """Return the display names of a pool's agents for a search. Those of a large pool may be some seconds old."""
+        key, now = (self.details(pool).version, index.entry.object), self._timer()
+        with self._building:
+            known = self._names.get(pool)
+            if known is None or (known.key != key and (now >= known.due or known.key[1] != index.entry.object)):
+                found = DisplayNames(self.details(pool), index)
+                ended = self._timer()
+                known = _Named(key, found, ended + _REST * (ended - now))
+                self._names[pool] = known
+            self._names.move_to_end(pool)
+            while len(self._names) > 1 and sum(one.names.nbytes for one in self._names.values()) > _MOST_BYTES:
+                self._names.popitem(last=False)
+            return known.names
+
+    def _index(self, head: PoolHead) -> AgentIndex | NoIndex | None:
+        """Return the index of a pool's agents, or why it is missing; None for a pool of scores, whose boards show nothing of it."""
+        return self._indexes.loaded(head) if head.kind == Kind.GAMES else None
+
+    async def ready(self, head: PoolHead) -> None:
+        """Wait for the first load of the index of a pool's agents, for at most a second."""
+        if head.kind == Kind.GAMES:
+            await self._indexes.begin(head, _FIRST_SECONDS)
+
+    def matching(self, pool: str, columns: AgentColumns, wanted: AgentFilter) -> Matching:
+        """Return the agents that match a filter. Raises as `AgentColumns.matching`.
+
+        Agents that match details are looked up once for each version. Those that match a number of games alone are found in milliseconds,
+        and are not kept, because they would hold the index after it was dropped.
+        """
+        if not wanted.of_details:
+            return columns.matching(wanted)
+        key, version = (pool, wanted), columns.version_of(wanted)
+        with self._lock:
+            known = self._matching.get(key)
+            if known is not None and known.version == version:
+                self._matching.move_to_end(key)
+                return known
+        found = columns.matching(wanted)
+        with self._lock:
+            self._matching[key] = found
+            self._matching.move_to_end(key)
+            while len(self._matching) > _MOST_FILTERS or (len(self._matching) > 1 and sum(map(len, self._matching.values())) > _MOST_NAMES):
+                self._matching.popitem(last=False)
+        return found

@@ -1,0 +1,162 @@
+"""What answers show of agents besides their ratings: details, and games up to a checkpoint; and which agents an answer leaves out."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.boards.agent_index import AgentIndex, NoIndex, outcomes_of
+from services.boards.history import Difference, Moved
+from services.boards.reading import Board
+from services.boards.result import AgentRow
+from services.control.details import AgentDetails, AgentFilter
+from services.control.details_records import PoolDetails
+
+RowT = TypeVar("RowT", AgentRow, Moved)
+_EARLIER: Final = frozenset({"past", "season"})
+"""Sources of boards that are older than the index of agents."""
+_OF_TASKS: Final = "task"
+"""Fields of `extra` with this in their names hold names of tasks."""
+
+
+class Matching:
+    """The agents that match a filter.
+
+    Args:
+        version: Changes with what decides who matches. Equal versions mean equal agents.
+        names: Names of the agents; None for all agents with a number of games.
+        index: The index that counts these games.
+        least: The number of games.
+        left_out: Hidden agents that are left out of these.
+    """
+
+    def __init__(
+        self, version: str, names: Collection[str] | None, index: AgentIndex | None = None, least: int = 0,
+        left_out: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        self.version = version
+        self._names = None if names is None else frozenset(names)
+        self._index, self._least, self._left_out = index, least, left_out
+        self._ids = None if index is None else index.with_games(least)
+
+    def __len__(self) -> int:
+        """Number of agents; hidden agents with enough games may be counted."""
+        return len(self._names) if self._names is not None else 0 if self._ids is None else len(self._ids)
+
+    def names(self) -> list[str]:
+        """Names of the agents, in no order."""
+        if self._names is not None or self._index is None or self._ids is None:
+            return list(self._names or ())
+        return [name for name in self._index.names(self._ids) if name not in self._left_out]
+
+    def among(self, names: Sequence[str]) -> list[bool]:
+        """Which of these agents match."""
+        if self._names is not None or self._index is None:
+            return [name in (self._names or ()) for name in names]
+        enough = outcomes_of(self._index.played(names).games) >= self._least
+        return [has_enough and name not in self._left_out for name, has_enough in zip(names, enough.tolist(), strict=True)]
+
+
+class AgentColumns:
+    """The details and the index of a pool's agents, as they are at one moment.
+
+    Args:
+        details: Details of the pool's agents.
+        index: The pool's index of agents; or why it is missing. None for a pool of scores, which has no games to count.
+    """
+
+    def __init__(self, details: PoolDetails, index: AgentIndex | NoIndex | None) -> None:
+        self._details, self._index = details, index
+
+    @property
+    def version(self) -> tuple[object, ...]:
+        """Changes with everything that the columns show."""
+        return self._details.version, self._index.entry.object if isinstance(self._index, AgentIndex) else None
+
+    def is_hidden(self, agent: str) -> bool:
+        """Whether an agent is hidden."""
+        return self._details.is_hidden(agent)
+
+    def board(self, board: Board, *, hidden: bool = False) -> Board:
+        """A board whose rows have details and games, without hidden agents unless `hidden`. A past or final board has details only."""
+        left_out = frozenset[str]() if hidden else self._details.hidden()
+        rows = self._with_details(_visible(board.rows, left_out))
+        extra = _without(board.extra, left_out) if left_out else board.extra
+        index = self._index
+        if board.source in _EARLIER or not isinstance(index, AgentIndex) or not index.counts_games:
+            return msgspec.structs.replace(board, rows=rows, extra=extra)
+        return msgspec.structs.replace(board, rows=_with_games(rows, index), extra=extra, games_position=index.entry.position)
+
+    def difference(self, difference: Difference) -> Difference:
+        """A difference of boards without hidden agents. Its counts include them."""
+        left_out = self._details.hidden()
+        lists = {name: _visible(getattr(difference, name), left_out) for name in ("moved", "joined", "left")}
+        return msgspec.structs.replace(difference, **lists) if left_out else difference
+
+    def matching(self, wanted: AgentFilter) -> Matching:
+        """The agents that match a filter.
+
+        Raises:
+            NoIndex: The filter has a number of games, and there is no index.
+            InputError: The filter has a number of games, and the pool is not one of games.
+        """
+        index = None if wanted.min_games is None else self._checked_index(wanted.min_games)
+        left_out = frozenset[str]() if wanted.hidden else self._details.hidden()
+        if not wanted.of_details:
+            return Matching(self.version_of(wanted), None if index is not None else (), index, wanted.min_games or 0, left_out)
+        names = [agent for agent, details in self._details.items() if wanted.accepts(details)]
+        if index is not None:
+            enough = outcomes_of(index.played(names).games) >= (wanted.min_games or 0)
+            names = [name for name, has_enough in zip(names, enough.tolist(), strict=True) if has_enough]
+        return Matching(self.version_of(wanted), names)
+
+    def version_of(self, wanted: AgentFilter) -> str:
+        """Version of the agents that match a filter, as in `Matching`."""
+        changes, entry = self.version
+        return f"{changes}/{entry if wanted.min_games is not None else ''}"
+
+    def _checked_index(self, least: int) -> AgentIndex:
+        if self._index is None:
+            raise InputError("min_games", least, "must be sent for a pool of games only")
+        if isinstance(self._index, NoIndex):
+            raise NoIndex(f"games are counted in checkpoints: {self._index}", retriable=True)
+        return self._index
+
+    def _with_details(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
+        known = self._details.get
+        return [row if (details := known(row.agent)) is None else _detailed(row, details) for row in rows]
+
+
+def _detailed(row: AgentRow, details: AgentDetails) -> AgentRow:
+    return msgspec.structs.replace(
+        row, display_name=details.display_name, country=details.country, organisation=details.organisation, tags=details.tags
+    )
+
+
+def _with_games(rows: Sequence[AgentRow], index: AgentIndex) -> list[AgentRow]:
+    played = index.played([row.agent for row in rows])
+    columns = (outcomes_of(weights).tolist() for weights in (played.games, played.wins, played.draws, played.losses))
+    return [
+        msgspec.structs.replace(row, games=games, wins=wins, draws=draws, losses=losses) if known else row
+        for row, known, games, wins, draws, losses in zip(rows, played.known.tolist(), *columns, strict=True)
+    ]
+
+
+def _visible(rows: Sequence[RowT], left_out: frozenset[str]) -> list[RowT]:
+    return [row for row in rows if row.agent not in left_out]
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    """Copy of a part of `Board.extra` without these names of agents: as keys, as values of fields (the field is left out), or in lists."""
+    match value:
+        case dict():
+            kept = {key: part for key, part in value.items() if key not in names and (_OF_TASKS in key or not _is_one_of(part, names))}
+            return {key: part if _OF_TASKS in key else _without(part, names) for key, part in kept.items()}
+        case list() | tuple():
+            return [_without(part, names) for part in value if not _is_one_of(part, names)]
+    return value
+
+
+def _is_one_of(value: object, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in names
