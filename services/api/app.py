@@ -16,7 +16,7 @@ from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
 from ratings_core.errors import InputError
-from services.api import agents, boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams
+from services.api import agents, boards, exports, generations, health, insight, methods, outcomes, pages, pools, predictions, streams, why
 from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
 from services.api.boards import built
@@ -64,7 +64,7 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
-    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
+    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
     *(agents.list_agents, agents.get_agent, agents.list_opponents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,

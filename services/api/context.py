@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Final, ParamSpec, TypeAlias, TypeVar, cast
 from urllib.parse import unquote
@@ -29,6 +29,8 @@ from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.redis import RedisStore
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.solve.next_matches import PLANS_KEPT, Plans
+from services.solve.why import SOLVES_KEPT, Solves
 from services.wire.pools import POOL_PATTERN
 
 P = ParamSpec("P")
@@ -83,7 +85,7 @@ class Context:
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
     under way. feeds: open streams. agents: indexes of agents. partitions: number of partitions of the outcome log. started: time at
-    which this process began, seconds since 1970.
+    which this process began, seconds since 1970. solves, plans: solves and recommendations on request, kept by position.
     """
 
     settings: Settings
@@ -103,6 +105,8 @@ class Context:
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0
+    solves: Solves = field(default_factory=lambda: Solves(SOLVES_KEPT))
+    plans: Plans = field(default_factory=lambda: Plans(PLANS_KEPT))
 
 
 def context(connection: Connection) -> Context:
