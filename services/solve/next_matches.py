@@ -89,7 +89,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-Plans: TypeAlias = KeptAnswers[Next]
+Plans: TypeAlias = KeptAnswers[dict[str, Any]]
+"""Fields of recommendations, by what they were computed from."""
 PLANS_KEPT: Final = 256
 """Number of recommendations that a process keeps."""
 
@@ -120,22 +121,24 @@ def plan(
         raise InputError("target", target, TARGETS)
     entry = serving_entry(files, head)
     key = (entry.pool, entry.generation, entry.position, entry.digest, target, games, floor, count)
-    return (plans or Plans(1)).get(key, partial(_computed, files, entry, target, games, floor, count))
+    common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
+    try:
+        recommended = (plans or Plans(1)).get(key, partial(_recommendation, files, entry, target, games, floor, count))
+    except registry.NotApplicable as error:  # not kept: a solve that took too long may be faster the next time
+        return Next(**common, not_applicable=error.rule)
+    return Next(**common, **recommended)
 
 
-def _computed(files: CheckpointStore, entry: PoolEntry, target: str, games: int, floor: float, count: int) -> Next:
+def _recommendation(files: CheckpointStore, entry: PoolEntry, target: str, games: int, floor: float, count: int) -> dict[str, Any]:
+    """Fields of a recommendation. Raises `NotApplicable` if the target does not apply to the pool."""
     begun, (what, _, whom) = time.perf_counter(), target.partition(":")
     arrays = arrays_of(files, entry)
     given = problem(Kind(entry.kind), arrays)
-    common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
-    try:
-        if isinstance(given, GamesInput):
-            recommendation = _pairs(given.by_name(), what, whom, games, floor, count)
-        else:
-            recommendation = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
-    except registry.NotApplicable as error:
-        return Next(**common, not_applicable=error.rule)
-    return Next(**common, **recommendation, seconds=time.perf_counter() - begun)
+    if isinstance(given, GamesInput):
+        recommended = _pairs(given.by_name(), what, whom, games, floor, count)
+    else:
+        recommended = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
+    return {**recommended, "seconds": time.perf_counter() - begun}
 
 
 def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
@@ -145,7 +148,8 @@ def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, co
         raise registry.NotApplicable("target", what, "needs two agents at least")
     kept = np.argsort(-given.activity, kind="stable")[:MOST_AGENTS]
     if what == "agent":
-        kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
+        agent = _id(given.names, whom)
+        kept = kept if agent in kept else np.append(kept[: MOST_AGENTS - 1], agent)
     taken = given.take(np.sort(kept))
     recommended = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
     pairs = [[taken.names[a], taken.names[b]] for a, b in zip(recommended.first.tolist(), recommended.second.tolist(), strict=True)]

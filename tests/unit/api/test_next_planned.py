@@ -110,7 +110,7 @@ def test_a_solve_that_takes_too_long_is_given_up(api: Running, tmp_path: Path, m
     checkpointed(api, tmp_path, Kind.SCORES, [measured(i) for i in range(2)])
     assert ask(api, "atari", target="deviation:ann").get("not_applicable") is None
     monkeypatch.setattr("services.solve.next_matches._SOLVE_SECONDS", 1e-9)
-    assert "needs certain ratings within 1e-09 s" in ask(api, "atari", target="deviation:ann")["not_applicable"]
+    assert "needs certain ratings within 1e-09 s" in ask(api, "atari", target="deviation:ann", games=11)["not_applicable"]
 
 
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:

@@ -136,8 +136,8 @@ def test_what_cannot_be_explained_is_a_problem(blitz: Pool, monkeypatch: pytest.
     assert "has no solved board stv" in blitz.ask("stv", "ann", 404)["detail"]
     assert "is no board of a solved method" in blitz.ask("elo", "ann", 422)["detail"]
     assert blitz.ask("copeland", "ann", 422, flip=1)["title"] == "no such parameter"
-    monkeypatch.setitem(module.MOST_AGENTS, 1, 3)
-    assert "must be at most 3 to explain a rating by copeland on request" in blitz.ask("copeland", "ann", 422)["detail"]
+    monkeypatch.setitem(module.MOST_AGENTS, 3, 3)
+    assert "must be at most 3 to explain a rating by alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]
     slow = board("blitz", "davidson")
     slow = msgspec.structs.replace(slow, result=msgspec.structs.replace(slow.result, seconds=3.0))
     assert blitz.api.store.solved.publish(slow)
