@@ -4,6 +4,7 @@ Only the requested command is imported, so that `equirank top` does not wait for
 """
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from services.runtime.arithmetic_threads import ONE_THREAD
 from services.runtime.private_files import make_files_private
 
 COMMANDS: Final = {
@@ -60,6 +62,8 @@ MENDABLE: Final = frozenset(
     }
 )
 """Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
+_BESIDE: Final = ("api", "next", "why")
+"""Commands that compute beside a running engine. Their arithmetic has one thread."""
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
@@ -71,6 +75,8 @@ def main() -> None:
     command = next((word for word in sys.argv[1:] if word != "--"), None)
     if command != _INSTALLS:
         make_files_private()
+    if command in _BESIDE:
+        os.environ.update(ONE_THREAD)
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
         status = application(command)(standalone_mode=bare)
