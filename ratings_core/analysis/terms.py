@@ -27,7 +27,8 @@ class Terms:
     """A sum with a term for each opponent, task or place.
 
     by: what the terms belong to; quantity: meaning and unit of a term; names: (k,), what each term belongs to; values: (k,), the terms;
-    columns: further numbers of the k rows, by name; rest: terms that belong to no row, such as the prior's, by name.
+    columns: further numbers of the k rows, by name; rest: terms that belong to no row, such as the prior's, by name; interest: (k,), the
+    rows to show first have the largest values, by default the absolute values of the terms.
 
     total: what all terms sum to, taken from the solution: the agent's rating, or 0 for a balance; None if the terms are evidence only and
     sum to nothing that the method reports. slack: largest difference of sum and `total` that the certificate of the solution allows.
@@ -43,6 +44,7 @@ class Terms:
     columns: Mapping[str, Floats] = field(default_factory=dict)
     rest: Mapping[str, float] = field(default_factory=dict)
     slack: float = 0.0
+    interest: Floats | None = None
 
     @property
     def sum(self) -> float:
@@ -71,8 +73,8 @@ class Terms:
 
     @property
     def order(self) -> Ids:
-        """Rows by absolute value, largest first (k,). Equal rows stay in their order."""
-        return np.asarray(np.argsort(-np.abs(self.values), kind="stable"), np.int64)
+        """Rows by `interest`, largest first (k,). Equal rows stay in their order."""
+        return np.asarray(np.argsort(-(np.abs(self.values) if self.interest is None else self.interest), kind="stable"), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +139,21 @@ def logistic_expected(ratings: Floats, agent: int, opponents: Ids, scale: float)
 def copeland_points(row: Floats, agent: int, names: tuple[str, ...], tolerance: float, rating: float) -> Terms:
     """Copeland's points by opponent: 1 for a positive margin, 1/2 for a margin of at most `tolerance`, 0 for a negative one.
 
-    row: (m,), margins of the agent over all agents.
+    row: (m,), margins of the agent over all agents. Lost points are shown first, then half points, then the closest victories.
     """
     others = np.flatnonzero(np.arange(len(row)) != agent)
     margins = row[others]
+    points = np.select([margins > tolerance, margins < -tolerance], [1.0, 0.0], 0.5)
+    largest = float(np.abs(margins).max(initial=0.0)) or 1.0
     return Terms(
         by="opponent",
         quantity="points",
         names=named(names, others),
-        values=np.select([margins > tolerance, margins < -tolerance], [1.0, 0.0], 0.5),
+        values=points,
         meaning="the rating is the number of agents beaten head to head, plus half the number of ties",
         total=rating,
         columns={"margin": margins},
+        interest=2 * (1 - points) + 0.5 * (1 - np.abs(margins) / largest),
     )
 
 

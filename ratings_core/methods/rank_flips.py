@@ -75,7 +75,7 @@ def rank_flip(
         deadline: No solve begins after it.
 
     Returns:
-        A verified set, or the reason why there is none. None if the rank cannot change in this direction: no rated agent is at or below
+        A verified set, or the reason why no set is given. None if the rank cannot change in this direction: no rated agent is at or below
         the agent's rank (`down`), or above it (`up`).
 
     Raises:

@@ -39,7 +39,7 @@ class WhySum(msgspec.Struct, frozen=True, kw_only=True):
         sum: Sum of all terms, `rest` included.
         allowed: Largest difference of `sum` and `total` that the certificate of the solution allows.
         rest: Terms of no opponent, task or place, such as the prior, by name.
-        terms: The largest terms by absolute value, largest first.
+        terms: The largest terms by absolute value, largest first. Of Copeland's points: lost ones, then half ones, then the closest wins.
         others: Number of terms that are not listed.
         others_sum: Sum of these terms.
     """
@@ -214,7 +214,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sum_of(terms: Terms, count: int) -> WhySum:
-    """One sum with its `count` largest terms. Terms of 0 are left out of the list and counted in `others`."""
+    """One sum with its first `count` terms. Rows in which all numbers are 0 are left out of the list and counted in `others`."""
     order = [row for row in terms.order.tolist()[:count] if terms.values[row] or any(column[row] for column in terms.columns.values())]
     listed = [
         WhyTerm(

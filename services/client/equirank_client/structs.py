@@ -1601,7 +1601,7 @@ class WhySum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         sum: Sum of all terms, `rest` included.
         allowed: Largest difference of `sum` and `total` that the certificate of the solution allows.
         rest: Terms of no opponent, task or place, such as the prior, by name.
-        terms: The largest terms by absolute value, largest first.
+        terms: The largest terms by absolute value, largest first. Of Copeland's points: lost ones, then half ones, then the closest wins.
         others: Number of terms that are not listed.
         others_sum: Sum of these terms.
     """

@@ -177,6 +177,30 @@ def test_a_term_is_the_slope_of_the_likelihood_of_one_opponents_games(method, pa
         assert terms.rest["prior"] == pytest.approx(prior, abs=1e-9)
 
 
+def test_a_term_of_soft_condorcet_is_the_slope_of_the_loss_of_one_pair():
+    """The loss of eq. 6 vote by vote, by differences."""
+    solve = solved("sco_fit", GAMES, margins="observed", prior=0.5, tau=20.0)
+    fit = solve.solution
+
+    def loss(x, a, b):
+        return WINS[a, b] * expit((fit.ratings[b] - x) / fit.tau) + WINS[b, a] * expit((x - fit.ratings[b]) / fit.tau)
+
+    for a, agent in enumerate(NAMES):
+        (terms,) = explain(solve, agent).terms
+        for name, value in zip(*_rows(terms), strict=True):
+            h, x = 1e-3, fit.ratings[a]
+            slope = (loss(x + h, a, NAMES.index(name)) - loss(x - h, a, NAMES.index(name))) / (2 * h)
+            assert value == pytest.approx(-fit.tau * slope, abs=1e-5)
+
+
+def test_lost_points_are_shown_first():
+    terms = explain(solved("copeland", GAMES, margins="observed"), "ann").terms[0]
+    shown = [terms.values[i] for i in terms.order.tolist()]
+    assert shown == sorted(shown)
+    wins = [abs(terms.columns["margin"][i]) for i in terms.order.tolist() if terms.values[i] == 1]
+    assert wins == sorted(wins)
+
+
 def test_agents_outside_the_component_are_no_terms_and_unrated_agents_have_a_reason():
     wins = np.zeros((4, 4))
     wins[0, 1], wins[1, 0], wins[0, 2], wins[2, 3], wins[3, 2] = 2, 1, 5, 1, 1
