@@ -20,47 +20,63 @@ from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
 RESULTS: Final = (1.0, 0.0, 0.5)
-"""Points of the first agent of a pair: it won, lost, tied. The order of rows of `influence`."""
+"""Points of the first agent of a pair: it won, lost, tied. The order of rows of `OutcomeInfluence.on_difference`."""
 _MOST_LEVERAGE: Final = 1 - 1e-9
 
 
-def influence(counts: MetPairs, ahead: int, behind: int, *, prior: float) -> tuple[Floats, float]:
-    """Estimate how removing one outcome changes the difference of two ratings.
+class OutcomeInfluence:
+    """Influence of each outcome on differences of ratings, from one fit.
 
     Args:
         counts: Results of pairs.
-        ahead: Id of an agent.
-        behind: Id of another agent.
         prior: Pseudo-games of each agent against an anchor, > 0. They keep the fit finite for all data.
 
-    Returns:
-        Estimated change of theta[ahead] - theta[behind], in logits, (3, pairs): without one outcome that the first agent of the pair won,
-        lost, tied; 0 for results that the pair does not have. And the difference now.
-
     Raises:
-        InputError: An id is unknown, or the prior is not positive.
+        InputError: The prior is not positive.
         SolverError: The fit did not reach its accuracy.
     """
-    for argument, agent in (("ahead", ahead), ("behind", behind)):
-        if checks.count(argument, agent) >= counts.m:
-            raise InputError(argument, agent, f"must be an agent's id, 0 to {counts.m - 1}")
-    fit = bradley_terry(counts, options=BradleyTerryOptions(prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0))
-    theta, likelihood = fit.ratings, PairLikelihood(counts, prior)
-    contrast = np.zeros(counts.m)
-    contrast[ahead] += 1
-    contrast[behind] -= 1
-    gap = likelihood.gaps(theta)
-    if counts.m <= DENSE_UP_TO:
-        inverse = inverse_curvature(likelihood, theta, fit.component)
-        moved = inverse @ contrast
-        own = inverse.diagonal()
-        spread = own[counts.first] + own[counts.second] - 2 * inverse[counts.first, counts.second]
-        leverage = np.minimum(variance(gap) * spread, _MOST_LEVERAGE)
-    else:
-        moved = solver(likelihood, fit.component)(likelihood.curvature(theta), contrast)
-        leverage = np.zeros(len(gap))
-    pull = (moved[counts.first] - moved[counts.second]) / (1 - leverage)
-    expected = scipy.special.expit(gap)
-    there = np.stack([counts.won, counts.lost, counts.tied]) > 0
-    change = -pull * (np.array(RESULTS)[:, None] - expected)
-    return np.where(there, change, 0.0), float(theta[ahead] - theta[behind])
+
+    def __init__(self, counts: MetPairs, *, prior: float) -> None:
+        options = BradleyTerryOptions(prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
+        self._counts, self._fit, self._likelihood = counts, bradley_terry(counts, options=options), PairLikelihood(counts, prior)
+        self._gap = self._likelihood.gaps(self._fit.ratings)
+        self._inverse = inverse_curvature(self._likelihood, self._fit.ratings, self._fit.component) if counts.m <= DENSE_UP_TO else None
+
+    def on_difference(self, ahead: int, behind: int) -> Floats:
+        """Estimate how removing one outcome changes theta[ahead] - theta[behind], in logits.
+
+        Returns:
+            (3, pairs): without one outcome that the first agent of the pair won, lost, tied; 0 for results that the pair does not have.
+
+        Raises:
+            InputError: An id is unknown.
+        """
+        for argument, agent in (("ahead", ahead), ("behind", behind)):
+            if checks.count(argument, agent) >= self._counts.m:
+                raise InputError(argument, agent, f"must be an agent's id, 0 to {self._counts.m - 1}")
+        contrast = np.zeros(self._counts.m)
+        contrast[ahead] += 1
+        contrast[behind] -= 1
+        first, second = self._counts.first, self._counts.second
+        moved = self._solved(contrast)
+        pull = (moved[first] - moved[second]) / (1 - self._leverage())
+        there = np.stack([self._counts.won, self._counts.lost, self._counts.tied]) > 0
+        change = -pull * (np.array(RESULTS)[:, None] - scipy.special.expit(self._gap))
+        return np.where(there, change, 0.0)
+
+    def difference(self, ahead: int, behind: int) -> float:
+        """theta[ahead] - theta[behind] of the fit, in logits."""
+        return float(self._fit.ratings[ahead] - self._fit.ratings[behind])
+
+    def _solved(self, contrast: Floats) -> Floats:
+        if self._inverse is not None:
+            return np.asarray(self._inverse @ contrast, np.float64)
+        return solver(self._likelihood, self._fit.component)(self._likelihood.curvature(self._fit.ratings), contrast)
+
+    def _leverage(self) -> Floats:
+        """Leverage of one outcome of each pair (pairs,); 0 for more agents than a dense inverse takes, where it is small."""
+        if self._inverse is None:
+            return np.zeros(len(self._gap))
+        first, second, own = self._counts.first, self._counts.second, self._inverse.diagonal()
+        spread = own[first] + own[second] - 2 * self._inverse[first, second]
+        return np.asarray(np.minimum(variance(self._gap) * spread, _MOST_LEVERAGE), np.float64)

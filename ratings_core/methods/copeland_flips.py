@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.methods.explained import Solve
 from ratings_core.problems.inputs import PairsInput
 from ratings_core.solution import Floats
@@ -39,26 +40,38 @@ def applies(solve: Solve) -> bool:
     )
 
 
-def plans(counts: PairCounts, scores: Floats, agent: int, rivals: Any, direction: str) -> list[Plan]:
-    """The cheapest plan of each rival, cheapest first.
+def plans(
+    counts: PairCounts, scores: Floats, agent: int, rivals: Any, direction: str, deadline: Deadline = NEVER
+) -> tuple[list[Plan], int]:
+    """The cheapest plans, cheapest first, and a lower bound of the number of outcomes of every set that changes the rank.
+
+    One outcome moves two agents closer by at most a full point, so a rival is skipped if its distance alone costs as much as the best plan.
 
     Args:
         counts: Results of pairs, whole numbers.
         scores: Copeland's scores (m,).
         agent: Id of the agent.
-        rivals: int64, ids of agents that could pass (`down`) or be passed (`up`).
+        rivals: int64, ids of all agents that could pass (`down`) or be passed (`up`).
         direction: `down` or `up`.
+        deadline: After it, no further rival is considered, and the bound is 1.
     """
     rows = _rows_by_agent(counts)
-    found = []
+    found: list[Plan] = []
+    best = np.inf
     for rival in rivals.tolist():
         ahead, behind = (agent, rival) if direction == "down" else (rival, agent)
         lead = round(2 * float(scores[ahead] - scores[behind]))
         needed = lead + 1 if direction == "down" else lead  # to pass strictly, or to draw level with an agent above
+        if (needed + 1) // 2 >= best:
+            continue
+        if deadline.passed():
+            return sorted(found, key=lambda plan: plan.cost), 1
         plan = _cheapest(counts, rows, ahead, behind, needed)
         if plan is not None:
             found.append(plan)
-    return sorted(found, key=lambda plan: plan.cost)
+            best = min(best, plan.cost)
+    found.sort(key=lambda plan: plan.cost)
+    return found, found[0].cost if found else 1
 
 
 def _rows_by_agent(counts: PairCounts) -> dict[int, list[int]]:

@@ -7,12 +7,13 @@ task. The smallest prefix of the candidates that changes the rank is then found 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from ratings_core import checks
-from ratings_core.analysis.influence import influence
+from ratings_core.analysis.influence import OutcomeInfluence
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import InputError, SolverError
@@ -31,6 +32,8 @@ _RIVALS: Final = 3
 _PRIOR: Final = 1.0
 """Prior of the Bradley-Terry fit whose influences order the candidates."""
 MOST_SOLVES: Final = 200
+MOST_REMOVED: Final = 10_000
+"""Largest set of outcomes that is tried. A larger one would not be few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +165,13 @@ class _Search:
             return without_cells(problem, _cell_counts(units, len(counts.first)))
 
         def candidates(rival: int) -> _Candidates[tuple[int, int]]:
-            change, _ = influence(counts, self.agent, rival, prior=_PRIOR)
-            wanted = -sign * change
-            order = np.argsort(-wanted, axis=None, kind="stable")
-            helping = [divmod(cell, len(counts.first)) for cell in order.tolist() if wanted.ravel()[cell] > 0]
+            influence = self.solve.once("influence", lambda: OutcomeInfluence(counts, prior=_PRIOR))
+            wanted = -sign * influence.on_difference(self.agent, rival)
             number = cells(problem.counts)
-            return _Candidates([cell for cell in helping for _ in range(int(number[cell]))], made)
+            order = np.argsort(-wanted, axis=None, kind="stable")[: min(MOST_REMOVED, int(np.count_nonzero(wanted > 0)))]
+            helping = (divmod(cell, len(counts.first)) for cell in order.tolist())
+            units = (cell for cell in helping for _ in range(int(number[cell])))
+            return _Candidates(list(islice(units, MOST_REMOVED)), made)
 
         every = [(result, pair) for result, pair in np.argwhere(cells(problem.counts) > 0).tolist()]
         return self._answer(rivals, candidates, made, every, lambda units: of_cells(
@@ -212,8 +216,8 @@ class _Search:
     def _exact(self, rivals: Any) -> RankFlip:
         """Copeland's rule on observed margins: the knapsack of each rival, verified by a solve."""
         problem = self.solve.problem
-        plans = copeland_flips.plans(problem.counts, self.solve.solution.ratings, self.agent, rivals, self.direction)
-        at_least = plans[0].cost if plans else 1
+        scores = self.solve.solution.ratings
+        plans, at_least = copeland_flips.plans(problem.counts, scores, self.agent, rivals, self.direction, self.deadline)
         try:
             for plan in plans:
                 rank = self.flips(without_cells(problem, plan.removed))
@@ -246,7 +250,9 @@ class _Search:
         if best is None:
             spent = self.solves >= self.most or self.deadline.passed()
             return self.nothing(
-                "no set was found within the limit of solves or time" if spent else "no set of the candidates changes the rank"
+                "no set was found within the limit of solves or time"
+                if spent
+                else f"no set of at most {MOST_REMOVED:,} {self.unit} was found that changes the rank"
             )
         return self._found(best[0], removal(best[1]), at_least)
 

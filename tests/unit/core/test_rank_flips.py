@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ratings_core.analysis.influence import influence
+from ratings_core.analysis.influence import OutcomeInfluence
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.deadline import Deadline
@@ -75,7 +75,7 @@ def removed_cells(solve: Solve, results) -> np.ndarray:
     return removed
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_flips_of_bradley_terry_hold_and_lie_between_the_bound_and_all_subsets(seed, direction):
     solve = solved("bradley_terry", drawn(seed), prior=1.0)
@@ -98,7 +98,7 @@ def test_flips_of_bradley_terry_hold_and_lie_between_the_bound_and_all_subsets(s
 def test_flips_of_small_pools_are_mostly_the_smallest():
     """The proposal is a heuristic: in these pools it finds the smallest set in at least nine of ten cases."""
     hits = total = 0
-    for seed in range(8):
+    for seed in range(6):
         solve = solved("bradley_terry", drawn(seed), prior=1.0)
         for agent in range(4):
             found = rank_flip(solve, NAMES[agent], "down")
@@ -109,7 +109,7 @@ def test_flips_of_small_pools_are_mostly_the_smallest():
     assert hits >= 0.9 * total
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_copelands_flips_are_exact_where_they_are_proven(seed, direction):
     solve = solved("copeland", drawn(seed, games=10), margins="observed")
@@ -197,7 +197,8 @@ def test_the_influence_of_an_outcome_is_nearly_what_a_fit_without_it_says():
     wins += np.triu(rng.integers(5, 30, (6, 6)), 1).T
     counts = of_tally(PairCounts.from_dense(wins), 6)
     options = BradleyTerryOptions(prior=1.0, scale=1.0, centre=0.0)
-    change, now = influence(counts, 0, 1, prior=1.0)
+    influence = OutcomeInfluence(counts, prior=1.0)
+    change, now = influence.on_difference(0, 1), influence.difference(0, 1)
     assert now == pytest.approx(float(np.diff(bradley_terry(counts, options=options).ratings[[1, 0]])[0]))
     for result, pair in ((0, 0), (1, 3), (0, 7), (1, 14)):
         fewer = wins.copy()
@@ -251,4 +252,31 @@ def test_bad_arguments_are_refused():
     counts = of_tally(drawn(2).counts, 4)
     for ahead, behind, prior in ((4, 0, 1.0), (0, -1, 1.0), (0, 1, 0.0)):
         with pytest.raises(InputError):
-            influence(counts, ahead, behind, prior=prior)
+            OutcomeInfluence(counts, prior=prior).on_difference(ahead, behind)
+
+
+def test_large_pools_propose_without_a_dense_inverse_and_flips_stay_verified(monkeypatch):
+    monkeypatch.setattr("ratings_core.analysis.influence.DENSE_UP_TO", 2)
+    solve = solved("bradley_terry", drawn(4, games=30), prior=1.0)
+    found = [flip for agent in NAMES if (flip := rank_flip(solve, agent, "down")) is not None and flip.why_not is None]
+    assert found
+    for flip in found:
+        agent = next(i for i in range(4) if solve.rank[i] == flip.rank)
+        assert rank_without(solve, removed_cells(solve, flip.removed.results), agent) == flip.rank_after
+
+
+def test_a_set_of_too_many_outcomes_is_not_given(monkeypatch):
+    monkeypatch.setattr("ratings_core.methods.rank_flips.MOST_REMOVED", 1)
+    wins = np.array([[0, 30, 40], [10, 0, 30], [10, 10, 0.0]])
+    solve = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(wins)))
+    found = rank_flip(solve, "ann", "down")
+    assert found is not None
+    assert found.why_not == "no set of at most 1 outcomes was found that changes the rank"
+
+
+def test_a_late_search_of_copelands_plans_proves_nothing():
+    solve = solved("copeland", drawn(3, games=10), margins="observed")
+    top = NAMES[int(np.argmin(solve.rank))]
+    found = rank_flip(solve, top, "down", deadline=Deadline(-1.0, lambda: 0.0))
+    assert found is not None
+    assert (found.at_least, found.count) == (1, 0)
