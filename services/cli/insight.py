@@ -119,7 +119,7 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
     if part.within_noise:
-        yield f"no evidence of cycles: an estimate of {part.share or 0.0:.1%} is within the noise (assumes {part.assumes})"
+        yield f"no cyclic part beyond noise: the estimate of {part.share or 0.0:.1%} fits one order of strength (assumes {part.assumes})"
         return
     yield f"{part.share or 0.0:.1%} of the results are cyclic, after noise is removed (assumes {part.assumes})"
 

@@ -390,7 +390,7 @@ function links(part) {
 }
 
 function cyclicity(part) {
-  if (part.within_noise) return [line(`no evidence of cycles: an estimate of ${percent(part.share)} is within the noise (assumes ${part.assumes})`)];
+  if (part.within_noise) return [line(`no cyclic part beyond noise: the estimate of ${percent(part.share)} fits one order of strength (assumes ${part.assumes})`)];
   return [line([make("b", {}, percent(part.share)), ` of the results are cyclic, after noise is removed (assumes ${part.assumes})`])];
 }
 
