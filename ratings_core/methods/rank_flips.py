@@ -41,7 +41,8 @@ class RankFlip:
     """A set of results without which an agent has another rank.
 
     direction: `down`, a worse rank, or `up`, a better one; rank: now; rank_after: without the set; removed: the set, of `count` outcomes
-    or tasks; unit: what is counted; at_least: proven lower bound of the size of any such set; solves: number of solves that were made.
+    or tasks; unit: what is counted; at_least: proven lower bound of the size of any such set; solves: number of solves that were made;
+    cut_short: whether a limit of solves or time ended the search, so that it did not try all smaller sets that it would have tried.
     why_not: why no set is given; `removed` is then empty, and `rank_after` is `rank`.
     """
 
@@ -52,6 +53,7 @@ class RankFlip:
     unit: Unit
     at_least: int
     solves: int
+    cut_short: bool
     why_not: str | None = None
 
     @property
@@ -113,7 +115,7 @@ class _Search:
     def __init__(self, solve: Solve, agent: int, direction: Direction, most: int, deadline: Deadline) -> None:
         self.solve, self.agent, self.direction, self.most, self.deadline = solve, agent, direction, most, deadline
         self.unit = unit_of(solve.taken.method, solve.problem)
-        self.rank, self.solves = int(solve.rank[agent]), 0
+        self.rank, self.solves, self.cut_short = int(solve.rank[agent]), 0, False
 
     def rivals(self) -> Any:
         """Ids of rated agents that could pass the agent (`down`) or be passed (`up`), nearest rank first, then nearest rating."""
@@ -127,7 +129,7 @@ class _Search:
         """The answer without a set."""
         return RankFlip(
             direction=self.direction, rank=self.rank, rank_after=self.rank, removed=Removal(), unit=self.unit, at_least=at_least,
-            solves=self.solves, why_not=why_not,
+            solves=self.solves, cut_short=self.cut_short, why_not=why_not,
         )  # fmt: skip
 
     def rank_without(self, problem: Problem) -> int | None:
@@ -136,6 +138,7 @@ class _Search:
         Raises `_Spent` if no further solve is allowed.
         """
         if self.solves >= self.most or self.deadline.passed():
+            self.cut_short = True
             raise _Spent
         self.solves += 1
         taken = self.solve.taken._replace(problem=problem)
@@ -248,10 +251,9 @@ class _Search:
         except _Spent:
             pass
         if best is None:
-            spent = self.solves >= self.most or self.deadline.passed()
             return self.nothing(
                 "no set was found within the limit of solves or time"
-                if spent
+                if self.cut_short
                 else f"no set of at most {MOST_REMOVED:,} {self.unit} was found that changes the rank"
             )
         return self._found(best[0], removal(best[1]), at_least)
@@ -259,7 +261,7 @@ class _Search:
     def _found(self, rank: int, removed: Removal, at_least: int) -> RankFlip:
         return RankFlip(
             direction=self.direction, rank=self.rank, rank_after=rank, removed=removed, unit=self.unit, at_least=at_least,
-            solves=self.solves,
+            solves=self.solves, cut_short=self.cut_short,
         )  # fmt: skip
 
     def _shortest(self, candidates: _Candidates[UnitT], below: int | None) -> tuple[int, Sequence[UnitT]] | None:

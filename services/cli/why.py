@@ -101,6 +101,7 @@ def flip_lines(flips: "list[WhyFlip] | tuple[()]") -> Iterator[str]:
             yield f"a {way} rank: {flip.not_applicable} (at least {flip.at_least} {flip.unit})"
             continue
         proof = "no smaller set does this" if flip.smallest else f"a smaller set of at least {flip.at_least} is not excluded"
+        proof += "; a limit ended the search" if flip.cut_short else ""
         unit = (
             flip.unit if flip.count != 1 else flip.unit.replace("outcomes", "outcome").replace("results", "result").replace("tasks", "task")
         )

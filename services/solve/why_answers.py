@@ -87,6 +87,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True):
         smallest: Whether it is proven that no smaller set changes the rank in this direction.
         verified: Whether a solve without the set gave another rank. True whenever a set is given.
         solves: Number of solves that the search made.
+        cut_short: Whether a limit of solves or time ended the search. It may then have missed a smaller set.
         not_applicable: Why no set is given; None if there is one.
     """
 
@@ -101,6 +102,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True):
     smallest: bool
     verified: bool
     solves: int
+    cut_short: bool
     not_applicable: str | None = None
 
 
@@ -254,6 +256,7 @@ def flip_of(flip: RankFlip) -> WhyFlip:
         smallest=flip.smallest,
         verified=flip.why_not is None,
         solves=flip.solves,
+        cut_short=flip.cut_short,
         not_applicable=flip.why_not,
     )
 

@@ -1512,6 +1512,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         smallest: Whether it is proven that no smaller set changes the rank in this direction.
         verified: Whether a solve without the set gave another rank. True whenever a set is given.
         solves: Number of solves that the search made.
+        cut_short: Whether a limit of solves or time ended the search. It may then have missed a smaller set.
         not_applicable: Why no set is given; None if there is one.
     """
 
@@ -1526,6 +1527,7 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     smallest: bool
     verified: bool
     solves: int
+    cut_short: bool
     not_applicable: str | None = None
 
 

@@ -235,11 +235,15 @@ def test_the_first_cannot_rise_and_limits_end_a_search():
     assert rank_flip(solve, NAMES[order[-1]], "down") is None
     late = rank_flip(solve, NAMES[order[0]], "down", deadline=Deadline(-1.0, lambda: 0.0))
     assert late is not None
-    assert (late.solves, late.count) == (0, 0)
+    assert (late.solves, late.count, late.cut_short) == (0, 0, True)
     assert "limit" in str(late.why_not)
-    few = rank_flip(solve, NAMES[order[0]], "down", most_solves=2)
+    ahead = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(np.array([[0, 30, 40], [10, 0, 30], [10, 10, 0.0]]))))
+    few, whole = (rank_flip(ahead, "ann", "down", most_solves=most) for most in (5, 200))
     assert few is not None
-    assert few.solves <= 2
+    assert whole is not None
+    assert (few.solves, few.cut_short, whole.cut_short) == (5, True, False)
+    assert whole.count > 1
+    assert few.count >= whole.count or few.why_not is not None
 
 
 def test_bad_arguments_are_refused():
