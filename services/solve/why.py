@@ -37,7 +37,7 @@ MOST_FLIP_SECONDS: Final = 2.0
 """Largest duration of one solve that is repeated in a search for flips."""
 Solves: TypeAlias = KeptAnswers[Solve]
 SOLVES_KEPT: Final = 4
-"""Number of solves that a process keeps. A solve of the largest pools holds some 100 MB."""
+"""Number of solves that a process keeps, with their problems, margins and games."""
 
 
 class TooLarge(InputError):  # noqa: N818 - names the fact
