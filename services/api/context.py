@@ -65,7 +65,8 @@ class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
     readers: short reads of the store. log: writes to the log. probes: health checks. exports, downloads: large answers. checkpoints: work
-    that loads a complete pool. indexes: loads of indexes of agents. searches: scans of these indexes.
+    that loads a complete pool. explanations: work that loads a pool and solves it, so that past boards do not wait for a search of flips.
+    indexes: loads of indexes of agents. searches: scans of these indexes.
     """
 
     def __init__(self) -> None:
@@ -75,6 +76,7 @@ class Threads:
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
+        self.explanations = Workers("an explanation", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
         self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
 

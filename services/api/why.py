@@ -65,7 +65,7 @@ async def explain_rating(
     position. The method is solved again on a checkpoint, so large pools are refused. Percent-encode the agent's name, including slashes.
     """
     asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
-    return await here.workers.checkpoints.run(partial(_explained, here, check_pool_name(pool), method, asked))
+    return await here.workers.explanations.run(partial(_explained, here, check_pool_name(pool), method, asked))
 
 
 def _explained(here: Context, pool: str, method: str, asked: Asked) -> Why:
