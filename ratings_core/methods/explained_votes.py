@@ -41,7 +41,8 @@ def _against(solve: Solve, agent: int, elected: Ids, lottery: Floats, share: flo
     """Payoff of an agent against a lottery. share: its probability there; exploitability: of the lottery, over its largest margin."""
     row = solve.margins_over(agent)[elected]
     if share > 0:
-        meaning = f"the agent is elected in the lottery{of}: its expected margin against it is 0, and no agent has a positive one"
+        others = "no agent of this level or a lower one" if of else "no agent"
+        meaning = f"the agent is elected in the lottery{of}: its expected margin against it is 0, and {others} has a positive one"
         slack = exploitability * solve.largest_margin() / share
         return lottery_payoff(row, elected, lottery, solve.names, 0.0, slack, meaning)
     total = -float(solve.preferred(elected, lottery)[agent])

@@ -68,7 +68,13 @@ class RankFlip:
 
 
 def rank_flip(
-    solve: Solve, agent: str, direction: Direction, *, most_solves: int = MOST_SOLVES, deadline: Deadline = NEVER
+    solve: Solve,
+    agent: str,
+    direction: Direction,
+    *,
+    outcomes: int | None = None,
+    most_solves: int = MOST_SOLVES,
+    deadline: Deadline = NEVER,
 ) -> RankFlip | None:
     """Find few results without which an agent has a worse (`down`) or better (`up`) rank.
 
@@ -76,6 +82,7 @@ def rank_flip(
         solve: A solve of any method.
         agent: Name of a rated agent.
         direction: Which change of the rank.
+        outcomes: Number of outcomes behind the problem, if known: it shows whether all have weight 1.
         most_solves: Largest number of solves, at least 1.
         deadline: No solve begins after it.
 
@@ -93,7 +100,7 @@ def rank_flip(
     rivals = search.rivals()
     if not len(rivals):
         return None
-    why_not = why_no_removals(solve.taken.method, solve.problem)
+    why_not = why_no_removals(solve.taken.method, solve.problem, outcomes)
     if why_not is None and np.isnan(solve.solution.ratings[search.agent]):
         why_not = "the method gives this agent no rating"
     if why_not is not None:

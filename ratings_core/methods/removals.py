@@ -46,8 +46,11 @@ def unit_of(method: Method, problem: Problem) -> Unit:
     return "outcomes" if two_sided and method.takes in (Takes.PAIRS, Takes.MARGINS) else "results of pairs"
 
 
-def why_no_removals(method: Method, problem: Problem) -> str | None:
-    """Why single results cannot be removed from a problem; None if they can."""
+def why_no_removals(method: Method, problem: Problem, outcomes: int | None = None) -> str | None:
+    """Why single results cannot be removed from a problem; None if they can.
+
+    outcomes: Number of outcomes behind the problem, if known. More weight than outcomes of two sides shows that some weigh more than 1.
+    """
     if isinstance(problem, ScoresInput):
         return None if len(problem.tasks) > 1 else "needs two tasks at least"
     if not isinstance(problem, PairsInput):
@@ -56,7 +59,10 @@ def why_no_removals(method: Method, problem: Problem) -> str | None:
         return f"needs a pool of scores for a method that takes {method.takes}: games are removed by pair only"
     counts = problem.counts
     if not all(bool((column == np.floor(column)).all()) for column in (counts.wins, counts.losses, counts.ties)):
-        return "needs outcomes of equal weight: weights or a half-life give parts of outcomes"
+        return "needs outcomes of weight 1: weights or a half-life give parts of outcomes"
+    weight = float(counts.wins.sum() + counts.losses.sum() + counts.ties.sum())
+    if outcomes is not None and unit_of(method, problem) == "outcomes" and weight > outcomes:
+        return "needs outcomes of weight 1: some weigh more"
     return None
 
 

@@ -90,7 +90,7 @@ def sum_line(one: WhySum) -> str:
     """A line with the meaning of a sum, and how exactly it holds."""
     if one.total is None:
         return one.meaning
-    return f"{one.meaning}: the terms sum to {one.sum:.6g}, by the solution {one.total:.6g} (to {one.allowed:.1g})"
+    return f"{one.meaning}. The terms sum to {one.sum:.6g}; the solution has {one.total:.6g} (within {one.allowed:.1g})."
 
 
 def flip_lines(flips: "list[WhyFlip] | tuple[()]") -> Iterator[str]:

@@ -90,7 +90,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
     _check_size(board, flips=asked.flips)
     entry = serving_entry(files, head) if asked.until is None else kept_entry(files, head, asked.until)
     solve = _solved(files, entry, board, solves)
-    answer = explained(solve, asked)
+    answer = explained(solve, asked, entry.outcomes)
     change = None
     if asked.since is not None:
         earlier = kept_entry(files, head, asked.since)
@@ -119,8 +119,8 @@ def why_in_problem(method: str, problem: Problem, parameters: registry.Parameter
     return msgspec.structs.replace(answer, seconds=time.perf_counter() - begun)
 
 
-def explained(solve: Solve, asked: Asked) -> Why:
-    """The answer of one solve, without its pool. Raises `InputError` for an unknown agent, `SolverError`."""
+def explained(solve: Solve, asked: Asked, outcomes: int | None = None) -> Why:
+    """The answer of one solve, without its pool. outcomes: Number of outcomes of the pool. Raises `UnknownAgent`, `SolverError`."""
     found: Explanation = explain(solve, asked.agent)
     return Why(
         pool="",
@@ -135,16 +135,16 @@ def explained(solve: Solve, asked: Asked) -> Why:
         margins=found.margins,
         sums=[sum_of(terms, asked.count) for terms in found.terms],
         not_applicable=found.why_not,
-        flips=[flip_of(flip) for flip in _flips(solve, asked.agent)] if asked.flips else None,
+        flips=[flip_of(flip) for flip in _flips(solve, asked.agent, outcomes)] if asked.flips else None,
     )
 
 
-def _flips(solve: Solve, agent: str) -> list[RankFlip]:
+def _flips(solve: Solve, agent: str, outcomes: int | None) -> list[RankFlip]:
     """The flips of both directions. Each gets half of the time."""
     found = []
     directions: tuple[Direction, ...] = ("down", "up")
     for direction in directions:
-        flip = rank_flip(solve, agent, direction, deadline=Deadline.within(FLIP_SECONDS / 2))
+        flip = rank_flip(solve, agent, direction, outcomes=outcomes, deadline=Deadline.within(FLIP_SECONDS / 2))
         if flip is not None:
             found.append(flip)
     return found

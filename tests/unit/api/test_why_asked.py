@@ -179,7 +179,7 @@ def test_the_command_shows_terms_flips_and_changes(blitz: Pool, tmp_path: Path) 
     console = Console(width=200, record=True, file=io.StringIO())
     show(found, console)
     text = console.export_text()
-    parts = ("blitz · ann by bradley_terry: rating", "rank", "points less expected points", "(1 others)", "the terms sum to")
+    parts = ("blitz · ann by bradley_terry: rating", "rank", "points less expected points", "(1 others)", "The terms sum to")
     for part in (*parts, "rank: without", "verified by a solve", "since position 9: 15 outcomes"):
         assert part in text, part
     show(why(files, head, board("blitz", "copeland"), Asked("ann", since=9)), console)

@@ -215,7 +215,7 @@ def test_what_has_no_flips_says_why():
     half = PairsInput(NAMES[:2], PairCounts.from_dense(np.array([[0, 1.5], [1.0, 0]])))
     for solve, words in (
         (solved("copeland", margins), "do not keep single outcomes"),
-        (solved("bradley_terry", half), "equal weight"),
+        (solved("bradley_terry", half), "parts of outcomes"),
         (
             solved("uniform", GamesInput(games.names, games.counts, places, ("t",), (games.counts,)), missing="zero"),
             "needs a pool of scores",
@@ -226,6 +226,17 @@ def test_what_has_no_flips_says_why():
         assert found is not None
         assert words in str(found.why_not)
         assert (found.count, found.smallest, found.rank_after) == (0, False, found.rank)
+
+
+def test_outcomes_of_more_weight_are_recognized_by_their_number():
+    solve = solved("bradley_terry", drawn(2), prior=1.0)
+    top = NAMES[int(np.argmin(solve.rank))]
+    weight = int(cells(solve.problem.counts).sum())
+    heavy, plain = (rank_flip(solve, top, "down", outcomes=outcomes) for outcomes in (weight - 1, weight))
+    assert heavy is not None
+    assert plain is not None
+    assert heavy.why_not == "needs outcomes of weight 1: some weigh more"
+    assert plain.why_not is None
 
 
 def test_the_first_cannot_rise_and_limits_end_a_search():
