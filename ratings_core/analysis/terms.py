@@ -20,6 +20,8 @@ Ids: TypeAlias = NDArray[np.int64]
 
 ROUNDING: Final = 1e-9
 """Largest error of a sum of terms, relative to the sum of their absolute values, in addition to the error that a certificate allows."""
+CANCELLATION: Final = 1e-13
+"""Largest rounding error of terms that are differences, relative to what they are the differences of. All of these terms can be near 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +129,7 @@ def score_balance(opponents: Opponents, expected: Floats, names: tuple[str, ...]
         total=0.0,
         columns={"games": opponents.games, "points": opponents.points, "expected": expected_points},
         rest=rest,
-        slack=slack,
+        slack=slack + CANCELLATION * float(opponents.games.sum()),
     )
 
 
@@ -176,10 +178,13 @@ def lottery_payoff(row: Floats, elected: Ids, lottery: Floats, names: tuple[str,
     )
 
 
-def mix_payoff(row: Floats, mix: Floats, by: By, names: tuple[str, ...], quantity: str, meaning: str, total: float) -> Terms:
+def mix_payoff(
+    row: Floats, mix: Floats, by: By, names: tuple[str, ...], quantity: str, meaning: str, total: float, unit: float = 0.0
+) -> Terms:
     """Expected payoff of a strategy against a mix, by strategies of the mix with a positive probability.
 
-    row: (k,), payoffs of the strategy; mix: (k,), probabilities of the k strategies with these names.
+    row: (k,), payoffs of the strategy; mix: (k,), probabilities of the k strategies with these names; unit: largest payoff of the game, if
+    `row` contains means of payoffs that can cancel.
     """
     played = np.flatnonzero(mix > 0)
     return Terms(
@@ -190,4 +195,5 @@ def mix_payoff(row: Floats, mix: Floats, by: By, names: tuple[str, ...], quantit
         meaning=meaning,
         total=total,
         columns={"payoff": row[played], "probability": mix[played]},
+        slack=CANCELLATION * unit,
     )

@@ -5,9 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
+import numpy as np
+
 from ratings_core.analysis.contributions import contributions
 from ratings_core.analysis.terms import By, Terms, mix_payoff
 from ratings_core.equilibria.nash_average import NashAverage, NashAverageAgents
+from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.gamified import Gamified
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import Game, uniform_mixes
@@ -131,7 +134,8 @@ def uniform(solve: Solve, agent: int) -> tuple[Terms, ...]:
     pairs = solve.once("pairs", lambda: pair_payoffs(game, mixes).pairs)
     meaning = "the rating is the mean payoff over all choices of the other players"
     rating, quantity = float(solve.solution.ratings[agent]), "payoff x probability"
+    unit = float(np.abs(game.scores).max()) if isinstance(game, AgentAgentTask) else 0.0
     return tuple(
-        mix_payoff(pairs[0, other][own], mixes[other], _by(game, other), game.strategies[other], quantity, meaning, rating)
+        mix_payoff(pairs[0, other][own], mixes[other], _by(game, other), game.strategies[other], quantity, meaning, rating, unit)
         for other in range(1, len(game.shape))
     )

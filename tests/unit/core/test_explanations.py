@@ -12,6 +12,7 @@ from scipy.special import expit
 from ratings_core.analysis.terms import Opponents, Terms
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.pair_counts import of_tally
+from ratings_core.errors import InputError
 from ratings_core.methods import registry
 from ratings_core.methods.explained import Solve, UnknownAgent
 from ratings_core.methods.explanations import explain
@@ -122,6 +123,42 @@ def test_the_terms_of_every_method_sum_to_what_they_say(method, problem, paramet
             assert terms.error <= terms.allowed, terms
             assert terms.total in (None, 0.0) or terms.total == pytest.approx(said.rating, abs=1e-9) or "lotter" in method
             assert float(np.abs(terms.shares).sum()) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", ["bradley_terry", "davidson", "copeland", "fenchel_young_fit"])
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_hold_for_small_pools_of_few_games_and_ties_whose_terms_cancel(method, seed):
+    rng = np.random.default_rng(seed)
+    m = 2 + seed % 3
+    wins, ties = np.triu(rng.integers(0, 4, (m, m)), 1).astype(float), np.triu(rng.integers(0, 3, (m, m)), 1).astype(float)
+    wins = wins + (wins.T if seed % 2 else rng.integers(0, 4, (m, m)) * (1 - np.eye(m)))
+    ties = np.triu(np.maximum(ties, 1), 1) if seed % 4 == 0 else ties
+    problem = PairsInput(NAMES[:m], PairCounts.from_dense(np.zeros((m, m)) if seed % 4 == 0 else wins, ties + ties.T))
+    try:
+        solve = solved(method, problem)
+    except InputError as error:
+        assert "the fit is not finite" in str(error)
+        return
+    for agent in solve.names:
+        for terms in explain(solve, agent).terms:
+            assert terms.error <= terms.allowed, terms
+
+
+def test_copeland_of_games_that_were_all_tied_gives_every_agent_half_of_the_points():
+    ties = np.array([[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 3], [0, 0, 3, 0.0]])
+    solve = solved("copeland", PairsInput(NAMES[:4], PairCounts.from_dense(np.zeros((4, 4)), ties)))
+    assert solve.solution.ratings.tolist() == [1.5] * 4, "all posterior margins are 0"
+    for agent in solve.names:
+        (terms,) = explain(solve, agent).terms
+        assert (terms.sum, terms.columns["margin"].tolist()) == (1.5, [0.0] * 3)
+
+
+def test_uniform_ratings_of_equal_scores_are_sums_within_rounding():
+    scores = ScoresInput(NAMES[:3], ("t1", "t2", "t3"), np.array([[0.1, 0.7, 0.2], [0.7, 0.2, 0.1], [0.2, 0.1, 0.7]]))
+    solve = solved("uniform", scores, players=3)
+    for agent in solve.names:
+        for terms in explain(solve, agent).terms:
+            assert terms.error <= terms.allowed, terms
 
 
 def test_every_method_either_has_terms_or_says_why_not():
