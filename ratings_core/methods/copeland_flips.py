@@ -6,9 +6,9 @@ changes the rank lets some rival pass, so the cheapest knapsack over all rivals 
 move; a solve therefore verifies the choice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ratings_core.tallies import PairCounts
 
 Step: TypeAlias = tuple[int, int, dict[int, int]]
 """Gain in half points, cost in outcomes, and the number of outcomes removed by result."""
+_LEAST_STEP: Final = 0.5
+"""Smallest difference of two scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,13 @@ class Plan:
 
 
 def applies(solve: Solve) -> bool:
-    """Whether a solve is by Copeland's rule on observed margins of outcomes, with exact ties."""
+    """Whether a solve is by Copeland's rule on observed margins of outcomes, with exact ties of margins and of scores."""
     return (
         solve.taken.method.name == "copeland"
         and isinstance(solve.problem, PairsInput)
         and solve.posterior() is None
         and not solve.taken.values["tie_tolerance"]
+        and (solve.tie_tolerance or 0.0) < _LEAST_STEP
     )
 
 
@@ -55,7 +58,7 @@ def plans(
         direction: `down` or `up`.
         deadline: After it, no further rival is considered, and the bound is 1.
     """
-    rows = _rows_by_agent(counts)
+    rows_of = _rows_by_agent(counts)
     found: list[Plan] = []
     best = np.inf
     for rival in rivals.tolist():
@@ -66,7 +69,7 @@ def plans(
             continue
         if deadline.passed():
             return sorted(found, key=lambda plan: plan.cost), 1
-        plan = _cheapest(counts, rows, ahead, behind, needed)
+        plan = _cheapest(counts, rows_of, ahead, behind, needed)
         if plan is not None:
             found.append(plan)
             best = min(best, plan.cost)
@@ -74,19 +77,24 @@ def plans(
     return found, found[0].cost if found else 1
 
 
-def _rows_by_agent(counts: PairCounts) -> dict[int, list[int]]:
-    rows: dict[int, list[int]] = {}
-    for row, (first, second) in enumerate(zip(counts.first.tolist(), counts.second.tolist(), strict=True)):
-        rows.setdefault(first, []).append(row)
-        rows.setdefault(second, []).append(row)
-    return rows
+def _rows_by_agent(counts: PairCounts) -> Callable[[int], list[int]]:
+    """A function that gives the rows of an agent's pairs."""
+    agents = np.concatenate([counts.first, counts.second])
+    order = np.argsort(agents, kind="stable")
+    ascending = agents[order]
+
+    def rows_of(agent: int) -> list[int]:
+        low, high = np.searchsorted(ascending, [agent, agent + 1]).tolist()
+        rows: list[int] = (order[low:high] % len(counts)).tolist()
+        return rows
+
+    return rows_of
 
 
-def _cheapest(counts: PairCounts, rows: dict[int, list[int]], ahead: int, behind: int, needed: int) -> Plan | None:
+def _cheapest(counts: PairCounts, rows_of: Callable[[int], list[int]], ahead: int, behind: int, needed: int) -> Plan | None:
     """The cheapest steps with a gain of at least `needed` half points; None if all steps together gain less."""
-    groups = [
-        (row, steps) for row in sorted({*rows.get(ahead, []), *rows.get(behind, [])}) if (steps := [*_steps(counts, row, ahead, behind)])
-    ]
+    rows = sorted({*rows_of(ahead), *rows_of(behind)})
+    groups = [(row, steps) for row in rows if (steps := [*_steps(counts, row, ahead, behind)])]
     cost = np.full(needed + 1, np.inf)
     cost[0] = 0
     chosen = np.zeros((len(groups), needed + 1), np.int8)

@@ -55,11 +55,12 @@ class Solve:
     Attributes:
         taken: As given.
         rated: As given.
+        tie_tolerance: As given.
         rank: int64 (n,), rank of each agent.
     """
 
     def __init__(self, taken: Taken, rated: Rated, tie_tolerance: float | None = None) -> None:
-        self.taken, self.rated, self._tie_tolerance = taken, rated, tie_tolerance
+        self.taken, self.rated, self.tie_tolerance = taken, rated, tie_tolerance
         self.rank = self.rank_in(rated)
         self._memory: dict[str, Any] = {}
 
@@ -72,7 +73,7 @@ class Solve:
 
     def rank_in(self, rated: Rated) -> NDArray[np.int64]:
         """Rank of each agent (n,) in another answer of this method."""
-        return ranking_of(self.taken.method, rated, self._tie_tolerance).rank
+        return ranking_of(self.taken.method, rated, self.tie_tolerance).rank
 
     @property
     def problem(self) -> Any:

@@ -34,6 +34,7 @@ _PRIOR: Final = 1.0
 MOST_SOLVES: Final = 200
 MOST_REMOVED: Final = 10_000
 """Largest set of outcomes that is tried. A larger one would not be few."""
+_OUT_OF_LIMITS: Final = "no set was found within the limit of solves or time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,7 @@ class _Search:
         self.solve, self.agent, self.direction, self.most, self.deadline = solve, agent, direction, most, deadline
         self.unit = unit_of(solve.taken.method, solve.problem)
         self.rank, self.solves, self.cut_short = int(solve.rank[agent]), 0, False
+        self.failures = 0  # solves that did not reach their accuracy, so that the rank without these results is unknown
 
     def rivals(self) -> Any:
         """Ids of rated agents that could pass the agent (`down`) or be passed (`up`), nearest rank first, then nearest rating."""
@@ -151,7 +153,10 @@ class _Search:
         taken = self.solve.taken._replace(problem=problem)
         try:
             rated = taken.rated()
-        except (InputError, SolverError):  # too few results are left for the method
+        except InputError:  # too few results are left for the method
+            return None
+        except SolverError:
+            self.failures += 1
             return None
         if np.isnan(rated.solution.ratings[self.agent]):
             return None
@@ -165,9 +170,11 @@ class _Search:
 
     def pairs(self, rivals: Any) -> RankFlip:
         """Search among outcomes of pairs."""
-        problem = self.solve.problem
+        problem, at_least = self.solve.problem, 1
         if copeland_flips.applies(self.solve):
-            return self._exact(rivals)
+            found, at_least = self._exact(rivals)
+            if found is not None:
+                return found
         counts = of_tally(problem.counts, len(problem.names))
         sign = 1 if self.direction == "down" else -1
 
@@ -183,10 +190,11 @@ class _Search:
             units = (cell for cell in helping for _ in range(int(number[cell])))
             return _Candidates(list(islice(units, MOST_REMOVED)), made)
 
-        every = [(result, pair) for result, pair in np.argwhere(cells(problem.counts) > 0).tolist()]
+        there = cells(problem.counts) > 0
+        every = [(result, pair) for result, pair in np.argwhere(there).tolist()] if np.count_nonzero(there) <= self.most else None
         return self._answer(rivals, candidates, made, every, lambda units: of_cells(
             problem.names, problem.counts, _cell_counts(units, len(counts.first))
-        ))  # fmt: skip
+        ), at_least)  # fmt: skip
 
     def tasks(self, rivals: Any) -> RankFlip:
         """Search among tasks of a table of scores."""
@@ -223,46 +231,52 @@ class _Search:
         place = {task: i for i, task in enumerate(tasks)}
         return np.asarray(np.bincount([place[name] for name in terms.names], terms.values, len(tasks)), np.float64)
 
-    def _exact(self, rivals: Any) -> RankFlip:
-        """Copeland's rule on observed margins: the knapsack of each rival, verified by a solve."""
+    def _exact(self, rivals: Any) -> tuple[RankFlip | None, int]:
+        """Copeland's rule on observed margins: the knapsack of each rival, verified by a solve; and a bound of the size of every set.
+
+        The answer is None if a solve refuted all plans: third agents moved, too.
+        """
         problem = self.solve.problem
         scores = self.solve.solution.ratings
         plans, at_least = copeland_flips.plans(problem.counts, scores, self.agent, rivals, self.direction, self.deadline)
+        self.cut_short = self.deadline.passed()
         try:
             for plan in plans:
                 rank = self.flips(without_cells(problem, plan.removed))
                 if rank is not None:
-                    return self._found(rank, of_cells(problem.names, problem.counts, plan.removed), at_least)
+                    return self._found(rank, of_cells(problem.names, problem.counts, plan.removed), at_least), at_least
         except _Spent:
             pass
-        return self.nothing("no set of outcomes was found that changes the rank", at_least)
+        return self.nothing(_OUT_OF_LIMITS, at_least) if self.cut_short else None, at_least
 
     def _answer(
         self,
         rivals: Any,
         candidates: Callable[[int], _Candidates[UnitT]],
         made: Callable[[Sequence[UnitT]], Problem],
-        every: Sequence[UnitT],
+        every: Sequence[UnitT] | None,
         removal: Callable[[Sequence[UnitT]], Removal],
+        at_least: int = 1,
     ) -> RankFlip:
-        """The smallest set over the nearest rivals. every: all single results, with which sizes of 1 are excluded."""
+        """The smallest set over the nearest rivals.
+
+        every: All single results, with which sizes of 1 are excluded; None if there are too many. at_least: Proven bound of the size.
+        """
         best: tuple[int, Sequence[UnitT]] | None = None
-        at_least = 1
         try:
             for rival in rivals[:_RIVALS].tolist():
                 found = self._shortest(candidates(rival), len(best[1]) if best is not None else None)
                 best = best if found is None else found
-            if best is not None and len(best[1]) > 1 and len(every) <= self.most - self.solves:
+            if at_least == 1 and (best is None or len(best[1]) > 1) and every is not None and len(every) <= self.most - self.solves:
+                failures = self.failures
                 single = next(((rank, [unit]) for unit in every if (rank := self.flips(made([unit]))) is not None), None)
-                best, at_least = (best, 2) if single is None else (single, 1)
+                best = best if single is None else single
+                at_least = 2 if single is None and self.failures == failures else 1
         except _Spent:
             pass
         if best is None:
-            return self.nothing(
-                "no set was found within the limit of solves or time"
-                if self.cut_short
-                else f"no set of at most {MOST_REMOVED:,} {self.unit} was found that changes the rank"
-            )
+            none = f"no set of at most {MOST_REMOVED:,} {self.unit} was found that changes the rank"
+            return self.nothing(_OUT_OF_LIMITS if self.cut_short else none, at_least)
         return self._found(best[0], removal(best[1]), at_least)
 
     def _found(self, rank: int, removed: Removal, at_least: int) -> RankFlip:

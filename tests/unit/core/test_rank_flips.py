@@ -9,7 +9,7 @@ from ratings_core.analysis.influence import OutcomeInfluence
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.deadline import Deadline
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.methods import registry
 from ratings_core.methods.explained import Solve, UnknownAgent
 from ratings_core.methods.rank_flips import rank_flip
@@ -295,3 +295,49 @@ def test_a_late_search_of_copelands_plans_proves_nothing():
     found = rank_flip(solve, top, "down", deadline=Deadline(-1.0, lambda: 0.0))
     assert found is not None
     assert (found.at_least, found.count) == (1, 0)
+    assert found.cut_short
+    assert "limit" in str(found.why_not)
+
+
+@pytest.mark.parametrize("tolerance", [0.5, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_of_copelands_flips_hold_where_agents_of_unequal_scores_share_a_rank(seed, tolerance):
+    taken = registry.taken("copeland", drawn(seed, games=10), {"margins": "observed"})
+    solve = Solve(taken, taken.rated(), tolerance)
+    for agent in range(4):
+        for direction in ("down", "up"):
+            found, least = rank_flip(solve, NAMES[agent], direction), fewest(solve, agent, direction, 3)
+            assert found is None or least is None or found.at_least <= least
+            assert found is None or not found.smallest or found.count == (least or found.count)
+
+
+def test_one_outcome_that_changes_the_rank_is_always_found_in_small_pools():
+    """Also where the proposals fail: third agents moved, or strengths by Bradley-Terry say nothing of the method's rank."""
+    for method in ("copeland", "maximal_lottery"):
+        for seed in range(16):
+            solve = solved(method, drawn(seed, m=3 + seed % 2, games=4 + seed % 5), margins="observed")
+            for agent in range(len(solve.names)):
+                for direction in ("down", "up"):
+                    if fewest(solve, agent, direction, 1) == 1:
+                        found = rank_flip(solve, NAMES[agent], direction)
+                        assert found is not None
+                        assert (found.count, found.smallest) == (1, True), (method, seed, agent, direction)
+
+
+def test_a_failed_solve_proves_nothing(monkeypatch):
+    wins = np.array([[0, 30, 40], [10, 0, 30], [10, 10, 0.0]])
+    solve = solved("bradley_terry", PairsInput(NAMES[:3], PairCounts.from_dense(wins)))
+    found = rank_flip(solve, "ann", "down")
+    assert found is not None
+    assert found.at_least == 2
+    rated, weight = registry.Taken.rated, cells(solve.problem.counts).sum()
+
+    def failing(taken):
+        if cells(taken.problem.counts).sum() == weight - 1:
+            raise SolverError("not accurate", solve.solution)
+        return rated(taken)
+
+    monkeypatch.setattr(registry.Taken, "rated", failing)
+    unproven = rank_flip(solve, "ann", "down")
+    assert unproven is not None
+    assert (unproven.at_least, unproven.smallest) == (1, False)
