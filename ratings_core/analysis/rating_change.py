@@ -15,14 +15,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, conjugate_gradient, variance
+from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, conjugate_gradient
 from ratings_core.batch.pair_counts import MetPairs
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 
 _ACCURACY: Final = 1e-13
-_CLOSE: Final = 1e-6
-"""Differences of logits below which the slope of the expected score replaces its difference quotient."""
+_INEXACT: Final = 1e-5
+"""Largest error of the sum of all effects, relative to the sum of their absolute values."""
+_OF_FITS: Final = 1e-6
+"""Further error that the fits can cause, in logits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +32,8 @@ class PairEffects:
     """Effects of pairs on the change of one rating, in logits.
 
     pairs: the results of both fits' pairs, after; games, points: (pairs,), after less before, of the first agent of each pair; effects:
-    (pairs,), their effect on the rating; joined: effect of agents that are rated for the first time, which move the mean of the ratings
-    (0 with a prior, whose anchor does not move). The effects and `joined` sum to the change.
+    (pairs,), their effect on the rating; joined: effect of agents that the earlier fit did not rate in this component, which move the mean
+    of the ratings (0 with a prior, whose anchor does not move). The effects and `joined` sum to the change.
     """
 
     pairs: MetPairs
@@ -54,6 +56,7 @@ def pair_effects(before: MetPairs, after: MetPairs, old: Floats, new: Floats, ag
 
     Raises:
         InputError: An agent that the earlier fit rates is not rated by the later one, or `agent` is not rated by both.
+        SolverError: The effects do not sum to the change, because weights of very different size make the linear system inaccurate.
     """
     was, members = ~np.isnan(old), ~np.isnan(new)
     if not (was[agent] and members[agent]):
@@ -73,14 +76,12 @@ def pair_effects(before: MetPairs, after: MetPairs, old: Floats, new: Floats, ag
     if not prior:
         contrast[members] -= 1 / members.sum()
     pull = _solved(laplacian, contrast, agent, grounded=not prior)
-    effects = (pull[pairs.first] - pull[pairs.second]) * scores
-    return PairEffects(
-        pairs=pairs,
-        games=games,
-        points=points,
-        effects=np.asarray(effects, np.float64),
-        joined=0.0 if prior else -float(theta0[members].mean()),
-    )
+    effects = np.asarray((pull[pairs.first] - pull[pairs.second]) * scores, np.float64)
+    joined = 0.0 if prior else -float(theta0[members].mean())
+    change, size = float(new[agent] - old[agent]), float(np.abs(effects).sum()) + abs(joined)
+    if not abs(float(effects.sum()) + joined - change) <= _INEXACT * size + _OF_FITS:
+        raise SolverError("the effects of pairs do not sum to the change of the rating: the weights of the results differ too much")
+    return PairEffects(pairs=pairs, games=games, points=points, effects=effects, joined=joined)
 
 
 def _difference(before: MetPairs, after: MetPairs) -> tuple[MetPairs, Floats, Floats]:
@@ -98,11 +99,13 @@ def _difference(before: MetPairs, after: MetPairs) -> tuple[MetPairs, Floats, Fl
     return pairs, games, pairs.points - spread(before, before.points)
 
 
-def _slope(low: Floats, high: Floats) -> Floats:
-    """Difference quotient of the expected score between two gaps; its derivative where they are close."""
-    step = high - low
-    quotient = np.divide(scipy.special.expit(high) - scipy.special.expit(low), step, out=np.zeros_like(step), where=np.abs(step) > _CLOSE)
-    return np.where(np.abs(step) > _CLOSE, quotient, variance((low + high) / 2))
+def _slope(one: Floats, other: Floats) -> Floats:
+    """Difference quotient of the expected score p between two gaps, its derivative if they are equal; computed without cancellation.
+
+    p(high) - p(low) = p(high) p(-low) (1 - exp(low - high)).
+    """
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    return np.asarray(scipy.special.expit(high) * scipy.special.expit(-low) * scipy.special.exprel(low - high), np.float64)
 
 
 def _solved(laplacian: Curvature, contrast: Floats, agent: int, *, grounded: bool) -> Floats:

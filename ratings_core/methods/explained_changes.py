@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core.analysis.rating_change import PairEffects, pair_effects
 from ratings_core.analysis.terms import By, Terms
 from ratings_core.batch.bradley_terry import BradleyTerry, inside
 from ratings_core.batch.davidson import Davidson
 from ratings_core.batch.pair_counts import MetPairs, of_tally
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.methods.explained import Explanation, Solve
 from ratings_core.methods.explanations import explain
 from ratings_core.solution import Floats
@@ -44,7 +45,11 @@ class TermsChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMove:
-    """Effect of one pair's new results. wins, losses, ties: of `agent` against `opponent`, after less before; effect: in rating points."""
+    """Effect of one pair's results on the rating, in rating points.
+
+    wins, losses, ties: of `agent` against `opponent`, after less before. All are 0 if earlier results of the pair count for the first time,
+    because the earlier solve did not rate the pair together with the explained agent.
+    """
 
     agent: str
     opponent: str
@@ -60,7 +65,7 @@ class RatingChange:
 
     before, after: explanations; None if the agent is not part of that solve. terms: changes of the sums that both have. moves: effects of
     pairs on the rating, largest first, in its unit; they sum, with `joined`, to the change of the rating. joined: effect of agents that
-    are rated for the first time. no_moves: why there are no moves; None if there are.
+    the earlier solve did not rate together with this agent. no_moves: why there are no moves; None if there are.
     """
 
     before: Explanation | None
@@ -89,10 +94,12 @@ def rating_change(before: Solve, after: Solve, agent: str) -> RatingChange:
     if agent not in before.names:
         after.id_of(agent)
     old, new = (explain(solve, agent) if agent in solve.names else None for solve in (before, after))
-    no_moves = _why_no_moves(before, after, old, new)
-    moves, joined = ((), 0.0) if no_moves is not None else _moves(before, after, agent)
-    if moves is None:
-        moves, no_moves = (), _LEFT
+    no_moves, moves, joined = _why_no_moves(before, after, old, new), tuple[PairMove, ...](), 0.0
+    if no_moves is None:
+        try:
+            moves, joined = _moves(before, after, agent)
+        except (_Left, SolverError) as error:
+            no_moves = str(error)
     return RatingChange(before=old, after=new, terms=_terms(old, new), moves=moves, joined=joined, no_moves=no_moves)
 
 
@@ -133,16 +140,20 @@ def _why_no_moves(before: Solve, after: Solve, old: Explanation | None, new: Exp
     return None
 
 
-def _moves(before: Solve, after: Solve, agent: str) -> tuple[tuple[PairMove, ...] | None, float]:
-    """Effects of pairs in rating points, largest first, and of agents that joined; None if an agent left the component."""
+class _Left(Exception):  # noqa: N818 - names the fact
+    """An agent left the component of the explained agent."""
+
+
+def _moves(before: Solve, after: Solve, agent: str) -> tuple[tuple[PairMove, ...], float]:
+    """Effects of pairs in rating points, largest first, and of agents that joined. Raises `_Left`, and `SolverError` as `pair_effects`."""
     names = tuple(sorted({*before.names, *after.names}))
     at = names.index(agent)
     (old, old_counts), (new, new_counts) = (_in_component(solve, names, agent) for solve in (before, after))
     if (~np.isnan(old) & np.isnan(new)).any():
-        return None, 0.0
+        raise _Left(_LEFT)
     found = pair_effects(old_counts, new_counts, old, new, at, prior=float(after.solution.prior))
     scale = float(after.solution.scale)
-    more = _more(old_counts, found)
+    more = _more(_numbered(of_tally(before.problem.counts, len(before.names)), before.names, names), found)
     rows = np.flatnonzero((found.effects != 0) | (np.abs(more).sum(axis=0) > 0))
     order = rows[np.argsort(-np.abs(found.effects[rows]), kind="stable")]
     return tuple(_move(names, found, more, row, at, scale) for row in order.tolist()), scale * found.joined
@@ -159,11 +170,11 @@ def _move(names: Sequence[str], found: PairEffects, more: Floats, row: int, agen
 
 
 def _more(before: MetPairs, found: PairEffects) -> Floats:
-    """Wins, losses and ties of the first agent of each pair, after less before (3, pairs)."""
+    """Wins, losses and ties of the first agent of each pair, after less before (3, pairs). before: all results of the earlier solve."""
     keys = found.pairs.first * found.pairs.m + found.pairs.second
     more = np.stack([found.pairs.won, found.pairs.lost, found.pairs.tied])
-    place = np.searchsorted(keys, before.first * before.m + before.second)
-    more[:, place] -= np.stack([before.won, before.lost, before.tied])
+    _, place, rows = np.intersect1d(keys, before.first * before.m + before.second, assume_unique=True, return_indices=True)
+    more[:, place] -= np.stack([before.won, before.lost, before.tied])[:, rows]
     return np.asarray(more, np.float64)
 
 
@@ -175,13 +186,22 @@ def _in_component(solve: Solve, names: tuple[str, ...], agent: str) -> tuple[Flo
     fit: Any = solve.solution
     own = solve.names.index(agent)
     rated = (fit.component == fit.component[own]) & ~np.isnan(fit.ratings)
-    place = {name: i for i, name in enumerate(names)}
-    ids = np.array([place[name] for name in solve.names], np.int64)
     theta = np.full(len(names), np.nan)
-    theta[ids[rated]] = (fit.ratings[rated] - fit.centre) / fit.scale
+    theta[_ids(solve.names, names)[rated]] = (fit.ratings[rated] - fit.centre) / fit.scale
     counts = inside(of_tally(solve.problem.counts, len(solve.names)), fit.component)
-    counts = counts.only(rated[counts.first])
+    return theta, _numbered(counts.only(rated[counts.first]), solve.names, names)
+
+
+def _ids(own: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
+    """The position in `names` of each name of `own`."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[name] for name in own], np.int64)
+
+
+def _numbered(counts: MetPairs, own: Sequence[str], names: Sequence[str]) -> MetPairs:
+    """Results with agents numbered as in `names` in place of `own`. Both are in ascending order."""
+    ids = _ids(own, names)
     first, second = ids[counts.first], ids[counts.second]
     order = np.lexsort((second, first))  # both name orders ascend, so first stays below second
     won, lost, tied = (column[order] for column in (counts.won, counts.lost, counts.tied))
-    return theta, MetPairs(len(names), first[order], second[order], won, lost, tied)
+    return MetPairs(len(names), first[order], second[order], won, lost, tied)

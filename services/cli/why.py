@@ -122,12 +122,13 @@ def change_lines(change: WhyChange | None) -> Iterator[str]:
         f"rating {_number(old.rating)} to {_number(new.rating)}, rank {_number(old.rank)} to {_number(new.rank)}"
     )
     for move in change.moves:
-        results = f"{move.wins:g} won, {move.losses:g} lost, {move.ties:g} tied"
+        fresh = move.wins or move.losses or move.ties
+        results = f"{move.wins:g} won, {move.losses:g} lost, {move.ties:g} tied" if fresh else "earlier results, which count now"
         yield f"  {move.effect:+.4g}  {move.agent} against {move.opponent}: {results}"
     if change.other_moves:
         yield f"  {change.other_effect:+.4g}  {change.other_moves} other pairs"
     if change.joined_effect:
-        yield f"  {change.joined_effect:+.4g}  agents that are rated for the first time"
+        yield f"  {change.joined_effect:+.4g}  agents that were not rated together with this one before"
     if change.no_moves is not None:
         for term in change.moved_terms:
             yield f"  {term.after - term.before:+.4g}  {term.by} {term.name}: {term.before:.4g} to {term.after:.4g}"

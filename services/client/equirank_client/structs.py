@@ -1480,9 +1480,9 @@ class WhyChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         outcomes: Number of outcomes of the pool in between.
         moved_terms: Terms that changed most, largest change first.
         moves: Results that moved the rating most, largest effect first.
-        other_moves: Number of pairs with new results that are not listed.
+        other_moves: Number of further pairs, which are not listed.
         other_effect: Sum of their effects.
-        joined_effect: Effect of agents that are rated for the first time. Effects and this one sum to the change of the rating.
+        joined_effect: Effect of agents that the earlier solve did not rate together with this agent: they shift the mean of the ratings. Effects and this one sum to the change of the rating.
         no_moves: Why `moves` is empty; None if moves were computed.
     """
 
@@ -1533,6 +1533,9 @@ class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class WhyMove(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""New results of one pair, and their effect on the rating.
+
+Wins, losses and ties are all 0 if earlier results of the pair count for the first time: the earlier solve did not rate the pair
+together with the explained agent.
 
     Attributes:
         agent: Name of an agent of the pair; the explained agent if it is one of the two.

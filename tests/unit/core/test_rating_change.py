@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from ratings_core.analysis.rating_change import _slope
+from ratings_core.batch.logistic import variance
 from ratings_core.errors import InputError
 from ratings_core.methods import registry
 from ratings_core.methods.explained import Solve, UnknownAgent
@@ -117,3 +119,47 @@ def test_what_cannot_be_compared_says_why():
         rating_change(old, new, "zoe")
     with pytest.raises(InputError, match="must be a solve by"):
         rating_change(old, solved("copeland", PairsInput(NAMES[:4], PairCounts.from_dense(before))), "a")
+
+
+def test_results_from_before_an_agent_was_rated_are_not_reported_as_new():
+    """d won all its games, so no chain of wins leads to it; its first loss lets its earlier wins count."""
+    before = np.zeros((5, 5))
+    before[:3, :3] = [[0, 3, 2], [1, 0, 2], [2, 1, 0]]
+    before[3, 0], before[3, 4], before[4, 3] = 4, 1, 2
+    after = before.copy()
+    after[1, 3] += 1
+    change = rating_change(fitted(before), fitted(after), "a")
+    new = {(move.agent, move.opponent): (move.wins, move.losses, move.ties) for move in change.moves}
+    assert {pair: results for pair, results in new.items() if any(results)} == {("b", "d"): (1.0, 0.0, 0.0)}
+    (old,) = (move for move in change.moves if (move.agent, move.opponent) == ("a", "d"))
+    assert (old.wins, old.losses, old.ties) == (0, 0, 0)
+    assert abs(old.effect) > 1
+    total = sum(move.effect for move in change.moves) + change.joined
+    assert total == pytest.approx(change.after.rating - change.before.rating, abs=1e-6)
+
+
+def test_effects_that_do_not_sum_to_the_change_are_not_reported(monkeypatch):
+    before = results(5, 8, 200)
+    after = before + results(6, 8, 60)
+    old, new = fitted(before), fitted(after)
+    monkeypatch.setattr("ratings_core.analysis.rating_change.DENSE_UP_TO", 2)
+    monkeypatch.setattr("ratings_core.analysis.rating_change._ACCURACY", 0.5)
+    change = rating_change(old, new, "d")
+    assert (change.moves, change.joined) == ((), 0.0)
+    assert "do not sum to the change" in str(change.no_moves)
+
+
+def test_a_change_between_fits_that_are_too_rough_for_their_weights_is_not_divided():
+    before = np.array([[0, 1e12, 0], [1e-2, 0, 1e12], [0, 1e-2, 0]])
+    after = before.copy()
+    after[0, 1] *= 3
+    change = rating_change(fitted(before), fitted(after), "a")
+    assert (change.moves, "do not sum" in str(change.no_moves)) == ((), True)
+
+
+def test_slopes_between_close_large_gaps_have_all_digits():
+    """Expected scores of 1 - 2e-9 leave few digits to their difference."""
+    low, high = np.array([20.0, -20.0, 3.0, 700.0]), np.array([20.0 + 2e-6, -20.0 + 2e-6, 3.0, 701.0])
+    assert _slope(low, high) == pytest.approx(_slope(high, low), rel=1e-12)
+    assert _slope(low, high)[:3] == pytest.approx(variance((low + high) / 2)[:3], rel=1e-9)
+    assert _slope(low, high)[3] > 0
