@@ -38,10 +38,12 @@ MOST_FLIP_SECONDS: Final = 2.0
 Solves: TypeAlias = KeptAnswers[Solve]
 SOLVES_KEPT: Final = 4
 """Number of solves that a process keeps, with their problems, margins and games."""
+_FLIPS_KEPT: Final = 32
+"""Number of agents whose flips are kept with a solve."""
 
 
 class TooLarge(InputError):  # noqa: N818 - names the fact
-    """The pool is too large for a solve on request. The rule states the limit."""
+    """The pool is too large for a solve on request, or its newest solve failed. The rule states the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
         The explanation at the newest checkpoint, or at `until`.
 
     Raises:
-        TooLarge: The pool is too large for a solve on request.
+        TooLarge: The pool is too large for a solve on request, or its newest solve failed.
         UnknownAgent: The solve has no such agent.
         InputError: `since` is after `until`, or the method does not apply to the pool now.
         NotKept: A position is before all kept checkpoints.
@@ -87,7 +89,7 @@ def why(files: CheckpointStore, head: PoolHead, board: SolvedBoard, asked: Asked
     begun, solves = time.perf_counter(), solves or Solves(SOLVES_KEPT)
     if asked.since is not None and asked.until is not None and asked.since > asked.until:
         raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
-    _check_size(board, flips=asked.flips)
+    _check_repeatable(board, flips=asked.flips)
     entry = serving_entry(files, head) if asked.until is None else kept_entry(files, head, asked.until)
     solve = _solved(files, entry, board, solves)
     answer = explained(solve, asked, entry.outcomes)
@@ -135,8 +137,14 @@ def explained(solve: Solve, asked: Asked, outcomes: int | None = None) -> Why:
         margins=found.margins,
         sums=[sum_of(terms, asked.count) for terms in found.terms],
         not_applicable=found.why_not,
-        flips=[flip_of(flip) for flip in _flips(solve, asked.agent, outcomes)] if asked.flips else None,
+        flips=[flip_of(flip) for flip in _kept_flips(solve, asked.agent, outcomes)] if asked.flips else None,
     )
+
+
+def _kept_flips(solve: Solve, agent: str, outcomes: int | None) -> list[RankFlip]:
+    """The flips of both directions, searched for once as long as the solve is kept. outcomes: Those of the solve's own pool."""
+    kept: KeptAnswers[list[RankFlip]] = solve.once("flips", lambda: KeptAnswers(_FLIPS_KEPT))
+    return kept.get(agent, lambda: _flips(solve, agent, outcomes))
 
 
 def _flips(solve: Solve, agent: str, outcomes: int | None) -> list[RankFlip]:
@@ -172,9 +180,14 @@ def _solve(method: str, problem: Problem, parameters: registry.Parameters) -> So
     return Solve(taken, taken.rated())
 
 
-def _check_size(board: SolvedBoard, *, flips: bool) -> None:
-    """Raise `TooLarge` if the published solve took too long to be repeated."""
+def _check_repeatable(board: SolvedBoard, *, flips: bool) -> None:
+    """Raise `TooLarge` if the published solve took too long to be repeated, or a newer one failed.
+
+    The failed one can have exceeded its time or memory. A solve on request has no such limits, because it runs in a thread of the API.
+    """
     seconds, method = board.result.seconds, board.result.method
+    if board.error is not None:
+        raise TooLarge(f"newest solve of {method}", board.error, "must have succeeded to be repeated on request")
     if seconds > MOST_SECONDS:
         rule = f"must be at most {MOST_SECONDS:g} to solve {method} again on request"
         raise TooLarge("seconds of the published solve", round(seconds, 1), rule)

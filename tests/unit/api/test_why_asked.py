@@ -158,6 +158,29 @@ def test_a_solve_is_made_once_for_all_agents_of_a_position(blitz: Pool, monkeypa
     assert made == ["bradley_terry"] * 2
 
 
+def test_flips_are_searched_for_once_for_an_agent_of_a_position(blitz: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    search = module.rank_flip
+    monkeypatch.setattr(
+        module, "rank_flip", lambda solve, agent, *rest, **more: searched.append(agent) or search(solve, agent, *rest, **more)
+    )
+    first = blitz.ask("bradley_terry", "ann", flips=True)
+    assert blitz.ask("bradley_terry", "ann", flips=True)["flips"] == first["flips"]
+    assert searched == ["ann", "ann"], "once for each direction"
+    blitz.ask("bradley_terry", "cyd", flips=True)
+    assert searched[2:] == ["cyd", "cyd"]
+
+
+def test_a_method_whose_newest_solve_failed_is_not_solved_in_the_api(blitz: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failed solve can have exceeded its time or memory. A solve in the API has no such limits, and its thread cannot be stopped."""
+    failed = msgspec.structs.replace(board("blitz", "schulze"), error="exceeded its deadline of 60 s")
+    assert blitz.api.store.solved.publish(failed)
+    monkeypatch.setattr(module, "_solve", lambda *_: pytest.fail("solved"))
+    detail = blitz.ask("schulze", "ann", 422)["detail"]
+    assert "must have succeeded to be repeated on request" in detail
+    assert "exceeded its deadline" in detail
+
+
 def test_tasks_of_scores_make_deviation_ratings(api: Running, tmp_path: Path) -> None:
     pool = Pool(api, tmp_path, Kind.SCORES, board("atari", "deviation", missing="drop_tasks"), board("atari", "nash_average"))
     pool.fold([measured(i) for i in range(6)], 6)
