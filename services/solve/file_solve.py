@@ -214,6 +214,8 @@ def _solve(asked: Asked, problem: Problem) -> "tuple[SolveResult, Check | None]"
         from services.solve import why  # noqa: PLC0415 - loads the explanations of all methods
 
         said = why.why_in_problem(asked.method, problem, parameters, why.Asked(asked.why), asked.tie_tolerance)
+        rank = next(row.rank for row in result.agents if row.agent == asked.why)  # `ties` can order agents of equal rank
+        said = msgspec.structs.replace(said, rank=rank)
         result = msgspec.structs.replace(result, extra={**result.extra, "why": msgspec.to_builtins(said)})
     if not asked.check:
         return result, None

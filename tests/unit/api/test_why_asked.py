@@ -227,6 +227,10 @@ def test_a_file_is_explained_offline(tmp_path: Path, monkeypatch: pytest.MonkeyP
     code, out, _ = run("--method", "copeland", "--param", "margins=observed", "--why", "ann")
     assert (code, "ann by copeland, observed margins: rating" in out) == (0, True)
     assert "why" not in json.loads(run("--method", "copeland", "--format", "json")[1])["extra"]
+    file.write_text("winner,loser\nann,bob\nbob,ann\n")
+    table = json.loads(run("--method", "copeland", "--ties", "order", "--why", "bob", "--format", "json")[1])
+    ranks = {row["agent"]: row["rank"] for row in table["agents"]}
+    assert (ranks["bob"], table["extra"]["why"]["rank"]) == (2, 2), "the rank of the table"
     assert run("--method", "copeland", "--why", "zoe")[0] == 2
     code, _, err = run("--method", "elo", "--why", "ann")
     assert (code, "must be left out for elo" in err) == (2, True)
