@@ -183,8 +183,8 @@ def mix_payoff(
 ) -> Terms:
     """Expected payoff of a strategy against a mix, by strategies of the mix with a positive probability.
 
-    row: (k,), payoffs of the strategy; mix: (k,), probabilities of the k strategies with these names; unit: largest payoff of the game, if
-    `row` contains means of payoffs that can cancel.
+    row: (k,), payoffs of the strategy; mix: (k,), probabilities of the k strategies with these names; unit: largest payoff of the game; the
+    rating is a mean of payoffs that can cancel.
     """
     played = np.flatnonzero(mix > 0)
     return Terms(

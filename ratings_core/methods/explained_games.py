@@ -39,7 +39,8 @@ def nash_average(solve: Solve, agent: int) -> tuple[Terms, ...]:
     row = made.game.payoffs[0][made.agent_side.at[agent]]
     meaning = "the rating is the expected score on the equilibrium's mix of tasks, which is the hardest mix"
     rating = float(found.ratings[agent])
-    return (mix_payoff(row, found.task_dist, "task", made.game.strategies[1], "score x probability", meaning, rating),)
+    unit = float(np.abs(made.game.payoffs[0]).max())
+    return (mix_payoff(row, found.task_dist, "task", made.game.strategies[1], "score x probability", meaning, rating, unit),)
 
 
 def nash_average_agents(solve: Solve, agent: int) -> tuple[Terms, ...]:
@@ -49,7 +50,8 @@ def nash_average_agents(solve: Solve, agent: int) -> tuple[Terms, ...]:
     row = made.game.payoffs[0][made.agent_side.at[agent]]
     meaning = "the rating is the expected payoff against the equilibrium's mix of agents; it is 0 for the best agents"
     rating = float(found.ratings[agent])
-    return (mix_payoff(row, found.agent_dist, "opponent", made.game.strategies[1], "payoff x probability", meaning, rating),)
+    unit = float(np.abs(made.game.payoffs[0]).max())
+    return (mix_payoff(row, found.agent_dist, "opponent", made.game.strategies[1], "payoff x probability", meaning, rating, unit),)
 
 
 def _gains(

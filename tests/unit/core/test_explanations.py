@@ -160,6 +160,15 @@ def test_uniform_ratings_of_equal_scores_are_sums_within_rounding():
             assert terms.error <= terms.allowed, terms
 
 
+def test_nash_averages_of_payoffs_that_cancel_are_sums_within_rounding():
+    scores = ScoresInput(NAMES[:3], tuple("uvwxyz"), np.array([[3.0, 0, 3, 0, 3, 0], [2, 1, 3, 1, 2, 0], [3, 0, 2, 3, 0, 1]]))
+    scores.scores[0, 1::2] = np.nan
+    solve = solved("nash_average", scores, missing="zero", normalise="z")
+    for agent in solve.names:
+        for terms in explain(solve, agent).terms:
+            assert terms.error <= terms.allowed, terms
+
+
 def test_every_method_either_has_terms_or_says_why_not():
     without = {method for method in METHODS if method in ("alpharank", "alpharank_tasks", "stv")}
     for method in without:
@@ -257,6 +266,20 @@ def test_a_rating_at_a_bound_is_held_there_against_the_other_terms():
         (terms,) = explain(solve, agent).terms
         at_high = solve.solution.ratings[NAMES.index(agent)] == 0.5
         assert (terms.rest["bound of the box"] < 0) == at_high, "the bound pushes inward"
+
+
+def test_a_rating_at_a_bound_within_rounding_is_held_there():
+    """The second agent's rating is 2 less a rounding error, and its certificate counts it as at the bound."""
+    wins, ties = np.zeros((5, 5)), np.zeros((5, 5))
+    for a, b in ((1, 0), (2, 0), (3, 0), (1, 2), (1, 2), (1, 3), (2, 3), (3, 2), (4, 2), (4, 3)):
+        wins[a, b] += 1
+    ties[1, 3] = ties[3, 1] = ties[1, 4] = ties[4, 1] = 1
+    problem = PairsInput(NAMES, PairCounts.from_dense(wins, ties))
+    solve = solved("fenchel_young_fit", problem, margins="observed", high=2.0, low=0.0)
+    assert solve.solution.at_bound.tolist() == [True, True, False, False, True]
+    for agent in NAMES:
+        (terms,) = explain(solve, agent).terms
+        assert terms.error <= terms.allowed, terms
 
 
 # votes, with the numbers that VasE prints
