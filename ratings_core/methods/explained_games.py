@@ -33,13 +33,18 @@ def _on_tasks(solve: Solve) -> Gamified[Any]:
     return cast("Gamified[Any]", solve.once("game", lambda: on_tasks(solve.problem, {**solve.taken.values, "players": players})))
 
 
+def _largest_payoff(game: Any) -> float:
+    """Largest absolute payoff of the first player, or score that payoffs are differences of."""
+    return float(np.abs(game.scores if isinstance(game, AgentAgentTask) else game.payoffs[0]).max())
+
+
 def nash_average(solve: Solve, agent: int) -> tuple[Terms, ...]:
     """Nash averages: scores by task."""
     made, found = _on_tasks(solve), cast("NashAverage", solve.solution)
     row = made.game.payoffs[0][made.agent_side.at[agent]]
     meaning = "the rating is the expected score on the equilibrium's mix of tasks, which is the hardest mix"
     rating = float(found.ratings[agent])
-    unit = float(np.abs(made.game.payoffs[0]).max())
+    unit = _largest_payoff(made.game)
     return (mix_payoff(row, found.task_dist, "task", made.game.strategies[1], "score x probability", meaning, rating, unit),)
 
 
@@ -50,7 +55,7 @@ def nash_average_agents(solve: Solve, agent: int) -> tuple[Terms, ...]:
     row = made.game.payoffs[0][made.agent_side.at[agent]]
     meaning = "the rating is the expected payoff against the equilibrium's mix of agents; it is 0 for the best agents"
     rating = float(found.ratings[agent])
-    unit = float(np.abs(made.game.payoffs[0]).max())
+    unit = _largest_payoff(made.game)
     return (mix_payoff(row, found.agent_dist, "opponent", made.game.strategies[1], "payoff x probability", meaning, rating, unit),)
 
 
@@ -136,7 +141,7 @@ def uniform(solve: Solve, agent: int) -> tuple[Terms, ...]:
     pairs = solve.once("pairs", lambda: pair_payoffs(game, mixes).pairs)
     meaning = "the rating is the mean payoff over all choices of the other players"
     rating, quantity = float(solve.solution.ratings[agent]), "payoff x probability"
-    unit = float(np.abs(game.scores).max()) if isinstance(game, AgentAgentTask) else 0.0
+    unit = _largest_payoff(game)
     return tuple(
         mix_payoff(pairs[0, other][own], mixes[other], _by(game, other), game.strategies[other], quantity, meaning, rating, unit)
         for other in range(1, len(game.shape))

@@ -160,6 +160,18 @@ def test_uniform_ratings_of_equal_scores_are_sums_within_rounding():
             assert terms.error <= terms.allowed, terms
 
 
+def test_uniform_ratings_of_games_that_cancel_are_sums_within_rounding():
+    wins = np.zeros((4, 4))
+    wins[3, 0] = wins[1, 3] = wins[2, 3] = 1.0
+    counts, none = PairCounts.from_dense(wins), PairCounts.from_dense(np.zeros((4, 4)))
+    problem = GamesInput(NAMES[:4], counts, places_of(wins, np.zeros((4, 4))), ("u", "v"), (counts, none))
+    solve = solved("uniform", problem, players=3, missing="prior")
+    assert abs(float(solve.solution.ratings[3])) < 1e-12, "a win and a loss, as predicted: rounding alone"
+    for agent in solve.names:
+        for terms in explain(solve, agent).terms:
+            assert terms.error <= terms.allowed, terms
+
+
 def test_nash_averages_of_payoffs_that_cancel_are_sums_within_rounding():
     scores = ScoresInput(NAMES[:3], tuple("uvwxyz"), np.array([[3.0, 0, 3, 0, 3, 0], [2, 1, 3, 1, 2, 0], [3, 0, 2, 3, 0, 1]]))
     scores.scores[0, 1::2] = np.nan
