@@ -1,8 +1,9 @@
 """Flips: few outcomes, or tasks, without which an agent would have another rank. Every answer was verified by a solve without them.
 
-Candidates come from three sources: for Copeland's rule on observed margins a knapsack over pairs, which is exact; for other methods on
-pairs the influence of outcomes on Bradley-Terry ratings (`analysis.influence`); for tables of scores the differences of the two agents by
-task. The smallest prefix of the candidates that changes the rank is then found by solves, and results that prove unnecessary are restored.
+Candidates come from three sources: for Copeland's rule on observed margins a knapsack over pairs, whose cost bounds the size of every set;
+for other methods on pairs, and if solves refute the knapsack's choices, the influence of outcomes on Bradley-Terry ratings
+(`analysis.influence`); for tables of scores the differences of the two agents by task. The smallest prefix of the candidates that changes
+the rank is then found by solves, and results that prove unnecessary are restored. If there are few results, each is tried alone.
 """
 
 from collections.abc import Callable, Sequence

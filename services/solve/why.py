@@ -42,6 +42,10 @@ _FLIPS_KEPT: Final = 32
 """Number of agents whose flips are kept with a solve."""
 
 
+_WITHOUT_INTERVALS: Final[registry.Parameters] = {"replicates": 0, "standard_errors": "none", "explain": 0}
+"""Parameters that change no rating, at the values that save the most work. A published solve's duration does not contain its replicates."""
+
+
 class TooLarge(InputError):  # noqa: N818 - names the fact
     """The pool is too large for a solve on request, or its newest solve failed. The rule states the limit."""
 
@@ -116,7 +120,7 @@ def why_in_problem(method: str, problem: Problem, parameters: registry.Parameter
     tie_tolerance: Ratings within it share a rank. None for the method's default.
     """
     begun = time.perf_counter()
-    taken = registry.taken(method, problem, parameters)
+    taken = _without_intervals(registry.taken(method, problem, parameters))
     answer = explained(Solve(taken, taken.rated(), tie_tolerance), asked)
     return msgspec.structs.replace(answer, seconds=time.perf_counter() - begun)
 
@@ -172,12 +176,17 @@ def _solved(files: CheckpointStore, entry: PoolEntry, board: SolvedBoard, solves
 
 def _solve(method: str, problem: Problem, parameters: registry.Parameters) -> Solve:
     """Solve a pool's problem. Raises `TooLarge` before a solve of too many agents."""
-    taken = registry.taken(method, problem, parameters)
+    taken = _without_intervals(registry.taken(method, problem, parameters))
     most = MOST_AGENTS[taken.method.cost]
     if len(taken.problem.names) > most:
         rule = f"must be at most {most} to explain a rating by {method} on request; solve fewer agents (most_agents), or a file (--why)"
         raise TooLarge("agents", len(taken.problem.names), rule)
     return Solve(taken, taken.rated())
+
+
+def _without_intervals(taken: registry.Taken) -> registry.Taken:
+    """The same solve without intervals, which explanations do not use."""
+    return taken._replace(values={name: _WITHOUT_INTERVALS.get(name, value) for name, value in taken.values.items()})
 
 
 def _check_repeatable(board: SolvedBoard, *, flips: bool) -> None:

@@ -181,6 +181,13 @@ def test_a_method_whose_newest_solve_failed_is_not_solved_in_the_api(blitz: Pool
     assert "exceeded its deadline" in detail
 
 
+def test_intervals_of_a_board_are_not_computed_again(blitz: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The duration of a published solve does not contain its replicates, so they would escape the limit."""
+    assert blitz.api.store.solved.publish(board("blitz", "davidson", replicates=10_000))
+    monkeypatch.setattr("ratings_core.methods.fits.cell_replicates", lambda *_, **__: pytest.fail("replicated"))
+    assert blitz.ask("davidson", "ann")["sums"]
+
+
 def test_tasks_of_scores_make_deviation_ratings(api: Running, tmp_path: Path) -> None:
     pool = Pool(api, tmp_path, Kind.SCORES, board("atari", "deviation", missing="drop_tasks"), board("atari", "nash_average"))
     pool.fold([measured(i) for i in range(6)], 6)
