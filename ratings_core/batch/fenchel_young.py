@@ -25,7 +25,7 @@ _NOISE: Final = 1e-13
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FenchelYoung(Solution):
-    """Ratings in the box. at_bound: bool (m,), agents with a rating of `low` or `high`; sigma, low, high, prior: as given."""
+    """Ratings in the box. at_bound: bool (m,), agents rated `low` or `high`, within rounding; sigma, low, high, prior: as given."""
 
     at_bound: NDArray[np.bool_]
     sigma: float
@@ -43,6 +43,8 @@ class FenchelYoungOptions(BoxOptions):
 
 
 _DEFAULTS: Final = FenchelYoungOptions()
+_BOUND: Final = 1 - 1e-12
+"""Share of half the box's width from which a rating counts as at a bound, because of rounding."""
 
 
 def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions = _DEFAULTS) -> FenchelYoung:
@@ -88,7 +90,7 @@ def _solution(likelihood: PairLikelihood, box: Box, sigma: float, theta: Floats,
         certificate=Certificate("projected_gradient", gap),
         status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
         seconds=0.0,
-        at_bound=(ratings <= box.low) | (ratings >= box.high),
+        at_bound=np.abs(logits) >= half * _BOUND,
         sigma=sigma,
         low=box.low,
         high=box.high,
@@ -101,7 +103,7 @@ def _games(likelihood: PairLikelihood) -> Floats:
 
 
 def _free(theta: Floats, gradient: Floats, half: float) -> Floats:
-    return Box(-half * (1 - 1e-12), half * (1 - 1e-12)).free(theta, gradient)
+    return Box(-half * _BOUND, half * _BOUND).free(theta, gradient)
 
 
 def _minimise(likelihood: PairLikelihood, half: float, tolerance: float, max_steps: int) -> tuple[Floats, int]:

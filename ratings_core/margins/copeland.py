@@ -81,8 +81,8 @@ def _met(margins: PosteriorMargins) -> Floats:
 
 def _lead(margins: PosteriorMargins, tolerance: float) -> float:
     """Difference of strengths, in logits, beyond which the prediction alone is a victory."""
+    if float(margins.predicted(np.array(_WIDEST))) <= tolerance:  # also if all games were ties: every prediction is 0 then
+        return float("inf")
     if tolerance == 0:
         return 0.0
-    if float(margins.predicted(np.array(_WIDEST))) <= tolerance:
-        return float("inf")
     return float(scipy.optimize.brentq(lambda gap: float(margins.predicted(np.array(gap))) - tolerance, 0.0, _WIDEST, xtol=1e-15))

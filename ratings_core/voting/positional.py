@@ -4,7 +4,7 @@ Tied alternatives of a vote share the points of their places equally, so ties do
 """
 
 import time
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def plurality(votes: Votes, *, agents: int | None = None, ties: TieRule = "keep"
     """
     begun = time.perf_counter()
     places, m = _places(votes, agents)
-    return _scored(places, m, (places.ahead == 0) / places.tied, ties, begun)
+    return _scored(places, m, approval_points(places, 1), ties, begun)
 
 
 def approval(votes: Votes, k: int, *, agents: int | None = None, ties: TieRule = "keep") -> Voted:
@@ -46,7 +46,7 @@ def approval(votes: Votes, k: int, *, agents: int | None = None, ties: TieRule =
     begun = time.perf_counter()
     limit = min(checks.count("k", k, low=1), MAX_PLACE)
     places, m = _places(votes, agents)
-    return _scored(places, m, np.clip((limit - places.ahead) / places.tied, 0.0, 1.0), ties, begun)
+    return _scored(places, m, approval_points(places, limit), ties, begun)
 
 
 def borda(
@@ -81,14 +81,27 @@ def borda(
     if unlisted_pairs == "half" and not last:
         raise InputError("unlisted_pairs", unlisted_pairs, "must be none, unless ballots have unlisted alternatives that come last")
     compared = m if last else places.sides
-    points = compared - 1 - places.ahead - (places.tied - 1) / 2
+    points = borda_points(places, compared)
     if unlisted_pairs == "none":
         return _scored(places, m, points, ties, begun)
     total = m * (m - 1) / 2 * float((places.weight / places.sides).sum())
-    return _scored(places, m, points, ties, begun, more=_of_unlisted_pairs(places, m), total=total)
+    return _scored(places, m, points, ties, begun, more=unlisted_points(places, m), total=total)
 
 
-def _of_unlisted_pairs(places: PlaceCounts, m: int) -> Floats:
+def approval_points(places: PlaceCounts, k: int) -> Floats:
+    """Points of each row of `places` for a unit of weight under `approval` (rows,); k = 1: under `plurality`."""
+    return np.asarray(np.clip((k - places.ahead) / places.tied, 0.0, 1.0), np.float64)
+
+
+def borda_points(places: PlaceCounts, compared: Any) -> Floats:
+    """Points of each row of `places` for a unit of weight under `borda` with `unlisted_pairs` none (rows,).
+
+    compared: number of alternatives that a vote compares: of each row, or the same for all.
+    """
+    return np.asarray(compared - 1 - places.ahead - (places.tied - 1) / 2, np.float64)
+
+
+def unlisted_points(places: PlaceCounts, m: int) -> Floats:
     """Points (m,) from votes that do not list an alternative: half a point for each other unlisted alternative of the vote."""
     half = places.weight * (m - places.sides - 1) / 2
     of_every_vote = float((half / places.sides).sum())  # a vote with s alternatives has s rows

@@ -31,6 +31,7 @@ from services.api import (
     predictions,
     seasons,
     streams,
+    why,
 )
 from services.api.agent_indexes import AgentIndexes
 from services.api.answers import Answers
@@ -87,7 +88,7 @@ _ROUTES: Final = (
     options,  # first, because a path takes one such route
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
-    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
+    *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
     *(seasons.list_seasons, seasons.start_season, seasons.get_season_board),
     *(agents.list_agents, agents.get_agent, agents.list_opponents, details.change_agent, details.change_agents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),

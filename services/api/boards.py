@@ -112,7 +112,7 @@ def _summary(
 async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: ignore[type-arg]
     """Return a cached answer, or 304 if the client has it. If the store does not answer, return the last known answer.
 
-    Raises as `_read_or_raise` does.
+    Raises as `read_or_raise` does.
     """
     here = context(request)
     try:
@@ -193,14 +193,14 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
     def read() -> Board | None:
         return None if columns.is_hidden(name) else around()
 
-    return columns.board(_read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read))
+    return columns.board(read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read))
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
 def list_solves(here: Here, pool: Pool, method: Method) -> History:
     """List the kept solves of a method, newest first. Each entry has the data, parameters and quality of its solve."""
-    solves = _read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
+    solves = read_or_raise(here, pool, method, f"solved board {method}", lambda: here.store.solved.history(pool, method) or None)
     return History(pool=pool, method=method, solves=solves)
 
 
@@ -209,7 +209,7 @@ def list_solves(here: Here, pool: Pool, method: Method) -> History:
 def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
     """Return what changed from an earlier solve to the newest one, and why."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    found = _read_or_raise(here, pool, method, f"two kept solves of {method}", read)
+    found = read_or_raise(here, pool, method, f"two kept solves of {method}", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -219,7 +219,7 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
     read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, here.pool_agents, asked)
-    return cast("Value", _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
+    return cast("Value", read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
 
 
 def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None, *, everyone: bool) -> Board:
@@ -243,7 +243,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
         read = partial(read, now=now, provisional=provisional)
     try:
-        return _read_or_raise(here, pool, method, f"board {method}", read)
+        return read_or_raise(here, pool, method, f"board {method}", read)
     except boards.WithoutRow as error:
         published(here, pool)  # raises 503 if the store lost the pool in between
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
@@ -281,7 +281,7 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
     rows = PastRows(asked.pool, asked.method, when, start, most, here.settings.provisional, generation)
     try:
         read = partial(PastBoards(here.store, files, control).board, rows, here.clock())
-        page = _read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
+        page = read_or_raise(here, asked.pool, asked.method, f"board {asked.method}", read)
         if count is None and len(page.rows) == most:  # a kept solve may have fewer rows than its total
             boards.check_size(page)
         version = boards.past_version(page)
@@ -295,7 +295,7 @@ def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: Whe
         raise ApiError(410, "board replaced", str(error)) from error
 
 
-def _read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:
+def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callable[[], ReadT | None]) -> ReadT:
     """Return the value that `read` reads from the store.
 
     Raises `ApiError` 404 if it does not exist, and 503 if the store lost it. It is read again after these checks, because it may have been

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Final, ParamSpec, TypeAlias, TypeVar, cast
 from urllib.parse import unquote
@@ -30,6 +30,8 @@ from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.redis import RedisStore
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
+from services.solve.next_matches import PLANS_KEPT, Plans
+from services.solve.why import SOLVES_KEPT, Solves
 from services.wire.pools import POOL_PATTERN
 
 P = ParamSpec("P")
@@ -64,8 +66,8 @@ class Threads:
     """Separate threads for each kind of work, so that none waits for another.
 
     readers: short reads of the store. log: writes to the log. details: changes of details, which wait for each other. probes: health
-    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. indexes: loads of indexes of agents. searches:
-    scans of these indexes.
+    checks. exports, downloads: large answers. checkpoints: work that loads a complete pool. explanations: work that loads a pool and solves
+    it, so that past boards do not wait for a search of flips. indexes: loads of indexes of agents. searches: scans of these indexes.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,7 @@ class Threads:
         self.exports = Workers("an export", threads=EXPORTS + 1, places=EXPORTS, seconds=_EXPORT_SECONDS)
         self.downloads = Workers("a board", threads=DOWNLOADS, places=4 * DOWNLOADS, seconds=_DOWNLOAD_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
+        self.explanations = Workers("an explanation", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
         self.indexes = Workers("an index of agents", threads=1, places=_INDEX_PLACES, seconds=60.0)
         self.searches = Workers("a search of agents", threads=2, places=_SEARCH_PLACES, seconds=5.0)
 
@@ -85,9 +88,9 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. pool_agents: what
-    boards show of agents. partitions: number of partitions of the outcome log. started: time at
-    which this process began, seconds since 1970.
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. partitions: number of partitions of
+    the outcome log. started: time at which this process began, seconds since 1970. solves, plans: solves and recommendations on request,
+    kept by position.
     """
 
     settings: Settings
@@ -108,6 +111,8 @@ class Context:
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0
+    solves: Solves = field(default_factory=lambda: Solves(SOLVES_KEPT))
+    plans: Plans = field(default_factory=lambda: Plans(PLANS_KEPT))
 
 
 def context(connection: Connection) -> Context:

@@ -15,7 +15,8 @@ from services.api.pools import published
 from services.api.problems import ApiError
 from services.boards.insight import Insight
 from services.checkpoints.checkpoint import CheckpointStore
-from services.solve.next_matches import TARGETS, Next, NoCheckpoint, plan
+from services.solve.next_matches import TARGETS, Next, plan
+from services.solve.problems.serving import NoCheckpoint
 from services.wire.pools import check_pool_name
 
 Target: TypeAlias = Annotated[
@@ -49,7 +50,7 @@ def _planned(here: Context, pool: str, target: str, games: int, count: int, floo
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
     try:
-        return plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count)
+        return plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count, here.plans)
     except NoCheckpoint as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error

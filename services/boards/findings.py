@@ -82,10 +82,14 @@ class Cyclicity(Finding, frozen=True, kw_only=True):
     Attributes:
         share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
         assumes: Assumption of the noise estimate.
+        within_noise: Whether an order of strength without any cycle is compatible with the same results (`order.kappa` is None). The
+            share is then no evidence of cycles: where strengths are close, noise alone gives a large share. None if `order` does not
+            apply.
     """
 
     share: float | None = None
     assumes: str = ""
+    within_noise: bool | None = None
 
 
 class Order(Finding, frozen=True, kw_only=True):
@@ -192,12 +196,16 @@ class LookAlikes(Finding, frozen=True, kw_only=True):
 
 
 class Top(Finding, frozen=True, kw_only=True):
-    """How stable the top is: the smallest number of votes whose removal lets a rival reach or pass the top agent.
+    """How stable the top is by head-to-head majorities: the smallest number of votes whose removal lets a rival reach or pass the top.
+
+    Majorities are those of observed results. A pair that never met is tied. Boards on posterior margins, or of another model, can have
+    another top; `elsewhere` names them.
 
     Attributes:
-        agents: Agents that win against somebody and lose to nobody, by majority. There are several if majorities tie, and none if the
-            majorities at the top form a cycle; the first few.
+        agents: Agents with a majority against at least one opponent and against no opponent a minority. There are several if majorities
+            tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
+        elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
         rival: The agent that needs the fewest removals.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
@@ -207,6 +215,7 @@ class Top(Finding, frozen=True, kw_only=True):
 
     agents: list[str] = []
     agents_total: int = 0
+    elsewhere: dict[str, int] = {}
     rival: str | None = None
     low: int | None = None
     high: int | None = None
@@ -284,6 +293,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         method: Name of the method.
         pairs: Number of predicted pairs, by weight.
+        enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
         log_loss: Mean log loss.
         brier: Mean Brier score.
         kendall: Share of untied pairs that were predicted in the wrong order.
@@ -301,12 +311,19 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     scale: float = 1.0
     calibration_error: float | None = None
     classes: list[ForecastClass] = []
+    enough: bool = True
 
 
 class Prequential(Finding, frozen=True, kw_only=True):
-    """Prediction accuracy of the online methods, smallest log loss first."""
+    """Prediction accuracy of the online methods, smallest log loss first.
+
+    Attributes:
+        forecasts: The methods.
+        least_pairs: Number of predicted pairs from which the means are meaningful.
+    """
 
     forecasts: list[Forecast] = []
+    least_pairs: float = 0.0
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,8 +36,6 @@ from services.cli.top import Format
 from services.runtime.settings import Settings
 
 _SHOWN: Final = 5
-_ENOUGH_PAIRS: Final = 30
-"""Number of predicted pairs from which on their scores are shown."""
 PartT = TypeVar("PartT", bound=Finding)
 
 
@@ -120,6 +118,9 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
 
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
+    if part.within_noise:
+        yield f"no cyclic part beyond noise: the estimate of {part.share or 0.0:.1%} fits one order of strength (assumes {part.assumes})"
+        return
     yield f"{part.share or 0.0:.1%} of the results are cyclic, after noise is removed (assumes {part.assumes})"
 
 
@@ -127,7 +128,7 @@ def _order(part: Order) -> Iterator[str]:
     high = "infinite" if part.high is None else f"{part.high:.3g}"
     interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs with several games"
     if part.kappa is None:
-        yield f"one order of strength explains the results (kappa infinite, {interval})"
+        yield f"one order of strength is compatible with the results (kappa infinite, {interval})"
         return
     yield f"results of pairs deviate from an order; the order's prediction is worth kappa = {part.kappa:.3g} games ({interval})"
     yield f"evidence for deviations {part.evidence:.3g} nats, p = {part.p_value:.2g}"
@@ -135,10 +136,10 @@ def _order(part: Order) -> Iterator[str]:
 
 def _cycles(part: Cycles) -> Iterator[str]:
     if not part.cycles:
-        yield "none: the majorities form no cycle"
+        yield "none: the head-to-head majorities form no cycle"
     for cycle in part.cycles:
         beats = " > ".join([*cycle.agents, cycle.agents[0]])
-        yield f"{beats} (by {', '.join(f'{margin:g}' for margin in cycle.margins)})"
+        yield f"{beats} (head-to-head majorities of {', '.join(f'{margin:g}' for margin in cycle.margins)})"
 
 
 def _clones(part: Clones) -> Iterator[str]:
@@ -172,8 +173,13 @@ def _look_alikes(part: LookAlikes) -> Iterator[str]:
 def _top(part: Top) -> Iterator[str]:
     number = f"{part.low}" if part.low == part.high else f"{part.low} to {part.high}" if part.high is not None else f"at least {part.low}"
     unit = part.unit if part.low != 1 or part.high != 1 else part.unit.removesuffix("s")
-    top = _some(part.agents, part.agents_total) if part.agents else "every agent loses to another one"
-    yield f"{top}; without {number} {unit}, {part.rival} would be level or ahead"
+    names = _some(part.agents, part.agents_total)
+    verb = "loses" if part.agents_total == 1 else "lose"
+    top = f"{names} {verb} to no opponent" if part.agents else "every agent loses to another one"
+    yield f"by majority of head-to-head results, {top}; without {number} {unit}, {part.rival} would be level or ahead"
+    if part.elsewhere:
+        places = ", ".join(f"{rank} by {method}" for method, rank in part.elsewhere.items())
+        yield f"other boards rank {'it' if part.agents_total == 1 else 'the best of them'} lower: {places}"
     if part.votes:
         yield f"{part.unit}: {', '.join(part.votes)}"
 
@@ -189,8 +195,8 @@ def _disagreement(part: Disagreement) -> Iterator[str]:
 
 def _forecasts(part: Prequential) -> Iterator[str]:
     for forecast in part.forecasts:
-        if 0 < forecast.pairs < _ENOUGH_PAIRS:
-            yield f"{forecast.method}: not enough outcomes yet ({_number(forecast.pairs, 'pair')})"
+        if not forecast.enough:
+            yield f"{forecast.method}: not enough outcomes yet ({forecast.pairs:g} of {part.least_pairs:g} predicted pairs)"
             continue
         named = (("log loss", forecast.log_loss), ("Brier", forecast.brier), ("calibration error", forecast.calibration_error))
         means = [f"{name} {value:.4f}" for name, value in named if value is not None]

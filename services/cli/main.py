@@ -4,6 +4,7 @@ Only the requested command is imported, so that `equirank top` does not wait for
 """
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from services.runtime.arithmetic_threads import ONE_THREAD
 from services.runtime.private_files import make_files_private
 
 COMMANDS: Final = {
@@ -24,6 +26,7 @@ COMMANDS: Final = {
     "top": "Print the best agents of a board.",
     "agents": "Find agents of a pool by name, without regard to case: equal names first, then prefixes, then others, each by outcomes.",
     "agent": "Print the profile of an agent: rating and rank by each method, its record and details; change details with --set.",
+    "why": "Explain an agent's rating by a solved method: contributions by opponent and task, and the outcomes that decide its rank.",
     "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",
     "next": "Recommend which games or measurements to run next to reduce the uncertainty of a target fastest.",
     "methods": "List all solved methods and the pool's choice; change the choice with --add and --drop. "
@@ -60,6 +63,8 @@ MENDABLE: Final = frozenset(
     }
 )
 """Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
+_BESIDE: Final = ("api", "next", "why")
+"""Commands that compute beside a running engine. Their arithmetic has one thread."""
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
@@ -71,6 +76,8 @@ def main() -> None:
     command = next((word for word in sys.argv[1:] if word != "--"), None)
     if command != _INSTALLS:
         make_files_private()
+    if command in _BESIDE:
+        os.environ.update(ONE_THREAD)
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
         status = application(command)(standalone_mode=bare)

@@ -104,6 +104,7 @@ def solve(
     check: Annotated[
         bool, typer.Option("--check", help="Compare small inputs with the paper's program; exit status 1 if they differ.")
     ] = False,
+    why: Annotated[str | None, typer.Option(help="Explain the rating of this agent: contributions by opponent and task.")] = None,
     output: Annotated[Format, typer.Option("--format", help="table, or json for programs: one object per line.")] = "table",
     data: Annotated[Path | None, typer.Option(help="For a pool: data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
@@ -113,7 +114,7 @@ def solve(
         features=feature, time_format=time_format, decimal=decimal,
     )  # fmt: skip
     limit = interval_seconds if intervals else None
-    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, limit, check, choose_half_life)
+    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, limit, check, choose_half_life, why)
     if file is None:
         of_files = {
             "input": input_kind,
@@ -230,8 +231,13 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
         console.print(
             f"feature {row['feature']}: {row['coefficient']:.4g} logits per unit, 95 % interval {ends}", highlight=False, markup=False
         )
-    for why, count in sorted(left_out.items()):
-        console.print(f"{count} rows left out: {why}", highlight=False, markup=False)
+    for reason, count in sorted(left_out.items()):
+        console.print(f"{count} rows left out: {reason}", highlight=False, markup=False)
+    if "why" in result.extra:
+        from services.cli.why import show  # noqa: PLC0415 - loads the store's client, which other solves do not need
+        from services.solve.why_answers import Why  # noqa: PLC0415 - as above
+
+        show(msgspec.convert(result.extra["why"], Why), console)
 
 
 def _half_life_line(choice: Any) -> str:

@@ -31,6 +31,7 @@ from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SE
 from services.engine.metrics import EngineMetrics
 from services.engine.season_closer import SeasonCloser
 from services.log.protocol import Log, LogError
+from services.runtime.arithmetic_threads import ONE_THREAD
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
@@ -49,7 +50,6 @@ _START_SECONDS: Final = 90.0
 """An actor that takes longer to start is replaced if the nodes have resources for all shards. Each replacement may take twice as long."""
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
-_ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
@@ -156,7 +156,7 @@ class Engine:
 
         ray_folder: folder for Ray's temporary files, if the engine starts Ray.
         """
-        os.environ.update(_ONE_THREAD)
+        os.environ.update(ONE_THREAD)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_worker_niceness", "0")  # no lower priority for shards; solves lower their priority themselves
         local: dict[str, Any] = {}

@@ -47,6 +47,7 @@ class Asked:
         interval_seconds: Time limit for intervals, in seconds; None for no intervals.
         check: Whether to compare the result with the paper's reference program.
         choose_half_life: Whether to choose the half-life of results by held-out log loss.
+        why: Name of an agent whose rating is explained; None for no explanation.
     """
 
     method: str
@@ -57,6 +58,7 @@ class Asked:
     interval_seconds: float | None = None
     check: bool = False
     choose_half_life: bool = False
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,13 @@ def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -
     others: Further options by name; None if not given.
     """
     given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
-    given |= {"check": asked.check or None, "choose-half-life": asked.choose_half_life or None, "bucket-seconds": bucket_seconds, **others}
+    given |= {
+        "why": asked.why,
+        "check": asked.check or None,
+        "choose-half-life": asked.choose_half_life or None,
+        "bucket-seconds": bucket_seconds,
+        **others,
+    }
     if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
         raise InputError(name, given[name], f"must be left out for {asked.method}, an online method: it folds outcomes in their order")
 
@@ -202,6 +210,13 @@ def _solve(asked: Asked, problem: Problem) -> "tuple[SolveResult, Check | None]"
         result = add_intervals(asked.method, problem, parameters, result, asked.interval_seconds)
     if choice is not None:
         result = msgspec.structs.replace(result, extra={**result.extra, "half_life": msgspec.to_builtins(choice)})
+    if asked.why is not None:
+        from services.solve import why  # noqa: PLC0415 - loads the explanations of all methods
+
+        said = why.why_in_problem(asked.method, problem, parameters, why.Asked(asked.why), asked.tie_tolerance)
+        rank = next(row.rank for row in result.agents if row.agent == asked.why)  # `ties` can order agents of equal rank
+        said = msgspec.structs.replace(said, rank=rank)
+        result = msgspec.structs.replace(result, extra={**result.extra, "why": msgspec.to_builtins(said)})
     if not asked.check:
         return result, None
     from services.solve.check import check  # noqa: PLC0415 - loads the reference programs

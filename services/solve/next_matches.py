@@ -4,11 +4,11 @@ The API and `equirank next` use it.
 """
 
 import time
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import Loss, all_ratings, next_matches, one_rating, top
@@ -17,21 +17,18 @@ from ratings_core.methods import registry
 from ratings_core.problems.inputs import GamesInput, ScoresInput
 from ratings_core.solution import Floats
 from ratings_core.tallies import ScoreTable
-from services.boards.store.protocol import PoolHead, StoreError
+from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.checkpoints.objects import BadObject
+from services.solve.kept_answers import KeptAnswers
 from services.solve.problems.checkpointed import problem
+from services.solve.problems.serving import arrays_of, serving_entry
 from services.state.parts import part
 from services.wire.pools import Kind
 
-MOST_AGENTS: Final = 300
+MOST_AGENTS: Final = 400
 _SOLVE_SECONDS: Final = 30.0
 """Time limit in seconds for the solve of one request: its caller waits for it, and so do later requests."""
 TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
-
-
-class NoCheckpoint(StoreError):  # noqa: N818 - names the fact
-    """There is no checkpoint of what readers see of a pool, or it cannot be read now."""
 
 
 class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -92,7 +89,15 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
+Plans: TypeAlias = KeptAnswers[dict[str, Any]]
+"""Fields of recommendations, by what they were computed from."""
+PLANS_KEPT: Final = 256
+"""Number of recommendations that a process keeps."""
+
+
+def plan(
+    files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10, plans: Plans | None = None
+) -> Next:
     """Recommend the next games or measurements of a pool.
 
     Args:
@@ -102,6 +107,7 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
         games: Number of games or measurements to plan.
         floor: Share of the games that is drawn evenly from all pairs or cells.
         count: Largest number of pairs or cells listed.
+        plans: Keeps recommendations by position; None computes each time.
 
     Returns:
         The recommendation. If the target does not apply to the pool, only the request's own fields and `not_applicable` are set.
@@ -110,33 +116,29 @@ def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor:
         InputError: The target or its agent is unknown.
         NoCheckpoint: The serving generation has no checkpoint yet, or it cannot be read now.
     """
-    begun = time.perf_counter()
     what, _, whom = target.partition(":")
     if what not in ("top", "agent", "all", "deviation") or bool(whom) != (what != "all"):
         raise InputError("target", target, TARGETS)
-    entry, arrays = _checkpoint(files, head)
-    given = problem(Kind(entry.kind), arrays)
+    entry = serving_entry(files, head)
+    key = (entry.pool, entry.generation, entry.position, entry.digest, target, games, floor, count)
     common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
     try:
-        if isinstance(given, GamesInput):
-            recommendation = _pairs(given.by_name(), what, whom, games, floor, count)
-        else:
-            recommendation = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
-    except registry.NotApplicable as error:
+        recommended = (plans or Plans(1)).get(key, partial(_recommendation, files, entry, target, games, floor, count))
+    except registry.NotApplicable as error:  # not kept: a solve that took too long may be faster the next time
         return Next(**common, not_applicable=error.rule)
-    return Next(**common, **recommendation, seconds=time.perf_counter() - begun)
+    return Next(**common, **recommended)
 
 
-def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict[str, NDArray[Any]]]:
-    """The pool of the generation that readers see."""
-    try:
-        newest = files.newest_entry(head.partition, head.pool, head.generation)
-        if newest is None:
-            why = f"pool {head.pool} has no checkpoint of generation {head.generation} that can be read here yet"
-            raise NoCheckpoint(why, retriable=True)
-        return newest[0], files.read_pool(newest[0])
-    except (BadObject, OSError) as error:
-        raise NoCheckpoint(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+def _recommendation(files: CheckpointStore, entry: PoolEntry, target: str, games: int, floor: float, count: int) -> dict[str, Any]:
+    """Fields of a recommendation. Raises `NotApplicable` if the target does not apply to the pool."""
+    begun, (what, _, whom) = time.perf_counter(), target.partition(":")
+    arrays = arrays_of(files, entry)
+    given = problem(Kind(entry.kind), arrays)
+    if isinstance(given, GamesInput):
+        recommended = _pairs(given.by_name(), what, whom, games, floor, count)
+    else:
+        recommended = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
+    return {**recommended, "seconds": time.perf_counter() - begun}
 
 
 def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
@@ -146,7 +148,8 @@ def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, co
         raise registry.NotApplicable("target", what, "needs two agents at least")
     kept = np.argsort(-given.activity, kind="stable")[:MOST_AGENTS]
     if what == "agent":
-        kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
+        agent = _id(given.names, whom)
+        kept = kept if agent in kept else np.append(kept[: MOST_AGENTS - 1], agent)
     taken = given.take(np.sort(kept))
     recommended = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
     pairs = [[taken.names[a], taken.names[b]] for a, b in zip(recommended.first.tolist(), recommended.second.tolist(), strict=True)]

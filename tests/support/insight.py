@@ -44,8 +44,8 @@ def games(wins: np.ndarray = WINS, sides: int = 2) -> GamesInput:
 def forecasts() -> dict[str, Prequential]:
     """Prequential sums of two online methods. Those of `elo` are empty."""
     seen = Prequential()
-    seen.counts[:], seen.sums[0, :3] = (1 << 22, 1 << 21), (2.0, 1.0, 0.5)
-    seen.sums[3] = 4.0, 2.1, 2.5, 1.0
+    seen.counts[:], seen.sums[0, :3] = (400 << 20, 200 << 20), (200.0, 100.0, 50.0)
+    seen.sums[3] = 400.0, 210.0, 250.0, 100.0
     return {"sco": Prequential(), "elo": seen}
 
 

@@ -175,8 +175,9 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
     insight = (
         "all 3 agents", "Weakly connected agents among the first 7: stranger, other.", "Insight", "2 groups without games between them",
         "paper › rock-copy › scissors › paper", "equal agents: rock, rock-copy",
-        "without 1 outcome , other would be level or ahead",
-        "other: place 2 by Maximal lottery, 7 by Elo", "Elo: not enough outcomes yet (4 pairs)", "Look-alikes none",
+        "by majority of head-to-head results, stranger loses to no opponent; without 1 outcome , other would be level or ahead",
+        "other boards rank it lower: 6 by Elo", "Soft Condorcet (SCO): not enough outcomes yet (0 of 100 predicted pairs)",
+        "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000", "Look-alikes none",
     )  # fmt: skip
     for part in insight:
         assert part in text

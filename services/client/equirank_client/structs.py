@@ -428,11 +428,13 @@ class Cyclicity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         share: Estimated share of the cyclic part, from 0 to 1, with the effect of noise removed.
         assumes: Assumption of the noise estimate.
+        within_noise: Whether an order of strength without any cycle is compatible with the same results (`order.kappa` is None). The share is then no evidence of cycles: where strengths are close, noise alone gives a large share. None if `order` does not apply.
     """
 
     not_applicable: str | None = None
     share: float | None = None
     assumes: str = ''
+    within_noise: bool | None = None
 
 
 class DetailsChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -619,6 +621,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         scale: Factor that makes forecasts of the method's own log odds. It is fitted online.
         calibration_error: Mean distance between forecasts and results in the classes.
         classes: Pairs by the forecast of their favourite (0.5 to 0.55, and so on): number of pairs, mean forecast, mean result (a tie is 1/2), share of ties. Only classes with a pair.
+        enough: Whether there are at least `least_pairs` pairs. With fewer, the means say little about the method.
     """
 
     method: str
@@ -629,6 +632,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scale: float = 1.0
     calibration_error: float | None = None
     classes: list[Any] = []
+    enough: bool = True
 
 
 class ForecastModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1389,10 +1393,16 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Prequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Prediction accuracy of the online methods, smallest log loss first."""
+    r"""Prediction accuracy of the online methods, smallest log loss first.
+
+    Attributes:
+        forecasts: The methods.
+        least_pairs: Number of predicted pairs from which the means are meaningful.
+    """
 
     not_applicable: str | None = None
     forecasts: list[Forecast] = []
+    least_pairs: float = 0.0
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1614,11 +1624,15 @@ class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Top(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""How stable the top is: the smallest number of votes whose removal lets a rival reach or pass the top agent.
+    r"""How stable the top is by head-to-head majorities: the smallest number of votes whose removal lets a rival reach or pass the top.
+
+Majorities are those of observed results. A pair that never met is tied. Boards on posterior margins, or of another model, can have
+another top; `elsewhere` names them.
 
     Attributes:
-        agents: Agents that win against somebody and lose to nobody, by majority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
+        agents: Agents with a majority against at least one opponent and against no opponent a minority. There are several if majorities tie, and none if the majorities at the top form a cycle; the first few.
         agents_total: Number of all such agents.
+        elsewhere: Method -> best rank of these agents on its board, for boards on which none of them is first.
         rival: The agent that needs the fewest removals.
         low: Lower bound of the number of removals.
         high: Upper bound of this number; None if unknown.
@@ -1629,8 +1643,215 @@ class Top(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_applicable: str | None = None
     agents: list[str] = []
     agents_total: int = 0
+    elsewhere: dict[str, int] = {}
     rival: str | None = None
     low: int | None = None
     high: int | None = None
     unit: str = ''
     votes: list[str] = []
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Why an agent has its rating by a solved method, from a solve of one checkpoint.
+
+    Attributes:
+        pool: Name of the pool; empty for a file.
+        method: Name of the method.
+        agent: Name of the agent.
+        generation: Generation of the pool; 0 for a file.
+        position: Log offset up to which outcomes were counted; 0 for a file.
+        outcomes: Number of outcomes counted; None for a file.
+        rating: Rating of the agent; None if it has none.
+        rank: Rank of the agent.
+        agents: Number of agents of the solve.
+        margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
+        sums: The sums that explain the rating.
+        not_applicable: Why there are no sums; None if there are.
+        flips: Sets of results without which the rank would change, one for each direction in which it can; None if not requested.
+        change: What changed since an earlier position; None if not requested.
+        seconds: Duration of the computation.
+    """
+
+    pool: str
+    method: str
+    agent: str
+    generation: int
+    position: int
+    outcomes: int | None
+    rating: float | None
+    rank: int
+    agents: int
+    margins: Literal['posterior', 'observed', None]
+    sums: list[WhySum]
+    not_applicable: str | None = None
+    flips: list[WhyFlip] | None = None
+    change: WhyChange | None = None
+    seconds: float = 0.0
+
+
+class WhyChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""What changed between two positions.
+
+    Attributes:
+        before: The agent at the earlier position.
+        after: The agent at the later position.
+        outcomes: Number of outcomes of the pool in between.
+        moved_terms: Terms that changed most, largest change first.
+        moves: Results that moved the rating most, largest effect first.
+        other_moves: Number of further pairs, which are not listed.
+        other_effect: Sum of their effects.
+        joined_effect: Effect of agents that the earlier solve did not rate together with this agent: they shift the mean of the ratings. Effects and this one sum to the change of the rating.
+        no_moves: Why `moves` is empty; None if moves were computed.
+    """
+
+    before: WhyState
+    after: WhyState
+    outcomes: int
+    moved_terms: list[WhyMovedTerm]
+    moves: list[WhyMove]
+    other_moves: int
+    other_effect: float
+    joined_effect: float
+    no_moves: str | None
+
+
+class WhyFlip(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Few outcomes, or tasks, without which the agent has another rank. A solve without them gave `rank_after`.
+
+    Attributes:
+        direction: `down`: a worse rank; `up`: a better one.
+        rank: Rank now.
+        rank_after: Rank without the set.
+        count: Size of the set; 0 if no set is given.
+        unit: What is counted: `outcomes`, `results of pairs` (of games with more than two sides) or `tasks`.
+        results: The removed outcomes.
+        tasks: The removed tasks.
+        at_least: Proven lower bound of the size of any such set.
+        smallest: Whether it is proven that no smaller set changes the rank in this direction.
+        verified: Whether a solve without the set gave another rank. True whenever a set is given.
+        solves: Number of solves that the search made.
+        cut_short: Whether a limit of solves or time ended the search. It may then have missed a smaller set.
+        not_applicable: Why no set is given; None if there is one.
+    """
+
+    direction: str
+    rank: int
+    rank_after: int
+    count: int
+    unit: str
+    results: list[WhyResult]
+    tasks: list[str]
+    at_least: int
+    smallest: bool
+    verified: bool
+    solves: int
+    cut_short: bool
+    not_applicable: str | None = None
+
+
+class WhyMove(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""New results of one pair, and their effect on the rating.
+
+Wins, losses and ties are all 0 if earlier results of the pair count for the first time: the earlier solve did not rate the pair
+together with the explained agent.
+
+    Attributes:
+        agent: Name of an agent of the pair; the explained agent if it is one of the two.
+        opponent: Name of its opponent.
+        wins: Wins of `agent` since.
+        losses: Losses of `agent` since.
+        ties: Ties since.
+        effect: Change of the explained agent's rating by these results.
+    """
+
+    agent: str
+    opponent: str
+    wins: float
+    losses: float
+    ties: float
+    effect: float
+
+
+class WhyMovedTerm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A term at both positions. by: As in `WhySum`. name: As in `WhyTerm`. before, after: Value of the term; 0 where there was none."""
+
+    by: str
+    name: str
+    before: float
+    after: float
+
+
+class WhyResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Removed outcomes of one pair.
+
+    Attributes:
+        agent: Name of an agent.
+        opponent: Name of its opponent.
+        result: Result of `agent`: `won`, `lost` or `tied`.
+        count: Number of outcomes.
+    """
+
+    agent: str
+    opponent: str
+    result: str
+    count: int
+
+
+class WhyState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The agent at one position.
+
+    Attributes:
+        position: Log offset up to which outcomes were counted.
+        outcomes: Number of outcomes of the pool.
+        rating: Rating of the agent; None if it has none.
+        rank: Rank of the agent; None if it was not part of the solve.
+    """
+
+    position: int
+    outcomes: int
+    rating: float | None
+    rank: int | None
+
+
+class WhySum(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A sum that explains the rating.
+
+    Attributes:
+        by: What its terms belong to: `opponent`, `task` or `place`.
+        quantity: What a term is.
+        meaning: What the sum says about the agent.
+        total: What the terms sum to by the solution: the rating, or 0 for a balance. None if the terms are evidence and no sum.
+        sum: Sum of all terms, `rest` included.
+        allowed: Largest difference of `sum` and `total` that the certificate of the solution allows.
+        rest: Terms of no opponent, task or place, such as the prior, by name.
+        terms: The largest terms by absolute value, largest first. Of Copeland's points: lost ones, then half ones, then the closest wins.
+        others: Number of terms that are not listed.
+        others_sum: Sum of these terms.
+    """
+
+    by: str
+    quantity: str
+    meaning: str
+    total: float | None
+    sum: float
+    allowed: float
+    rest: dict[str, float]
+    terms: list[WhyTerm]
+    others: int
+    others_sum: float
+
+
+class WhyTerm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One term of a sum.
+
+    Attributes:
+        name: Opponent, task or place.
+        value: The term.
+        share: Its share of the sum of all absolute terms, with its sign.
+        details: Further numbers of the row, by name, such as `games`, `points`, `expected`, `margin` or `probability`.
+    """
+
+    name: str
+    value: float
+    share: float
+    details: dict[str, float]

@@ -141,13 +141,14 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
     two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
     thin = insight_parts.Thin(taken.counts, len(taken.names))
     analysis = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
+    order = insight_parts.order(taken)
     return {
         "connectivity": insight_parts.connectivity(analysis.connectivity, taken.names, thin, standings),
-        "cyclicity": insight_parts.cyclicity(analysis, two_sided=two_sided),
-        "order": insight_parts.order(taken),
+        "cyclicity": insight_parts.cyclicity(analysis, order, two_sided=two_sided),
+        "order": order,
         "cycles": insight_parts.cycles(analysis, taken.names),
         "clones": insight_parts.clones(analysis, taken, thin),
-        "top": top(taken, analysis.flip, outcomes),
+        "top": top(taken, analysis.flip, outcomes, standings),
     }, analysis.divergence
 
 

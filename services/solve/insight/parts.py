@@ -28,6 +28,8 @@ FEW_SHARE: Final = 0.1
 """An agent is weakly connected if it has fewer than FEW_GAMES effective games, or less than this share of the median agent's."""
 RADIUS: Final = 0.05
 LEADERS: Final = 10
+LEAST_PAIRS: Final = 100.0
+"""Predicted pairs from which accuracy is shown. With fewer, the 95 % interval of a share of 0.7 is wider than 0.61 to 0.79."""
 RATED_SHARE: Final = 0.5
 """Boards that rate a smaller share of agents are not compared with the others."""
 
@@ -80,11 +82,15 @@ def _thin_leaders(weak: set[str], standings: Sequence[RankedBoard]) -> list[find
     return [findings.ThinLeaders(method=method, agents=there, of=of) for method, there, of in leaders if there]
 
 
-def cyclicity(insight: Insight, *, two_sided: bool) -> findings.Cyclicity:
-    """The cyclic share, or the reason why it cannot be separated from noise."""
+def cyclicity(insight: Insight, order: findings.Order, *, two_sided: bool) -> findings.Cyclicity:
+    """The cyclic share, or the reason why it cannot be separated from noise. order: Evidence for deviations from an order."""
     if insight.cyclicity is None:
         return findings.Cyclicity(not_applicable=insight.no_cyclicity)
-    return findings.Cyclicity(share=insight.cyclicity, assumes="independent games" if two_sided else "independent pairs")
+    return findings.Cyclicity(
+        share=insight.cyclicity,
+        assumes="independent games" if two_sided else "independent pairs",
+        within_noise=None if order.not_applicable else order.kappa is None,
+    )
 
 
 def order(taken: GamesInput | ScoresInput) -> findings.Order:
@@ -198,20 +204,23 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
             scale=summed.scale,
             calibration_error=summed.calibration_error,
             classes=summed.classes,
+            enough=summed.pairs >= LEAST_PAIRS,
         )
         for method, summed in sums.items()
     ]
-    return findings.Prequential(forecasts=sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method)))
+    rows = sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method))
+    return findings.Prequential(forecasts=rows, least_pairs=LEAST_PAIRS)
 
 
 _LARGEST_TABLE: Final = 20_000
 """Largest table (agents x tasks) for which the removed tasks are named. For larger tables, margins alone bound their number."""
 
 
-def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int) -> findings.Top:
-    """The fewest outcomes or tasks whose removal lets a rival draw level with the top.
+def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int, standings: Sequence[RankedBoard] = ()) -> findings.Top:
+    """The fewest outcomes or tasks whose removal lets a rival draw level with the top, by observed head-to-head majorities.
 
     of_margins: The answer computed from margins alone; None if no agent beats another. outcomes: Number of outcomes that the pool counts.
+    standings: Boards that may have another top.
     """
     if (weighed := _weighed(taken, outcomes)) is not None:
         return findings.Top(not_applicable=weighed)
@@ -229,12 +238,19 @@ def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int)
     return findings.Top(
         agents=[names[i] for i in leaders[:SHOWN]],
         agents_total=len(leaders),
+        elsewhere=_elsewhere({names[i] for i in leaders}, standings),
         rival=names[flip.agent],
         low=flip.low,
         high=flip.high,
         unit=unit,
         votes=votes[:SHOWN],
     )
+
+
+def _elsewhere(leaders: set[str], standings: Sequence[RankedBoard]) -> dict[str, int]:
+    """Best rank of the leaders on each board on which none of them is first."""
+    best = {board.method: min((rank for name, rank in board.rank.items() if name in leaders), default=1) for board in standings}
+    return {method: rank for method, rank in best.items() if rank > 1}
 
 
 def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:

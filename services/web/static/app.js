@@ -5,6 +5,7 @@ const SECOND = 1000;
 const ROWS = 12;
 const CHART_ROWS = 1000;
 const CHART_SECONDS = 10;
+const FEWEST_PAIRS = 100; // predicted pairs from which the accuracy of a method is shown, as in the insight
 const FOLDING_TICKS = 5;
 const PLOTLY = document.currentScript.dataset.plotly;
 const TITLES = {
@@ -119,9 +120,6 @@ async function problem(answer) {
 
 const POSITION = "The log offset included in this board. A higher position is newer. Differences are not outcome counts: pools share a partition, and a record can hold many outcomes.";
 
-// Pairs of sides from which on shares of predictions are shown. Fewer say little: after four games, every share is 0, 25, 50, 75 or 100 %.
-const ENOUGH_PAIRS = 30;
-
 function facts(head) {
   if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcomes yet"));
   const found = [["outcomes", head.outcomes], ["agents", head.agents], ["tasks", head.tasks], ["duplicates dropped", head.duplicates],
@@ -131,7 +129,7 @@ function facts(head) {
   items.push(make("li", { title: POSITION }, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
   if (head.season !== "first") items.push(make("li", {}, "season ", make("a", { href: `/v1/pools/${encodeURIComponent(head.pool)}/seasons` }, head.season)));
   for (const [method, sums] of Object.entries(head.prequential)) {
-    if (sums.pairs < ENOUGH_PAIRS) items.push(make("li", {}, `${title(method)}: not enough outcomes yet to score predictions`));
+    if (sums.pairs < FEWEST_PAIRS) items.push(make("li", {}, `${title(method)}: not enough outcomes yet for its accuracy`));
     else if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} predicted `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
   return make("ul", { class: "facts" }, ...items);
@@ -397,20 +395,21 @@ function links(part) {
 }
 
 function cyclicity(part) {
+  if (part.within_noise) return [line(`no cyclic part beyond noise: the estimate of ${percent(part.share)} fits one order of strength (assumes ${part.assumes})`)];
   return [line([make("b", {}, percent(part.share)), ` of the results are cyclic, after noise is removed (assumes ${part.assumes})`])];
 }
 
 function order(part) {
   const high = part.high == null ? "infinite" : part.high.toPrecision(3);
   const interval = `95 % interval ${part.low.toPrecision(3)} to ${high}, from ${part.pairs} pairs with several games`;
-  if (part.kappa == null) return [line(`one order of strength explains the results (kappa infinite, ${interval})`)];
+  if (part.kappa == null) return [line(`one order of strength is compatible with the results (kappa infinite, ${interval})`)];
   return [line(["results of pairs deviate from an order; the order's prediction is worth ", make("b", {}, `${part.kappa.toPrecision(3)} games`), ` (kappa; ${interval})`]),
     line(`evidence for deviations ${part.evidence.toPrecision(3)} nats, p = ${part.p_value.toPrecision(2)}`)];
 }
 
 function cycles(part) {
-  if (!part.cycles.length) return [line("none: the majorities form no cycle")];
-  return part.cycles.map((one) => line(`${[...one.agents, one.agents[0]].join(" › ")}, by ${one.margins.join(", ")}`));
+  if (!part.cycles.length) return [line("none: the head-to-head majorities form no cycle")];
+  return part.cycles.map((one) => line(`${[...one.agents, one.agents[0]].join(" › ")}, by head-to-head majorities of ${one.margins.join(", ")}`));
 }
 
 function clones(part) {
@@ -431,8 +430,11 @@ function lookAlikes(part) {
 function votes(part) {
   const least = part.low === part.high ? String(part.low) : part.high === null ? `at least ${part.low}` : `${part.low} to ${part.high}`;
   const unit = least === "1" ? part.unit.replace(/s$/, "") : part.unit;
-  const top = part.agents.length ? `${some(part.agents, part.agents_total)} ${part.agents_total === 1 ? "loses" : "lose"} to nobody` : "every agent loses to another one";
-  const told = [line([`${top}; without `, make("b", {}, `${least} ${unit}`), `, ${part.rival} would be level or ahead`])];
+  const alone = part.agents_total === 1;
+  const top = part.agents.length ? `${some(part.agents, part.agents_total)} ${alone ? "loses" : "lose"} to no opponent` : "every agent loses to another one";
+  const told = [line([`by majority of head-to-head results, ${top}; without `, make("b", {}, `${least} ${unit}`), `, ${part.rival} would be level or ahead`])];
+  const places = Object.entries(part.elsewhere ?? {}).map(([method, rank]) => `${rank} by ${title(method)}`);
+  if (places.length) told.push(line(`other boards rank ${alone ? "it" : "the best of them"} lower: ${places.join(", ")}`));
   if (part.votes.length) told.push(line(`${part.unit}: ${part.votes.join(", ")}`));
   return told;
 }
@@ -446,7 +448,7 @@ function disagree(part) {
 
 function forecasts(part) {
   return part.forecasts.map((one) => {
-    if (one.pairs > 0 && one.pairs < ENOUGH_PAIRS) return line(`${title(one.method)}: not enough outcomes yet (${count(one.pairs, "pair")})`);
+    if (one.enough === false) return line(`${title(one.method)}: not enough outcomes yet (${one.pairs.toLocaleString("en")} of ${part.least_pairs} predicted pairs)`);
     const named = [["log loss", one.log_loss], ["Brier", one.brier], ["calibration error", one.calibration_error ?? null]];
     const means = named.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
     if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins predicted wrongly`);

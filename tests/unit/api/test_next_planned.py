@@ -8,6 +8,7 @@ from rich.console import Console
 
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.cli.next import table, title
+from services.solve import next_matches as next_module
 from services.solve.next_matches import plan
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
@@ -109,7 +110,7 @@ def test_a_solve_that_takes_too_long_is_given_up(api: Running, tmp_path: Path, m
     checkpointed(api, tmp_path, Kind.SCORES, [measured(i) for i in range(2)])
     assert ask(api, "atari", target="deviation:ann").get("not_applicable") is None
     monkeypatch.setattr("services.solve.next_matches._SOLVE_SECONDS", 1e-9)
-    assert "needs certain ratings within 1e-09 s" in ask(api, "atari", target="deviation:ann")["not_applicable"]
+    assert "needs certain ratings within 1e-09 s" in ask(api, "atari", target="deviation:ann", games=11)["not_applicable"]
 
 
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
@@ -156,3 +157,27 @@ def test_the_command_shows_rates_and_what_they_gain(api: Running, tmp_path: Path
     assert "after 50 more" in title(found)
     lacking = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "deviation:dan", 2, 0.1)
     assert "not applicable: needs a pool of scores" in title(lacking)
+
+
+def test_a_recommendation_is_computed_once_for_a_position(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    pairs = next_module._pairs
+    monkeypatch.setattr(next_module, "_pairs", lambda given, what, *rest: computed.append(what) or pairs(given, what, *rest))
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
+    first = ask(api, "blitz", games=20)
+    assert ask(api, "blitz", games=20) == first
+    assert computed == ["all"]
+    ask(api, "blitz", games=20, target="top:1")
+    ask(api, "blitz", games=21)
+    assert computed == ["all", "top", "all"]
+
+
+def test_four_hundred_agents_take_part(api: Running, tmp_path: Path) -> None:
+    sides = [[Side(agents=[f"a{i}"], place=0), Side(agents=[f"a{(i * 7 + 1) % 405}"], place=1)] for i in range(405)]
+    events = [
+        GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=both) for i, both in enumerate(sides) if both[0].agents != both[1].agents
+    ]
+    checkpointed(api, tmp_path, Kind.GAMES, events)
+    found = ask(api, "blitz", target="agent:a1", games=1000)
+    assert (found["agents"], found["left_out"]) == (400, 5)
+    assert found["after"] < found["uniform"] < found["before"]

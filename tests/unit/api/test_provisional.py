@@ -52,11 +52,24 @@ def test_agents_with_few_outcomes_are_provisional_and_can_be_left_out(played: Ru
     assert [(row["agent"], row["rank"]) for row in page["rows"]] == [("cem", 2)]
 
 
+def test_filters_of_details_go_with_the_choice(played: Running) -> None:
+    assert played.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    changes = [{"agent": name, "country": "DE"} for name in ("ann", "cem", "dee")]
+    assert played.client.patch("/v1/pools/blitz/agents", json=changes).status_code == 200
+    wanted = {"country": "DE", "provisional": "exclude"}
+    rows = played.client.get(COPELAND, params=wanted).json()["rows"]
+    assert [(row["agent"], row["rank"], row["filter_place"]) for row in rows] == [("cem", 3, 1), ("dee", 3, 2)], "ranks of the whole board"
+    page = played.client.get(COPELAND, params={**wanted, "start": 1, "count": 1}).json()
+    assert ([row["agent"] for row in page["rows"]], page["total"]) == (["dee"], 2)
+    only = played.client.get(COPELAND, params={**wanted, "provisional": "only"}).json()
+    assert [(row["agent"], row["filter_place"]) for row in only["rows"]] == [("ann", 1)]
+
+
 def test_rows_of_solved_boards_say_what_they_rest_on(played: Running) -> None:
     rows = played.client.get(COPELAND).json()["rows"]
     assert [(row["outcomes"], row["opponents"]) for row in rows] == [(4, 1), (40, 3), (40, 3), (40, 3)]
     lines = played.client.get(COPELAND, params={"format": "csv", "provisional": "exclude"}).text.splitlines()
-    assert lines[0].endswith("provisional,outcomes,opponents")
+    assert "provisional,outcomes,opponents" in lines[0]
     assert [line.split(",")[1] for line in lines[1:]] == ["bob", "cem", "dee"]
 
 

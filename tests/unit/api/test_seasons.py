@@ -73,6 +73,17 @@ def test_seasons_are_listed_with_their_spans_and_boards(ended: Running) -> None:
     assert ended.client.get("/v1/pools/nobody/seasons").status_code == 404
 
 
+def test_final_boards_show_details_and_leave_out_hidden_agents(ended: Running) -> None:
+    changes = [{"agent": "rock", "display_name": "The Rock"}, {"agent": "paper", "hidden": True}]
+    assert ended.client.patch(f"{POOL}/agents", json=changes).status_code == 200
+    url = f"{POOL}/seasons/first/boards/copeland"
+    rows = ended.client.get(url).json()["rows"]
+    assert [(row["agent"], row["rank"], row.get("display_name")) for row in rows] == [("rock", 1, "The Rock"), ("stone", 3, None)]
+    assert "games" not in rows[0], "games are those of the present season"
+    assert ended.client.get(url, params={"agents": "rock"}).status_code == 200
+    assert ended.client.get(url, params={"agents": ["rock", "paper"]}).status_code == 404
+
+
 @pytest.mark.parametrize("method", ["elo", "weng_lin", "outcomes", "copeland"])
 def test_a_final_board_is_read_page_by_page(ended: Running, method: str) -> None:
     url = f"{POOL}/seasons/first/boards/{method}"

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from services.cli import main as cli
 from services.log.sqlite.log import open_sqlite_log
+from services.runtime.arithmetic_threads import ONE_THREAD
 from services.runtime.data_folder import DataFolder, InUse
 from services.runtime.settings import Settings
 from tests.support.waiting import PATIENCE
@@ -234,3 +235,13 @@ def test_the_status_is_2_where_the_message_finds_no_room(tmp_path: Path) -> None
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-m", "services.cli.main", "nonsense"], stderr=full, timeout=PATIENCE, check=False)
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize(("command", "threads"), [("api", "1"), ("next", "1"), ("why", "1"), ("solve", "4")])
+def test_commands_beside_an_engine_compute_on_one_thread(command: str, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ONE_THREAD:
+        monkeypatch.setenv(name, "4")
+    monkeypatch.setattr(sys, "argv", ["equirank", command, "--help"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert {os.environ[name] for name in ONE_THREAD} == {threads}

@@ -1,0 +1,102 @@
+"""The route that explains a rating of a solved board."""
+
+import math
+from functools import partial
+from typing import Annotated, TypeAlias
+
+from litestar import get
+from litestar.params import QueryParameter
+
+from ratings_core.errors import SolverError
+from ratings_core.methods.explained import UnknownAgent
+from ratings_core.records.names import check_name
+from services.api.boards import read_or_raise
+from services.api.context import Agent, Context, Here, Method, Pool, agent_name
+from services.api.described import Described, problems
+from services.api.pools import published
+from services.api.problems import ApiError
+from services.boards.past import NotKept
+from services.boards.result import SolvedBoard
+from services.boards.store.protocol import INSIGHT, PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
+from services.solve.problems.serving import NoCheckpoint
+from services.solve.why import Asked, why
+from services.solve.why_answers import Why
+from services.wire.pools import check_pool_name
+
+Flips: TypeAlias = Annotated[
+    bool, QueryParameter(description="Whether to search for the few outcomes without which the rank would change. Takes up to 20 s.")
+]
+Since: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        name="from",
+        ge=0,
+        le=2**63 - 1,
+        description="Position of the earlier state to compare with: the newest kept checkpoint at or before it.",
+        schema_extra={"minimum": 0},
+    ),
+]
+Until: TypeAlias = Annotated[
+    int | None,
+    QueryParameter(
+        name="to",
+        ge=0,
+        le=2**63 - 1,
+        description="Position of the explained state. Default: the newest checkpoint.",
+        schema_extra={"minimum": 0},
+    ),
+]
+Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of terms and of moves to list.")]
+
+
+@get(
+    "/v1/pools/{pool:str}/boards/{method:str}/why/{agent:path}",
+    tags=["boards"],
+    operation_class=Described,
+    responses=problems(404, 410, 422, 503),
+)
+async def explain_rating(
+    here: Here, pool: Pool, method: Method, agent: Agent, flips: Flips = False, since: Since = None, until: Until = None, count: Count = 20
+) -> Why:
+    """Explain an agent's rating by a solved method: contributions by opponent and by task, which sum to the rating or balance to 0.
+
+    With `flips`: few outcomes without which the rank would change, verified by a solve without them. With `from`: what changed since that
+    position. The method is solved again on a checkpoint, so large pools are refused. Percent-encode the agent's name, including slashes.
+    """
+    asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
+    return await here.workers.explanations.run(partial(_explained, here, check_pool_name(pool), method, asked))
+
+
+def _explained(here: Context, pool: str, method: str, asked: Asked) -> Why:
+    head = published(here, pool).head
+    if head is None:
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+    board = _solved_board(here, head, method)
+    try:
+        return why(CheckpointStore(here.settings.checkpoint_url), head, board, asked, here.solves)
+    except UnknownAgent as error:
+        raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
+    except NotKept as error:
+        raise ApiError(410, "not kept", str(error)) from error
+    except SolverError as error:
+        raise ApiError(422, "no certain ratings", f"{method} did not reach its accuracy on the newest checkpoint: {error}") from error
+    except NoCheckpoint as error:
+        seconds = str(math.ceil(here.settings.checkpoint_seconds))
+        raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error
+
+
+def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:
+    """The published board of a solved method. Raises `ApiError` 404 without one, 503 if the store lost it, and 422 without ratings."""
+    if method in (*head.live_methods, INSIGHT):
+        raise ApiError(
+            422,
+            "not a solved method",
+            f"{method} is no board of a solved method: GET /v1/pools/{head.pool}/boards lists them (`methods.solved`)",
+        )
+    missing = f"solved board {method}"
+    page = read_or_raise(here, head.pool, method, missing, lambda: here.store.solved.page(head.pool, method, 0, 1))
+    board = page[0]
+    if not page[1]:
+        raise ApiError(422, "no ratings", f"{method} has no result on pool {head.pool}: {board.error or board.result.status}")
+    return board

@@ -1,0 +1,138 @@
+"""`equirank why`: explain an agent's rating by a solved method."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.backends import open_store
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import head_of, settings_of
+from services.cli.top import Format
+from services.solve.why import Asked
+from services.solve.why import why as computed
+from services.solve.why_answers import Why, WhyChange, WhyFlip, WhySum
+
+
+def why(
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    agent: Annotated[str, typer.Argument(help="Name of the agent.")],
+    method: Annotated[str, typer.Option(help="Solved method whose rating is explained.")],
+    flips: Annotated[
+        bool, typer.Option("--flips", help="Search for the few outcomes without which the rank would change. Takes up to 20 s.")
+    ] = False,
+    since: Annotated[int | None, typer.Option("--from", min=0, help="Log position of an earlier state to compare with.")] = None,
+    until: Annotated[
+        int | None, typer.Option("--to", min=0, help="Log position of the explained state. Default: the newest checkpoint.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Largest number of terms to list.")] = 20,
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
+) -> None:
+    """Explain an agent's rating by a solved method: contributions by opponent and task, and the outcomes that decide its rank."""
+    settings = settings_of(data)
+    with closing(open_store(settings)) as store:
+        head = head_of(settings, store.live, pool, "POOL")
+        page = store.solved.page(pool, method, 0, 1)
+    if page is None or not page[1]:
+        rule = f"must be a solved method with a result on pool {pool} (`equirank methods --pool {pool}` lists the choice)"
+        raise InputError("--method", method, rule)
+    answer = computed(CheckpointStore(settings.checkpoint_url), head, page[0], Asked(agent, flips, since, until, count))
+    if format == "json":
+        typer.echo(msgspec.json.encode(answer).decode())
+    else:
+        show(answer, Console())
+
+
+def show(answer: Why, console: Console) -> None:
+    """Print an explanation as tables and lines."""
+    console.print(Text(title(answer)), soft_wrap=True)
+    for one in answer.sums:
+        console.print(sum_table(one))
+        console.print(Text(sum_line(one)), soft_wrap=True)
+    for line in (*flip_lines(answer.flips or ()), *change_lines(answer.change)):
+        console.print(Text(line), soft_wrap=True)
+
+
+def title(answer: Why) -> str:
+    """A line with the agent, its rating and rank, and what they are based on."""
+    rating = "no rating" if answer.rating is None else f"rating {answer.rating:.6g}"
+    margins = "" if answer.margins is None else f", {answer.margins} margins"
+    place = f"{answer.pool} · " if answer.pool else ""
+    at = f" · position {answer.position}" if answer.pool else ""
+    line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, rank {answer.rank} of {answer.agents}{at}"
+    return line if answer.not_applicable is None else f"{line} · no terms: {answer.not_applicable}"
+
+
+def sum_table(one: WhySum) -> Table:
+    """A table of the terms of one sum, with a row for those that are not listed."""
+    details = list(one.terms[0].details) if one.terms else []
+    numbers = [Column(name, justify="right") for name in (*details, one.quantity, "share")]
+    rows = Table(Column(one.by, overflow="fold"), *numbers)
+    for term in one.terms:
+        cells = [f"{term.details[name]:.4g}" for name in details]
+        rows.add_row(Text(term.name), *cells, f"{term.value:+.4g}", f"{term.share:+.1%}")
+    for name, value in one.rest.items():
+        rows.add_row(Text(f"({name})"), *([""] * len(details)), f"{value:+.4g}", "")
+    if one.others:
+        rows.add_row(f"({one.others} others)", *([""] * len(details)), f"{one.others_sum:+.4g}", "")
+    return rows
+
+
+def sum_line(one: WhySum) -> str:
+    """A line with the meaning of a sum, and how exactly it holds."""
+    if one.total is None:
+        return one.meaning
+    return f"{one.meaning}. The terms sum to {one.sum:.6g}; the solution has {one.total:.6g} (within {one.allowed:.1g})."
+
+
+def flip_lines(flips: "list[WhyFlip] | tuple[()]") -> Iterator[str]:
+    """Lines about the sets of outcomes without which the rank would change."""
+    for flip in flips:
+        way = "worse" if flip.direction == "down" else "better"
+        if flip.not_applicable is not None:
+            yield f"a {way} rank: {flip.not_applicable} (at least {flip.at_least} {flip.unit})"
+            continue
+        proof = "no smaller set does this" if flip.smallest else f"a smaller set of at least {flip.at_least} is not excluded"
+        proof += "; a limit ended the search" if flip.cut_short else ""
+        unit = (
+            flip.unit if flip.count != 1 else flip.unit.replace("outcomes", "outcome").replace("results", "result").replace("tasks", "task")
+        )
+        yield f"a {way} rank: without {flip.count} {unit}, rank {flip.rank_after} instead of {flip.rank} (verified by a solve; {proof})"
+        for result in flip.results:
+            yield f"  {result.count} x {result.agent} {result.result} against {result.opponent}"
+        if flip.tasks:
+            yield f"  {', '.join(flip.tasks)}"
+
+
+def change_lines(change: WhyChange | None) -> Iterator[str]:
+    """Lines about what changed since an earlier position."""
+    if change is None:
+        return
+    old, new = change.before, change.after
+    yield (
+        f"since position {old.position}: {change.outcomes} outcomes; "
+        f"rating {_number(old.rating)} to {_number(new.rating)}, rank {_number(old.rank)} to {_number(new.rank)}"
+    )
+    for move in change.moves:
+        fresh = move.wins or move.losses or move.ties
+        results = f"{move.wins:g} won, {move.losses:g} lost, {move.ties:g} tied" if fresh else "earlier results, which count now"
+        yield f"  {move.effect:+.4g}  {move.agent} against {move.opponent}: {results}"
+    if change.other_moves:
+        yield f"  {change.other_effect:+.4g}  {change.other_moves} other pairs"
+    if change.joined_effect:
+        yield f"  {change.joined_effect:+.4g}  agents that were not rated together with this one before"
+    if change.no_moves is not None:
+        for term in change.moved_terms:
+            yield f"  {term.after - term.before:+.4g}  {term.by} {term.name}: {term.before:.4g} to {term.after:.4g}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"
