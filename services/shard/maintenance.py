@@ -9,15 +9,16 @@ from services.shard.folding import Folding
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
+from services.shard.ratings_topic.publisher import RatingsPublisher
 from services.shard.watch import LogWatch
 
 log = logging.getLogger("equirank.shard")
 
 
 class Maintenance:
-    """Calls the four kinds of work in turn. Called by the folding thread.
+    """Calls the kinds of work in turn. Called by the folding thread.
 
-    folding: writes the dead letters of builds. timer: monotonic time in seconds.
+    folding: writes the dead letters of builds. timer: monotonic time in seconds. ratings: None without a ratings topic.
     """
 
     def __init__(
@@ -28,9 +29,10 @@ class Maintenance:
         checkpoints: CheckpointTurns,
         watch: LogWatch,
         timer: Callable[[], float],
+        ratings: RatingsPublisher | None = None,
     ) -> None:
         self._owned, self._folding, self._timer = owned, folding, timer
-        self.publisher, self.checkpoints, self.watch = publisher, checkpoints, watch
+        self.publisher, self.checkpoints, self.watch, self.ratings = publisher, checkpoints, watch, ratings
 
     def step(self, patience: float, *, behind: bool) -> None:
         """Do a short piece of each kind of work. No generation is built while a partition catches up after deaths.
@@ -50,6 +52,8 @@ class Maintenance:
             if runtime.partition.builds and not careful:
                 self._build(runtime, patience)
         self.publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
+        if self.ratings is not None:
+            self.ratings.step(now, self._owned.states(), self._owned.epochs())
         self.checkpoints.step(now)
         self.watch.step(now)
 
@@ -60,6 +64,8 @@ class Maintenance:
     def drain(self) -> None:
         """Publish all changes and write a last checkpoint of each running partition. Raises `Fenced`."""
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
+        if self.ratings is not None:
+            self.ratings.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
             runtime.checkpointer.drain(runtime.partition)
 

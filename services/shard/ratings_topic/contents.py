@@ -1,0 +1,84 @@
+"""What one partition of the ratings topic contains, read once after the partition was claimed."""
+
+import time
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ratings_core.records.roster import Roster
+from services.boards.rating_records import RatingsHead, SolvedHead, decode_key, decode_record
+from services.log.protocol import FencedTopic, LogError, Record
+
+_SILENCE_SECONDS: Final = 30.0
+"""Seconds without a new record after which a read fails."""
+_RECORDS: Final = 10_000
+
+
+@dataclass(slots=True)
+class BoardContents:
+    """The records of one board.
+
+    Attributes:
+        head: The last head; None without one, and if its state is not that of the log.
+        names: Agents with a row. It can contain agents whose row was removed.
+        unfinished: Whether rows were written after the last head, because the writer ended before it wrote the next head.
+    """
+
+    head: RatingsHead | SolvedHead | None = None
+    names: Roster = field(default_factory=Roster)
+    unfinished: bool = False
+
+
+TopicContents: TypeAlias = defaultdict[str, defaultdict[str | None, BoardContents]]
+"""Contents by pool, then by solved method, or None for online ratings."""
+
+
+def no_contents() -> TopicContents:
+    """The contents of an empty partition."""
+    return defaultdict(lambda: defaultdict(BoardContents))
+
+
+def read_contents(topic: FencedTopic, partition: int) -> TopicContents:
+    """Read a partition from its begin to its end. Records of other forms are ignored. Raises `LogError`.
+
+    The partition must be claimed, so that no earlier writer changes it any more.
+    """
+    contents = no_contents()
+    begin, end = topic.begin(partition), topic.end(partition)
+    if begin >= end:
+        return contents
+    with closing(topic.reader({partition: begin})) as reader:
+        read_at, position = time.monotonic(), begin
+        while position < end:
+            for record in reader.poll(1.0, _RECORDS).get(partition, ()):
+                _apply(contents, record)
+            if (reached := reader.position(partition)) > position:
+                read_at, position = time.monotonic(), reached
+            elif time.monotonic() > read_at + _SILENCE_SECONDS:
+                raise LogError(f"{topic.name}[{partition}] could not be read from {position} to {end}", retriable=True)
+    return contents
+
+
+def _apply(contents: TopicContents, record: Record) -> None:
+    key = decode_key(record.key)
+    if key is None:
+        return
+    board = contents[key.pool][key.method]
+    if key.agent is not None:
+        board.unfinished = True
+        if record.value:
+            board.names.intern([key.agent])
+        return
+    board.head, board.unfinished = _head(record.value), False
+
+
+def _head(value: bytes) -> RatingsHead | SolvedHead | None:
+    """The head in a value; None for a removal, and for a head of another version of the schema, as if there were none."""
+    try:
+        head = decode_record(value) if value else None
+    except msgspec.DecodeError:
+        return None
+    return head if isinstance(head, RatingsHead | SolvedHead) else None

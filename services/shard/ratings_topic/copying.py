@@ -1,0 +1,164 @@
+"""Copies a pool's changed ratings for the ratings topic, and tracks which of them the topic lacks."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.records.roster import Roster
+from services.boards.rating_records import AgentRatings, KeyedRecord, OnlineRating, RatingsHead, keyed, removal
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.shard.partition import Partition
+from services.shard.publishing.updates import UnfiniteRating, boards_of, record_before
+from services.shard.ratings_topic.contents import BoardContents
+from services.state.changes import ChangeTracker
+from services.state.pool import PoolState
+
+_NOBODY: Final = Roster()
+
+
+@dataclass(slots=True)
+class RatingsTrack:
+    """What the topic lacks of one generation of a pool. It is made when the pool's boards are first written.
+
+    Attributes:
+        generation, recovered: Generation of the pool, and position of the checkpoint that its state was loaded from.
+        changes: Agents whose rows are on the board and perhaps not in the topic.
+        compared: Whether the track was compared with what the topic contains.
+        whole: Whether all rows have to be written, and rows of `former` agents that the pool does not have have to be removed.
+        former: Agents with rows in the topic.
+        least: Number of outcomes in the topic. Nothing is written before the fold has counted as many.
+        since: Since when the topic lacks something that is on the board and is not written now, by the timer; None if it lacks nothing.
+        writing_since: The same of rows that are written now.
+    """
+
+    generation: int
+    recovered: int
+    changes: ChangeTracker = field(default_factory=ChangeTracker)
+    compared: bool = False
+    whole: bool = False
+    former: Roster = _NOBODY
+    least: int = 0
+    since: float | None = None
+    writing_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self.changes.take()  # a new tracker counts as changed
+
+    def is_of(self, state: PoolState) -> bool:
+        """Whether this is the track of a state."""
+        return (self.generation, self.recovered) == (state.generation.number, state.recovered_at)
+
+    def note(self, ids: NDArray[np.int32], agents: int, now: float) -> None:
+        """Note agents whose rows were written to the board. agents: number of agents in the pool."""
+        if len(ids):
+            self.changes.reach(agents)
+            self.changes.mark(ids)
+            self.since = now if self.since is None else self.since
+
+    def compare(self, state: PoolState, contents: BoardContents | None, now: float) -> None:
+        """Find out whether the topic has all rows up to the checkpoint that the state was loaded from.
+
+        The number of outcomes identifies a state within a generation, because only outcomes change ratings. contents: The pool's records;
+        None without any.
+        """
+        self.compared = True
+        head = None if contents is None else contents.head
+        if contents is not None and isinstance(head, RatingsHead) and not contents.unfinished and head.generation == self.generation:
+            self.least, self.whole = head.outcomes, head.outcomes < state.recovered_outcomes
+        else:
+            self.whole, self.former = True, _NOBODY if contents is None else contents.names
+        if self.whole:
+            self.since = now if self.since is None else self.since
+
+    @property
+    def lacking_since(self) -> float | None:
+        """Since when the topic lacks something that is on the board, by the timer; None if it lacks nothing."""
+        return self.since if self.writing_since is None else self.writing_since
+
+    def written(self) -> None:
+        """Note that the copied rows were written."""
+        self.whole, self.former, self.writing_since = False, _NOBODY, None
+
+    def failed(self, ids: NDArray[np.int32]) -> None:
+        """Note that the copied rows of the agents `ids` were perhaps not written."""
+        self.changes.mark(ids)
+        self.since, self.writing_since = self.lacking_since, None
+
+    def lacks(self, state: PoolState) -> bool:
+        """Whether something can be written now."""
+        return (self.whole or self.changes.any) and not state.broken and state.content.counts["outcomes"] >= self.least
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsUpdate:
+    """Copied rows of one pool, and its head.
+
+    ids: agents in `boards`. former: agents whose rows are removed unless they are in `boards`.
+    """
+
+    state: PoolState
+    track: RatingsTrack
+    head: RatingsHead
+    ids: NDArray[np.int32]
+    boards: Mapping[str, LiveBoard]
+    former: Roster
+
+    def records(self) -> Iterator[KeyedRecord]:
+        """Yield the records, the head last."""
+        head, activity = self.head, self.boards[ACTIVITY]
+        online = [(method, board) for method, board in self.boards.items() if method != ACTIVITY]
+        for i, agent in enumerate(activity.names):
+            yield keyed(
+                AgentRatings(
+                    pool=head.pool,
+                    agent=agent,
+                    ratings={method: _rating(board, i) for method, board in online},
+                    outcomes=round(activity.values[i]),
+                    generation=head.generation,
+                    position=head.position,
+                    epoch=head.epoch,
+                )
+            )
+        if len(self.former):
+            present = set(activity.names)
+            yield from (removal(head.pool, agent) for agent in self.former.names() if agent not in present)
+        yield keyed(head)
+
+
+def copy_ratings(track: RatingsTrack, state: PoolState, partition: Partition, epoch: int) -> RatingsUpdate | None:
+    """Take the rows that the topic lacks. Returns None if a rating is not finite: the pool stops when its boards are next written."""
+    if track.whole:
+        track.changes.reach(len(state.content.agents))
+        track.changes.mark_all()
+    ids = track.changes.take()
+    try:
+        boards = boards_of(state, ids)
+    except UnfiniteRating:
+        track.changes.mark(ids)
+        return None
+    track.writing_since, track.since = track.since, None
+    former = track.former if track.whole else _NOBODY
+    return RatingsUpdate(state, track, _head(state, partition, epoch), ids, boards, former)
+
+
+def _rating(board: LiveBoard, i: int) -> OnlineRating:
+    return OnlineRating(board.values[i], board.beliefs[i].deviation if board.beliefs else None)
+
+
+def _head(state: PoolState, partition: Partition, epoch: int) -> RatingsHead:
+    position = state.folded_to(partition.position)
+    return RatingsHead(
+        pool=state.generation.pool,
+        methods=list(state.content.ratings.online),
+        agents=len(state.content.agents),
+        outcomes=state.content.counts["outcomes"],
+        pool_time=state.content.clock.time,
+        generation=state.generation.number,
+        position=position,
+        partition=partition.number,
+        epoch=epoch,
+        record=record_before(position, partition),
+    )

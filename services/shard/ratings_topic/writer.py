@@ -1,0 +1,166 @@
+"""Writes ratings to the topic. Runs on a thread of the shard, never on the folding thread.
+
+A partition is claimed, which fences the writer of the previous owner, before the control log is asked whether another shard took the
+partition over. So no owner that was superseded writes: either it asks after that takeover and ends, or the next owner's claim fences it.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import chain, islice
+from typing import Final
+
+from services.boards.rating_records import KeyedRecord, RatingsHead
+from services.control.log import ControlLog
+from services.log.protocol import FencedTopic, FencedWriter, LogError, Topic
+from services.runtime.logging import LogThrottle
+from services.shard.publishing.writing import Provenance
+from services.shard.ratings_topic.contents import TopicContents, read_contents
+from services.shard.ratings_topic.copying import RatingsUpdate
+from services.shard.ratings_topic.solved import SolvedCopies
+
+log = logging.getLogger("equirank.ratings")
+
+TRANSACTION_RECORDS: Final = 5000
+"""Most records of one write. Readers of the topic wait for the end of a write."""
+_AWAITS: Final = "ratings cannot be written to their topic, trying again: %s"
+
+
+class WriteEnd(Enum):
+    """The result for a partition. SUPERSEDED: another shard took the partition over."""
+
+    WRITTEN = auto()
+    FAILED = auto()
+    SUPERSEDED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPart:
+    """What is written to one partition.
+
+    contents: what the partition contains; None if it has to be read first, then nothing is written. pools: pools whose solved boards are
+    compared with the topic.
+    """
+
+    partition: int
+    epoch: int
+    contents: TopicContents | None
+    updates: Sequence[RatingsUpdate] = ()
+    pools: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """Result for one part. contents: of the partition; None if they could not be read. records: Number of records written."""
+
+    part: PartitionPart
+    end: WriteEnd
+    contents: TopicContents | None = None
+    records: int = 0
+
+
+@dataclass(slots=True)
+class _Tally:
+    records: int = 0
+
+
+@dataclass(slots=True)
+class TopicWriter:
+    """Claims, reads and writes partitions of the topic.
+
+    Attributes:
+        topic: The ratings topic.
+        outcomes: The outcome log.
+        control: The control log.
+        solved: Copies solved boards.
+    """
+
+    topic: FencedTopic
+    outcomes: Topic
+    control: ControlLog
+    solved: SolvedCopies
+    _writers: dict[int, FencedWriter] = field(default_factory=dict)
+    _troubles: LogThrottle = field(default_factory=LogThrottle)
+
+    def write(self, parts: Sequence[PartitionPart]) -> list[PartResult]:
+        """Write parts in order. Returns a result for each. After a retriable failure, the remaining parts fail without a try."""
+        results, down = list[PartResult](), False
+        for part in parts:
+            if down:
+                results.append(PartResult(part, WriteEnd.FAILED, part.contents))
+                continue
+            try:
+                results.append(self._write_part(part))
+            except LogError as error:
+                down = error.retriable
+                results.append(self._failed(part, error))
+            except Exception as error:  # law 6: whatever happens here, the fold goes on
+                log.exception("ratings cannot be written to their topic", extra={"partition": part.partition})
+                results.append(self._failed(part, error))
+            else:
+                self._troubles.over(_AWAITS)
+        return results
+
+    def close(self) -> None:
+        """Close the connections."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _failed(self, part: PartitionPart, error: Exception) -> PartResult:
+        if (writer := self._writers.pop(part.partition, None)) is not None:
+            writer.close()
+        self._troubles.warn(log, _AWAITS, error, partition=part.partition)
+        return PartResult(part, WriteEnd.FAILED, part.contents)
+
+    def _write_part(self, part: PartitionPart) -> PartResult:
+        writer = self._writers.get(part.partition) or self._claim(part)
+        if writer is None:
+            return PartResult(part, WriteEnd.SUPERSEDED)
+        if part.contents is None:
+            return PartResult(part, WriteEnd.WRITTEN, self._read(part.partition))
+        written = _Tally()
+        _write_all(writer, chain.from_iterable(update.records() for update in part.updates), written)
+        for update in part.updates:
+            board = part.contents[update.head.pool][None]
+            board.head, board.names, board.unfinished = update.head, update.state.content.agents, False
+        for records, finish in self.solved.changed(part.pools, part.contents, part.epoch):
+            _write_all(writer, records, written)
+            finish()
+        return PartResult(part, WriteEnd.WRITTEN, part.contents, written.records)
+
+    def _claim(self, part: PartitionPart) -> FencedWriter | None:
+        """Claim a partition. Returns None if another shard took it over."""
+        writer = self.topic.fenced_writer(part.partition)
+        try:
+            writer.claim()
+            if self.control.refresh().partitions.epochs.get(part.partition, part.epoch) > part.epoch:
+                writer.close()
+                return None
+        except BaseException:
+            writer.close()
+            raise
+        self._writers[part.partition] = writer
+        return writer
+
+    def _read(self, partition: int) -> TopicContents:
+        """Read a partition. Heads of states that the log does not have, or that include skipped records, are left out."""
+        contents = read_contents(self.topic, partition)
+        online = [(board, board.head) for held in contents.values() if isinstance((board := held[None]).head, RatingsHead)]
+        judge = Provenance(self.outcomes, self.control, lambda: [head for _, head in online])
+        for board, head in online:
+            if not judge.was_folded_from_the_log(head) or judge.has_skips(partition, head.position):
+                board.head = None
+        return contents
+
+
+def _write_all(writer: FencedWriter, records: Iterable[KeyedRecord], written: _Tally) -> None:
+    for part in _parts(iter(records)):
+        writer.write(part)
+        written.records += len(part)
+
+
+def _parts(records: Iterator[KeyedRecord]) -> Iterator[list[KeyedRecord]]:
+    while part := list(islice(records, TRANSACTION_RECORDS)):
+        yield part
