@@ -281,7 +281,8 @@ class FencedWriter(Protocol):
     def claim(self) -> None:
         """Fence all earlier writers of the partition. Their unfinished writes are undone.
 
-        Afterwards the partition has no unfinished write, and no earlier writer changes it any more. Raises `LogError`.
+        Afterwards the partition has no unfinished write, and no earlier writer changes it any more. If the topic was replaced by another
+        one with its name, the writer continues on that one. Raises `LogError`.
         """
 
     def write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
@@ -290,6 +291,7 @@ class FencedWriter(Protocol):
         Raises:
             LogError: The records may have been written nevertheless, or a later claim fenced this writer. Claim again before the next
                 write.
+            TopicReplaced: The topic is another one than at the claim, so it lacks earlier records.
         """
 
     def close(self) -> None:

@@ -79,7 +79,7 @@ class ShardWorker:
             check=lambda state: owned.check_epochs(state.partitions.epochs),
         )
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
-        ratings = _ratings_publisher(settings, log_, control, store, figures, timer)
+        ratings = _ratings_publisher(settings, log_, store, figures, timer)
         written = None if ratings is None else ratings.note
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures, written)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, _CHECKPOINT_OUTCOMES)
@@ -158,7 +158,6 @@ class ShardWorker:
 def _ratings_publisher(
     settings: Settings,
     log_: Log,
-    control: ControlLog,
     store: RedisStore | None,
     figures: ShardFigures,
     timer: Callable[[], float],
@@ -168,5 +167,6 @@ def _ratings_publisher(
         return None
     if store is None:
         raise InputError("store", None, "must be given, because the log has a ratings topic")
+    control = ControlLog(log_.control)  # the state of a shared one would change while the folding thread reads it
     writer = TopicWriter(log_.ratings, log_.outcomes, control, SolvedCopies(store, timer))
     return RatingsPublisher(writer, settings.publish_seconds, figures, timer)

@@ -7,11 +7,12 @@ kafka-python 3.0 does not fail a transaction of which one batch could not be del
 commits. After any failure the producer is given up, and the next claim makes a new one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
 
 from kafka import KafkaProducer
+from kafka.cluster import ClusterMetadata
 from kafka.errors import KafkaError
 
 from services.log.kafka.client import Connection, kafka_errors
@@ -23,11 +24,22 @@ _END_SECONDS = 1.0
 
 
 class KafkaFencedWriter:
-    """See `FencedWriter`."""
+    """See `FencedWriter`.
 
-    def __init__(self, connection: Connection, topic: str, partition: int) -> None:
+    bind: called by a claim with the metadata that has the present topic of this name. check: called after a write; raises `TopicReplaced`
+    if the metadata has another topic than the bound one.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        partition: int,
+        bind: Callable[[ClusterMetadata], None],
+        check: Callable[[ClusterMetadata], None],
+    ) -> None:
         self._connection, self._topic, self._partition = connection, topic, partition
-        self._where = f"{topic}[{partition}]"
+        self._bind, self._check, self._where = bind, check, f"{topic}[{partition}]"
         self._producer: KafkaProducer | None = None
 
     def claim(self) -> None:
@@ -37,6 +49,8 @@ class KafkaFencedWriter:
         try:
             with kafka_errors(f"claim of {self._where}"):
                 producer.init_transactions()
+                producer.partitions_for(self._topic)  # waits until the metadata has the topic
+            self._bind(producer._metadata)  # noqa: SLF001 - there is no public access to the metadata
         except BaseException:
             _give_up(producer)
             raise
@@ -51,6 +65,7 @@ class KafkaFencedWriter:
         try:
             with kafka_errors(f"write to {self._where}"):
                 self._write(producer, records)
+            self._check(producer._metadata)  # noqa: SLF001
         except BaseException:
             _give_up(producer)
             raise

@@ -140,7 +140,7 @@ class KafkaTopic:
     def fenced_writer(self, partition: int) -> KafkaFencedWriter:
         """See `FencedTopic.fenced_writer`."""
         check_partition(self.name, partition, self.partitions)
-        return KafkaFencedWriter(self._clients.connection, self.name, partition)
+        return KafkaFencedWriter(self._clients.connection, self.name, partition, self.bind, self.check_identity)
 
     def begin(self, partition: int) -> int:
         """See `Topic.begin`."""
@@ -167,6 +167,11 @@ class KafkaTopic:
         if present is not None and present != self.identity:
             return TopicReplaced(self.name, self.identity, present)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
+
+    def bind(self, cluster: ClusterMetadata) -> None:
+        """Continue on the topic that has this name in a client's metadata, whether or not it replaced the one that was opened."""
+        if (topic_id := cluster.topic_id(self.name)) is not None:
+            self.identity = f"{self.identity.rpartition(':')[0]}:{topic_id}"
 
     def check_identity(self, cluster: ClusterMetadata) -> None:
         """Raise `TopicReplaced` if a client's metadata, at most `METADATA_SECONDS` old, has another topic of this name.

@@ -27,6 +27,7 @@ class RatingsTrack:
         generation, recovered: Generation of the pool, and position of the checkpoint that its state was loaded from.
         changes: Agents whose rows are on the board and perhaps not in the topic.
         compared: Whether the track was compared with what the topic contains.
+        replaced: Whether the topic was replaced by another one after the track was made.
         whole: Whether all rows have to be written, and rows of `former` agents that the pool does not have have to be removed.
         former: Agents with rows in the topic.
         least: Number of outcomes in the topic. Nothing is written before the fold has counted as many.
@@ -38,6 +39,7 @@ class RatingsTrack:
     recovered: int
     changes: ChangeTracker = field(default_factory=ChangeTracker)
     compared: bool = False
+    replaced: bool = False
     whole: bool = False
     former: Roster = _NOBODY
     least: int = 0
@@ -65,13 +67,17 @@ class RatingsTrack:
         None without any.
         """
         self.compared = True
-        head = None if contents is None else contents.head
-        if contents is not None and isinstance(head, RatingsHead) and not contents.unfinished and head.generation == self.generation:
+        head = None if contents is None or contents.unfinished or self.replaced else contents.head
+        if isinstance(head, RatingsHead) and head.generation == self.generation:
             self.least, self.whole = head.outcomes, head.outcomes < state.recovered_outcomes
         else:
             self.whole, self.former = True, _NOBODY if contents is None else contents.names
         if self.whole:
             self.since = now if self.since is None else self.since
+
+    def lose_topic(self) -> None:
+        """Note that the topic was replaced by another one."""
+        self.compared, self.replaced, self.least = False, True, 0
 
     @property
     def lacking_since(self) -> float | None:

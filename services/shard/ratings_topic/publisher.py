@@ -60,7 +60,7 @@ class RatingsPublisher:
         if self._job is not None:
             if not self._job.done():
                 return
-            self._settle(self._job.result(), now)
+            self._settle(self._job.result(), now, partitions)
         if now < self._next:
             return
         parts = list(self._parts(now, partitions, epochs))
@@ -76,7 +76,7 @@ class RatingsPublisher:
             self._next = self._next_look = float("-inf")
             self.step(now, partitions, epochs)
             if self._ended(deadline) and self._job is not None:
-                self._settle(self._job.result(), now)
+                self._settle(self._job.result(), now, partitions)
                 self._writer.close()
 
     def _ended(self, deadline: float) -> bool:
@@ -120,7 +120,7 @@ class RatingsPublisher:
         self._looked_to[partition.number] = pools[-1] if len(following) > len(pools) else ""
         return pools
 
-    def _settle(self, results: list[PartResult], now: float) -> None:
+    def _settle(self, results: list[PartResult], now: float, partitions: Mapping[int, Partition]) -> None:
         self._job = None
         failed = any(result.end is WriteEnd.FAILED for result in results)
         self._next = now + max(self._interval, _FAILED_SECONDS if failed else min(now - self._began, _MOST_PAUSE))
@@ -140,6 +140,14 @@ class RatingsPublisher:
                     counts["ratings_failures"] += 1
                     for update in part.updates:
                         update.track.failed(update.ids)
+                    if result.contents is None and self._contents.pop(part.partition, None) is not None:
+                        self._forget_topic(partitions[part.partition])
+
+    def _forget_topic(self, partition: Partition) -> None:
+        """Compare all pools again, because the topic was replaced by another one."""
+        for pool in partition.pools:
+            if (track := self._tracks.get(pool)) is not None:
+                track.lose_topic()
 
     def _report(self, partitions: Mapping[int, Partition]) -> None:
         """Update since when the topic lacks rows of each partition."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from services.boards.rating_records import KeyedRecord, RatingsHead
 from services.control.log import ControlLog
-from services.log.protocol import FencedTopic, FencedWriter, LogError, Topic
+from services.log.protocol import FencedTopic, FencedWriter, LogError, Topic, TopicReplaced
 from services.runtime.logging import LogThrottle
 from services.shard.publishing.writing import Provenance
 from services.shard.ratings_topic.contents import TopicContents, read_contents
@@ -52,7 +52,10 @@ class PartitionPart:
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """Result for one part. contents: of the partition; None if they could not be read. records: Number of records written."""
+    """Result for one part.
+
+    contents: of the partition; None if they could not be read, or if the topic was replaced. records: Number of records written.
+    """
 
     part: PartitionPart
     end: WriteEnd
@@ -107,12 +110,13 @@ class TopicWriter:
         for writer in self._writers.values():
             writer.close()
         self._writers.clear()
+        self.control.close()
 
     def _failed(self, part: PartitionPart, error: Exception) -> PartResult:
         if (writer := self._writers.pop(part.partition, None)) is not None:
             writer.close()
         self._troubles.warn(log, _AWAITS, error, partition=part.partition)
-        return PartResult(part, WriteEnd.FAILED, part.contents)
+        return PartResult(part, WriteEnd.FAILED, None if isinstance(error, TopicReplaced) else part.contents)
 
     def _write_part(self, part: PartitionPart) -> PartResult:
         writer = self._writers.get(part.partition) or self._claim(part)
