@@ -68,7 +68,7 @@ def _pools(system: System, wanted: Expected, report: Report) -> None:
         report.wrong += differences(shown, {name: system.board(pool, name) for name in kept.boards()}, kept)
         if table is not None:
             report.wrong += topic_differences(table, shown, kept)
-            report.consumed += len(kept.boards()) and shown.agents
+            report.consumed += shown.agents
         report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
         report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
 

@@ -1,10 +1,14 @@
 """The ratings topic on a real broker: one writer of a partition at a time, and a consumer's table that equals the boards after kills."""
 
+import contextlib
+import io
 import os
 import random
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +26,7 @@ from tests.support.redis import serving
 from tests.support.strangers import Stranger, game, pool_in, visible
 from tests.support.waiting import until
 
+PAGE = (Path(__file__).parents[2] / "docs/guides/ratings-topic.md").read_text(encoding="utf-8")
 pytestmark = [pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
 
@@ -151,6 +156,18 @@ def settled(cluster: Cluster, pool: str, outcomes: int, generation: int = 1) -> 
     return table
 
 
+def example(cluster: Cluster, pool: str) -> list[str]:
+    """What the example of docs/guides/ratings-topic.md prints for a pool."""
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    for old, new in (("127.0.0.1:9092", cluster.bootstrap), ("equirank.", cluster.prefix), ("blitz", pool)):
+        assert old in block
+        block = block.replace(old, new)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block, "ratings-topic.md", "exec"), {})  # noqa: S102 - our own documentation
+    return printed.getvalue().splitlines()
+
+
 def test_the_table_of_a_consumer_equals_the_boards_after_kills_and_a_new_generation(cluster: Cluster) -> None:
     pool, draw = pool_in(0, "topic"), random.Random(7)
     cluster.create(pool, "games")
@@ -168,6 +185,8 @@ def test_the_table_of_a_consumer_equals_the_boards_after_kills_and_a_new_generat
     for method in ("elo", "sco"):
         assert online(table, pool, method) == cluster.board(pool, method)
     assert head(table, pool)["position"] <= cluster.head(pool)["position"]
+    best = sorted(cluster.board(pool, "elo").items(), key=lambda row: -row[1])[:3]
+    assert example(cluster, pool) == [f"{agent} {round(rating)}" for agent, rating in best]
 
     answer = cluster.client.post(f"/v1/pools/{pool}/generations", json={"ban": ["agent-3", "agent-5"]})
     assert answer.status_code == 202, answer.text

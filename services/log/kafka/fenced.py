@@ -13,7 +13,6 @@ from time import monotonic
 
 from kafka import KafkaProducer
 from kafka.cluster import ClusterMetadata
-from kafka.errors import KafkaError
 
 from services.log.kafka.client import Connection, kafka_errors
 from services.log.protocol import LogError
@@ -95,5 +94,5 @@ def _give_up(producer: KafkaProducer) -> None:
     sender = producer._sender  # noqa: SLF001 - `close` alone would wait for undelivered records, or leave its thread running
     sender.force_close()
     sender.join(_END_SECONDS)
-    with suppress(KafkaError):
+    with suppress(Exception):  # it failed already, and nothing of it is used any more
         producer.close(timeout=0)

@@ -19,6 +19,7 @@ from services.shard.publishing.updates import Update
 from services.shard.ratings_topic.contents import TopicContents
 from services.shard.ratings_topic.copying import RatingsTrack, RatingsUpdate, copy_ratings
 from services.shard.ratings_topic.writer import PartitionPart, PartResult, TopicWriter, WriteEnd
+from services.state.pool import PoolState
 
 _FAILED_SECONDS: Final = 1.0
 """Pause after a failed round."""
@@ -50,8 +51,7 @@ class RatingsPublisher:
         if update.head_only:
             return
         pool = update.head.pool
-        track = self._tracks.get(pool)
-        if track is None or not track.is_of(update.state):
+        if (track := self._track_of(pool, update.state)) is None:
             track = self._tracks[pool] = RatingsTrack(update.track.generation, update.track.recovered)
         track.note(update.ids, update.head.agents, self._timer())
 
@@ -104,8 +104,7 @@ class RatingsPublisher:
 
     def _updates(self, now: float, partition: Partition, epoch: int, contents: TopicContents) -> Iterator[RatingsUpdate]:
         for pool, state in partition.pools.items():
-            track = self._tracks.get(pool)
-            if track is None or not track.is_of(state):  # its boards were not written yet
+            if (track := self._track_of(pool, state)) is None:
                 continue
             if not track.compared:
                 track.compare(state, contents[pool].get(None), now)
@@ -153,5 +152,10 @@ class RatingsPublisher:
         """Update since when the topic lacks rows of each partition."""
         for number, partition in partitions.items():
             if number in self._contents:
-                tracks = [track for pool in partition.pools if (track := self._tracks.get(pool)) is not None]
+                tracks = [track for pool, state in partition.pools.items() if (track := self._track_of(pool, state)) and not state.broken]
                 self._figures.ratings_since[number] = min((at for track in tracks if (at := track.lacking_since) is not None), default=None)
+
+    def _track_of(self, pool: str, state: PoolState) -> RatingsTrack | None:
+        """The track of a state; None if its boards were not written yet."""
+        track = self._tracks.get(pool)
+        return track if track is not None and track.is_of(state) else None
