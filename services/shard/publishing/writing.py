@@ -37,18 +37,27 @@ class End(Enum):
 
 
 class Shown(Protocol):
-    """A state of a pool that readers see: a head in the store, or of the ratings topic."""
+    """A state of a pool that readers see: a head in the store, or in the ratings topic."""
 
     @property
-    def pool(self) -> str: ...
+    def pool(self) -> str:
+        """Name of the pool."""
+
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """Partition of the pool."""
+
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """Generation of the pool."""
+
     @property
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """Log offset up to which outcomes were counted."""
+
     @property
-    def record(self) -> str | None: ...
+    def record(self) -> str | None:
+        """SHA-256 of the last record before the position; None if unknown."""
 
 
 class Provenance:
