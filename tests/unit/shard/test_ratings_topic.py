@@ -1,12 +1,15 @@
 """The ratings topic: what a consumer folds equals the boards, whatever happens to brokers and owners."""
 
+import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import wait
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from services.boards.rating_records import RatingsHead, decode_key, decode_record, keyed, removal
 from services.boards.result import SolvedBoard
@@ -29,6 +32,7 @@ from tests.support.ratings_topic import MemoryTopic, head, online, solved
 from tests.support.waiting import PATIENCE
 
 POOL = "p"
+SCHEMA = Path(__file__).resolve().parents[3] / "docs/schema/rating-v1.json"
 
 
 class Control:
@@ -463,3 +467,16 @@ def test_records_are_read_as_they_were_written() -> None:
     )
     key, value = keyed(made)
     assert (key, decode_record(value or b"")) == (b'["p"]', made)
+
+
+def test_values_are_those_of_the_schema(topic: MemoryTopic) -> None:
+    shard = Shard(topic, state_of(POOL, fold=FoldSettings(online={"elo": {}, "glicko2": {}})))
+    shard.play(0, 5)
+    shard.store.boards["copeland"] = "v1", solved_of(POOL, method="copeland", ratings=(("a", 3.0), ("b", None)))
+    shard.rounds()
+    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    values = topic.table().values()
+    assert {value["type"] for value in values} == {"ratings", "ratings_head", "solved", "solved_head"}
+    for value in values:
+        validator.validate(value)
+    assert not validator.is_valid({**next(iter(values)), "type": "another"})
