@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from services.boards.result import AgentRow, CertificateRow
+from services.runtime.docstrings import docstring_texts
 
 VERSION: Final = 1
 """Version of the schema."""
@@ -229,6 +230,11 @@ def solved_rows(head: SolvedHead, rows: list[AgentRow]) -> Iterator[KeyedRecord]
 def rating_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of the values. `scripts/reference` writes it to docs/schema."""
     (one,), parts = msgspec.json.schema_components([RatingRecord], ref_template="#/$defs/{name}")
+    for kind in (OnlineRating, AgentRatings, RatingsHead, SolvedRow, SolvedHead, CertificateRow):
+        part = parts[kind.__name__]
+        part["description"], meanings = docstring_texts(kind)
+        for name, meaning in meanings.items():
+            part["properties"][name]["description"] = meaning
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Equirank rating record, version 1",
