@@ -299,10 +299,14 @@ class FencedWriter(Protocol):
 
 
 class FencedTopic(Protocol):
-    """A topic that is compacted by key, and of which each partition has one writer at a time."""
+    """A topic that is compacted by key, and of which each partition has one writer at a time.
+
+    identity: see `Topic.identity`. A claim after the topic was replaced changes it.
+    """
 
     name: str
     partitions: int
+    identity: str
 
     def fenced_writer(self, partition: int) -> FencedWriter:
         """A writer of a partition. It has to `claim` the partition before it writes."""

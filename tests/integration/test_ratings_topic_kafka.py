@@ -17,7 +17,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
-from services.log.protocol import FencedTopic, Log, LogError
+from services.log.protocol import FencedTopic, Log, LogError, TopicReplaced
 from services.shard.ratings_topic.contents import read_contents
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
@@ -125,6 +125,32 @@ def test_the_contents_of_an_empty_partition_are_read(topic: FencedTopic) -> None
         assert read_contents(topic, 0) == {}
         writer.write([(b'["p","ann"]', b"{}")])
         assert read_contents(topic, 0)["p"][None].unfinished
+
+
+def test_a_topic_that_was_made_anew_is_noticed_and_the_next_claim_continues_on_it(kafka: str, prefix: str, topic: FencedTopic) -> None:  # noqa: F811
+    admin = KafkaAdminClient(bootstrap_servers=kafka)
+    with closing(topic.fenced_writer(0)) as writer, closing(admin):
+        writer.claim()
+        writer.write([(b"a", b"1")])
+        admin.delete_topics([topic.name])
+        until(lambda: admin.describe_topics([topic.name])[0]["error_code"] != 0, "the topic is gone")
+        with closing(open_kafka_log(Connection(kafka), 2, topic_prefix=prefix, ratings=True)):
+
+            def replaced() -> bool:
+                try:
+                    writer.write([(b"b", b"2")])
+                except TopicReplaced:
+                    return True
+                except LogError:  # the client knows the topic that is gone
+                    writer.claim()
+                return topic.identity != before
+
+            before = topic.identity
+            until(replaced, "the writer notices the other topic")
+            writer.claim()
+            writer.write([(b"c", b"3")])
+            table = committed(topic)
+    assert table in ({b"c": 3}, {b"b": 2, b"c": 3})
 
 
 @pytest.fixture

@@ -67,13 +67,14 @@ class MemoryTopic:
         records: Written records of each partition.
         epochs: Number of claims of each partition.
         fails: Called before each write; it can raise the error of a broker.
-        identity: Another number means another topic.
+        identity: The topic that the last claim found.
+        present: The present topic.
     """
 
     name = "ratings"
 
     def __init__(self, partitions: int = 1) -> None:
-        self.partitions, self.identity = partitions, 0
+        self.partitions, self.identity, self.present = partitions, "1", 1
         self.records: list[list[tuple[bytes, bytes | None]]] = [[] for _ in range(partitions)]
         self.epochs = [0] * partitions
         self.fails: Callable[[], None] = lambda: None
@@ -83,7 +84,7 @@ class MemoryTopic:
 
     def replace(self) -> None:
         """Replace the topic by an empty one."""
-        self.identity += 1
+        self.present += 1
         self.records = [[] for _ in range(self.partitions)]
 
     def begin(self, _partition: int) -> int:
@@ -104,20 +105,20 @@ class MemoryWriter:
     """A writer of a partition in memory."""
 
     def __init__(self, topic: MemoryTopic, partition: int) -> None:
-        self._topic, self._partition, self._epoch, self._identity = topic, partition, 0, 0
+        self._topic, self._partition, self._epoch = topic, partition, 0
 
     def claim(self) -> None:
         self._topic.fails()
         self._topic.epochs[self._partition] += 1
-        self._epoch, self._identity = self._topic.epochs[self._partition], self._topic.identity
+        self._epoch, self._topic.identity = self._topic.epochs[self._partition], str(self._topic.present)
 
     def write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         self._topic.fails()
         if self._epoch != self._topic.epochs[self._partition]:
             raise LogError("fenced", retriable=False)
         self._topic.records[self._partition] += records
-        if self._identity != self._topic.identity:
-            raise TopicReplaced("ratings", str(self._identity), str(self._topic.identity))
+        if self._topic.identity != str(self._topic.present):
+            raise TopicReplaced("ratings", self._topic.identity, str(self._topic.present))
 
     def close(self) -> None:
         return

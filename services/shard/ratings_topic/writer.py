@@ -84,6 +84,7 @@ class TopicWriter:
     control: ControlLog
     solved: SolvedCopies
     _writers: dict[int, FencedWriter] = field(default_factory=dict)
+    _identities: dict[int, str] = field(default_factory=dict)
     _troubles: LogThrottle = field(default_factory=LogThrottle)
 
     def write(self, parts: Sequence[PartitionPart]) -> list[PartResult]:
@@ -124,6 +125,8 @@ class TopicWriter:
             return PartResult(part, WriteEnd.SUPERSEDED)
         if part.contents is None:
             return PartResult(part, WriteEnd.WRITTEN, self._read(part.partition))
+        if (read := self._identities[part.partition]) != self.topic.identity:
+            raise TopicReplaced(self.topic.name, read, self.topic.identity)
         written = _Tally()
         _write_all(writer, chain.from_iterable(update.records() for update in part.updates), written)
         for update in part.updates:
@@ -151,6 +154,7 @@ class TopicWriter:
     def _read(self, partition: int) -> TopicContents:
         """Read a partition. Heads of states that the log does not have, or that include skipped records, are left out."""
         contents = read_contents(self.topic, partition)
+        self._identities[partition] = self.topic.identity
         online = [(board, board.head) for held in contents.values() if isinstance((board := held[None]).head, RatingsHead)]
         judge = Provenance(self.outcomes, self.control, lambda: [head for _, head in online])
         for board, head in online:

@@ -128,6 +128,10 @@ class Shard:
         return Shard(topic, restored, epoch=epoch, position=self.partition.position)
 
 
+def raised(error: Exception) -> None:
+    raise error
+
+
 @pytest.fixture
 def topic() -> MemoryTopic:
     return MemoryTopic()
@@ -347,12 +351,18 @@ def test_an_unexpected_failure_is_not_that_of_the_fold(topic: MemoryTopic, caplo
     assert online(topic.table(), POOL, "elo") == shard.ratings()
 
 
-def test_a_topic_that_was_made_anew_gets_all_rows(topic: MemoryTopic) -> None:
+@pytest.mark.parametrize("noticed", ["by a write", "by a claim"])
+def test_a_topic_that_was_made_anew_gets_all_rows(topic: MemoryTopic, noticed: str) -> None:
     shard = Shard(topic)
     shard.play(0, 50)
     shard.rounds()
+    if noticed == "by a claim":
+        topic.fails = lambda: raised(LogError("the topic is gone", retriable=True))
+        shard.play(50, 51)
+        shard.rounds()
+        topic.fails = lambda: None
     topic.replace()
-    shard.play(50, 51)
+    shard.play(51, 52)
     shard.rounds()
     assert online(topic.table(), POOL, "elo") == shard.ratings()
 
