@@ -291,7 +291,21 @@ def test_rows_after_the_last_head_are_written_again(topic: MemoryTopic) -> None:
     second = first.restarted(topic)
     second.board()
     second.rounds()
+    assert b'["p","nobody"]' not in topic.table()
     assert online(topic.table(), POOL, "elo") == second.ratings()
+
+
+def test_a_solved_board_of_which_rows_follow_the_head_is_copied_again(topic: MemoryTopic) -> None:
+    first = Shard(topic)
+    first.play(0, 5)
+    first.store.boards["copeland"] = "v1", solved_of(POOL, method="copeland", ratings=(("a", 3.0), ("b", 2.0)))
+    first.rounds()
+    topic.records[0].append((b'["p","nobody","copeland"]', b'{"type":"solved"}'))
+    second = first.restarted(topic)
+    second.store.boards = first.store.boards
+    second.board()
+    second.rounds()
+    assert b'["p","nobody","copeland"]' not in topic.table()
 
 
 @pytest.mark.parametrize("why", ["lost", "skipped"])
@@ -388,6 +402,7 @@ def test_a_broken_pool_writes_nothing_more(topic: MemoryTopic) -> None:
     shard.state.stop("it failed halfway", 55, broken=True)
     shard.rounds()
     assert len(topic.records[0]) == before
+    assert shard.figures.ratings_lag_seconds(0, shard.now) == 0.0, "its boards stay as they are"
 
 
 def test_a_deviation_is_that_of_the_belief(topic: MemoryTopic) -> None:
