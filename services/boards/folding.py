@@ -88,8 +88,8 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         stopped: Partitions that stopped.
         lagging: Partitions whose records wait too long.
         says: The status in words.
-        ratings_lag_seconds: Longest time since which the ratings topic lacks rows that are on boards, in seconds; None without this topic.
-            It does not change the status.
+        ratings_lag_seconds: Longest time since which the ratings topic lacks rows that are on live boards, in seconds; None without this
+            topic. It does not change the status.
     """
 
     status: Status

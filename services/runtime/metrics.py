@@ -171,7 +171,7 @@ ENGINE: Final = (
     Metric(
         "gauge",
         "equirank_ratings_topic_lag_seconds",
-        "Seconds since the ratings topic lacks rows that are on boards; 0 if it lacks none. Only with this topic.",
+        "Seconds since the ratings topic lacks rows that are on live boards; 0 if it lacks none. Only with this topic.",
         ("partition",),
     ),
     Metric("counter", "equirank_ratings_topic_records_total", "Records written to the ratings topic since the shard started."),

@@ -101,6 +101,8 @@ class ShardWorker:
         finally:
             self._feed.close()
             self._maintenance.watch.close()
+            if self._maintenance.ratings is not None:
+                self._maintenance.ratings.close()
             for runtime in self._owned.all():
                 runtime.builder.close()
             self._control.close()

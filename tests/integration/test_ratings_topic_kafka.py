@@ -68,6 +68,16 @@ def test_the_topic_is_compacted_and_its_segments_are_small(kafka: str, prefix: s
     assert (config["cleanup.policy"], config["segment.ms"], config["max.compaction.lag.ms"]) == ("compact", "3600000", "86400000")
 
 
+def test_another_number_of_partitions_is_refused_with_its_remedy(kafka: str, prefix: str, topic: FencedTopic) -> None:  # noqa: F811
+    admin = KafkaAdminClient(bootstrap_servers=kafka)
+    with closing(admin):
+        admin.create_partitions({topic.name: 3})
+        until(lambda: len(admin.describe_topics([topic.name])[0]["partitions"]) == 3, "the topic has three partitions")
+    with pytest.raises(LogError, match="has 3 partitions, not 2, the number of the outcomes topic; delete it") as caught:
+        open_kafka_log(Connection(kafka), 2, topic_prefix=prefix, ratings=True)
+    assert not caught.value.retriable
+
+
 def test_a_log_without_the_setting_has_no_topic(kafka: str, prefix: str) -> None:  # noqa: F811
     with closing(open_kafka_log(Connection(kafka), 2, topic_prefix=f"{prefix}off.")) as log:
         assert log.ratings is None

@@ -26,12 +26,14 @@ class TopicPlan(NamedTuple):
     """Required shape of a topic.
 
     compact: the topic is compacted, so that only the newest record of each key must be kept. more: further settings, for its creation only.
+    derived: whether its records can be written again, so that it may be deleted.
     """
 
     name: str
     partitions: int
     compact: bool
     more: tuple[tuple[str, str], ...] = ()
+    derived: bool = False
 
     def configs(self, replication: int) -> dict[str, str]:
         """Settings of a topic that the engine creates.
@@ -74,7 +76,7 @@ def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
 
 def ratings_plan(prefix: str, partitions: int) -> TopicPlan:
     """Plan of the ratings topic. It has the partitions of the outcomes topic."""
-    return TopicPlan(f"{prefix}ratings", partitions, compact=True, more=_RATINGS)
+    return TopicPlan(f"{prefix}ratings", partitions, compact=True, more=_RATINGS, derived=True)
 
 
 def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
@@ -135,11 +137,11 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
         raise LogError(f"topic {plan.name} cannot be described: error {topic['error_code']}", retriable=True)
     count = len(topic["partitions"])
     if count != plan.partitions:
-        raise LogError(
-            f"topic {plan.name} has {count} partitions, not {plan.partitions}: the number decides where pools live and is fixed; "
-            f"set it to {count} where nothing was folded yet, or else replay into a new topic",
-            retriable=False,
-        )
+        what = f"topic {plan.name} has {count} partitions, not {plan.partitions}"
+        if plan.derived:
+            raise LogError(f"{what}, the number of the outcomes topic; delete it, then shards write it again", retriable=False)
+        remedy = f"set it to {count} where nothing was folded yet, or else replay into a new topic"
+        raise LogError(f"{what}: the number decides where pools live and is fixed; {remedy}", retriable=False)
 
 
 def _configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, str]]:

@@ -84,6 +84,6 @@ def _head(value: bytes) -> RatingsHead | SolvedHead | None:
     """The head in a value; None for a removal, and for a head of another version of the schema, as if there were none."""
     try:
         head = decode_record(value) if value else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return head if isinstance(head, RatingsHead | SolvedHead) else None

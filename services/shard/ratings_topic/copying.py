@@ -28,7 +28,7 @@ class RatingsTrack:
         changes: Agents whose rows are on the board and perhaps not in the topic.
         compared: Whether the track was compared with what the topic contains.
         replaced: Whether the topic was replaced by another one after the track was made.
-        whole: Whether all rows have to be written, and rows of `former` agents that the pool does not have have to be removed.
+        whole: Whether all rows are missing or uncertain, so that they are written, and those of `former` agents without a row removed.
         former: Agents with rows in the topic.
         least: Number of outcomes in the topic. Nothing is written before the fold has counted as many.
         since: Since when the topic lacks something that is on the board and is not written now, by the timer; None if it lacks nothing.

@@ -77,7 +77,11 @@ class RatingsPublisher:
             self.step(now, partitions, epochs)
             if self._ended(deadline) and self._job is not None:
                 self._settle(self._job.result(), now, partitions)
-                self._writer.close()
+
+    def close(self) -> None:
+        """Close the connections, unless a round that does not end uses them."""
+        if self._job is None or self._job.done():
+            self._writer.close()
 
     def _ended(self, deadline: float) -> bool:
         """Wait for the round under way. Returns whether it ended before `deadline`, by the timer."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain, islice
+from traceback import format_exception
 from typing import Final
 
 from services.boards.rating_records import KeyedRecord, RatingsHead
@@ -25,6 +26,7 @@ log = logging.getLogger("equirank.ratings")
 TRANSACTION_RECORDS: Final = 5000
 """Most records of one write. Readers of the topic wait for the end of a write."""
 _AWAITS: Final = "ratings cannot be written to their topic, trying again: %s"
+_DEFECT: Final = "ratings cannot be written to their topic because of a defect, trying again: %s"
 
 
 class WriteEnd(Enum):
@@ -99,11 +101,12 @@ class TopicWriter:
             except LogError as error:
                 down = error.retriable
                 results.append(self._failed(part, error))
-            except Exception as error:  # law 6: whatever happens here, the fold goes on
-                log.exception("ratings cannot be written to their topic", extra={"partition": part.partition})
+            except Exception as error:  # noqa: BLE001 - law 6: whatever happens here, the fold goes on
+                self._troubles.warn(log, _DEFECT, "".join(format_exception(error)), partition=part.partition)
                 results.append(self._failed(part, error))
             else:
                 self._troubles.over(_AWAITS)
+                self._troubles.over(_DEFECT)
         return results
 
     def close(self) -> None:
