@@ -288,6 +288,8 @@ class FencedWriter(Protocol):
     def write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Write records, each a key and a value, as one step: readers see all of them or none. The value None removes a key.
 
+        Readers see them a moment after the call returned. A later claim waits until they do.
+
         Raises:
             LogError: The records may have been written nevertheless, or a later claim fenced this writer. Claim again before the next
                 write.

@@ -12,7 +12,7 @@ from tests.chaos.oracle import Expected, Letter, Pool, expected
 from tests.chaos.report import Report
 from tests.chaos.system import System
 from tests.chaos.traffic import POOLS
-from tests.support.ratings_topic import Table, head, online
+from tests.support.ratings_topic import Table, head, online, solved, solved_head
 
 _PAGE = 1000
 
@@ -69,6 +69,7 @@ def _pools(system: System, wanted: Expected, report: Report) -> None:
         if table is not None:
             report.wrong += topic_differences(table, shown, kept)
             report.consumed += shown.agents
+            report.wrong += solved_differences(system, table, pool, report)
         report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
         report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
 
@@ -90,6 +91,19 @@ def topic_differences(table: Table, shown: PoolHead, kept: Pool) -> list[str]:
     for method, rows in kept.boards().items():
         if method in shown.online:
             complaints += _unequal(f"{shown.pool}: agents on {method} in the ratings topic", online(table, shown.pool, method), rows)
+    return complaints
+
+
+def solved_differences(system: System, table: Table, pool: str, report: Report) -> list[str]:
+    """Complaints about solved boards of which the ratings topic has the version in the store, and other rows."""
+    complaints = []
+    with system.reader() as store:
+        for method in store.solved.methods(pool):
+            found, shown = store.solved.complete_board(pool, method), solved_head(table, pool, method)
+            if found is not None and shown.get("version") == found[0]:
+                rows = {row.agent: row.rating for row in found[1].result.agents}
+                complaints += _unequal(f"{pool}: agents on {method} in the ratings topic", solved(table, pool, method), rows)
+                report.consumed_solved += 1
     return complaints
 
 

@@ -55,6 +55,11 @@ def solved(table: Table, pool: str, method: str) -> dict[str, float | None]:
     return {row["agent"]: row["rating"] for row in rows}
 
 
+def solved_head(table: Table, pool: str, method: str) -> Mapping[str, Any]:
+    """Head of a solved board; empty without one."""
+    return dict(table.get(msgspec.json.encode([pool, None, method]), {}))
+
+
 def head(table: Table, pool: str) -> Mapping[str, Any]:
     """Head of a pool's online ratings; empty without one."""
     return dict(table.get(msgspec.json.encode([pool]), {}))

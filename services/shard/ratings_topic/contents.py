@@ -45,7 +45,7 @@ def no_contents() -> TopicContents:
 def read_contents(topic: FencedTopic, partition: int) -> TopicContents:
     """Read a partition from its begin to its end. Records of other forms are ignored. Raises `LogError`.
 
-    The partition must be claimed, so that no earlier writer changes it any more.
+    The partition must have been claimed after the last write, so that all writes are visible and no earlier writer changes it any more.
     """
     contents = no_contents()
     begin, end = topic.begin(partition), topic.end(partition)
