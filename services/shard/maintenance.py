@@ -62,12 +62,12 @@ class Maintenance:
         self.watch.step(self._timer())
 
     def drain(self) -> None:
-        """Publish all changes and write a last checkpoint of each running partition. Raises `Fenced`."""
+        """Publish all changes, write a last checkpoint of each running partition, then write to the ratings topic. Raises `Fenced`."""
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
-        if self.ratings is not None:
-            self.ratings.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
             runtime.checkpointer.drain(runtime.partition)
+        if self.ratings is not None:  # last, because a broker that hangs must not cost a checkpoint
+            self.ratings.drain(self._timer(), self._owned.states(), self._owned.epochs())
 
     def _build(self, runtime: PartitionRuntime, patience: float) -> None:
         """Fold a slice of old records for a partition with builds, and make builds serve that have caught up."""
