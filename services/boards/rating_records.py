@@ -59,6 +59,20 @@ class AgentRatings(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", 
     epoch: int
 
 
+class NewestRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of the newest rows.
+
+    Attributes:
+        outcomes: Number of outcomes counted.
+        position: Log offset up to which outcomes were counted.
+        record: SHA-256 of the last record before the position; None if unknown.
+    """
+
+    outcomes: int
+    position: int
+    record: str | None = None
+
+
 class RatingsHead(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="ratings_head"):
     """The state of a pool's online ratings. All rows up to this state were written before it. Key: pool.
 
@@ -73,7 +87,7 @@ class RatingsHead(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
         position: Log offset up to which outcomes were counted.
         partition: Partition of the outcome log that holds the pool.
         epoch: Epoch of the shard that wrote the record.
-        record: SHA-256 of the last record before the position; None if unknown. Shards use it.
+        newest: State of the newest rows. It can be ahead of the head, because rows are copied after their board was written. Shards use it.
     """
 
     v: int = VERSION
@@ -86,7 +100,7 @@ class RatingsHead(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", t
     position: int
     partition: int
     epoch: int
-    record: str | None = None
+    newest: NewestRows
 
 
 class SolvedRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="solved", omit_defaults=True):
@@ -230,7 +244,7 @@ def solved_rows(head: SolvedHead, rows: list[AgentRow]) -> Iterator[KeyedRecord]
 def rating_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of the values. `scripts/reference` writes it to docs/schema."""
     (one,), parts = msgspec.json.schema_components([RatingRecord], ref_template="#/$defs/{name}")
-    for kind in (OnlineRating, AgentRatings, RatingsHead, SolvedRow, SolvedHead, CertificateRow):
+    for kind in (OnlineRating, AgentRatings, RatingsHead, NewestRows, SolvedRow, SolvedHead, CertificateRow):
         part = parts[kind.__name__]
         part["description"], meanings = docstring_texts(kind)
         for name, meaning in meanings.items():

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.records.roster import Roster
-from services.boards.rating_records import AgentRatings, KeyedRecord, OnlineRating, RatingsHead, keyed, removal
-from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.boards.rating_records import AgentRatings, KeyedRecord, NewestRows, OnlineRating, RatingsHead, keyed, removal
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
 from services.shard.partition import Partition
 from services.shard.publishing.updates import UnfiniteRating, boards_of, record_before
 from services.shard.ratings_topic.contents import BoardContents
@@ -24,18 +24,19 @@ class RatingsTrack:
     """What the topic lacks of one generation of a pool. It is made when the pool's boards are first written.
 
     Attributes:
-        generation, recovered: Generation of the pool, and position of the checkpoint that its state was loaded from.
+        board: Head of the boards that were last written.
+        recovered: Position of the checkpoint that the state was loaded from.
         changes: Agents whose rows are on the board and perhaps not in the topic.
         compared: Whether the track was compared with what the topic contains.
         replaced: Whether the topic was replaced by another one after the track was made.
         whole: Whether all rows are missing or uncertain, so that they are written, and those of `former` agents without a row removed.
         former: Agents with rows in the topic.
-        least: Number of outcomes in the topic. Nothing is written before the fold has counted as many.
+        least: Number of outcomes in the newest rows of the topic. Nothing is written before the fold has counted as many.
         since: Since when the topic lacks something that is on the board and is not written now, by the timer; None if it lacks nothing.
         writing_since: The same of rows that are written now.
     """
 
-    generation: int
+    board: PoolHead
     recovered: int
     changes: ChangeTracker = field(default_factory=ChangeTracker)
     compared: bool = False
@@ -51,12 +52,13 @@ class RatingsTrack:
 
     def is_of(self, state: PoolState) -> bool:
         """Whether this is the track of a state."""
-        return (self.generation, self.recovered) == (state.generation.number, state.recovered_at)
+        return (self.board.generation, self.recovered) == (state.generation.number, state.recovered_at)
 
-    def note(self, ids: NDArray[np.int32], agents: int, now: float) -> None:
-        """Note agents whose rows were written to the board. agents: number of agents in the pool."""
+    def note(self, board: PoolHead, ids: NDArray[np.int32], now: float) -> None:
+        """Note agents whose rows were written to the board. board: the head that was written with them."""
+        self.board = board
         if len(ids):
-            self.changes.reach(agents)
+            self.changes.reach(board.agents)
             self.changes.mark(ids)
             self.since = now if self.since is None else self.since
 
@@ -68,8 +70,8 @@ class RatingsTrack:
         """
         self.compared = True
         head = None if contents is None or contents.unfinished or self.replaced else contents.head
-        if isinstance(head, RatingsHead) and head.generation == self.generation:
-            self.least, self.whole = head.outcomes, head.outcomes < state.recovered_outcomes
+        if isinstance(head, RatingsHead) and head.generation == self.board.generation:
+            self.least, self.whole = head.newest.outcomes, head.outcomes < state.recovered_outcomes
         else:
             self.whole, self.former = True, _NOBODY if contents is None else contents.names
         if self.whole:
@@ -124,7 +126,7 @@ class RatingsUpdate:
                     ratings={method: _rating(board, i) for method, board in online},
                     outcomes=round(activity.values[i]),
                     generation=head.generation,
-                    position=head.position,
+                    position=head.newest.position,
                     epoch=head.epoch,
                 )
             )
@@ -147,24 +149,26 @@ def copy_ratings(track: RatingsTrack, state: PoolState, partition: Partition, ep
         return None
     track.writing_since, track.since = track.since, None
     former = track.former if track.whole else _NOBODY
-    return RatingsUpdate(state, track, _head(state, partition, epoch), ids, boards, former)
+    return RatingsUpdate(state, track, _head(track.board, state, partition, epoch), ids, boards, former)
 
 
 def _rating(board: LiveBoard, i: int) -> OnlineRating:
     return OnlineRating(board.values[i], board.beliefs[i].deviation if board.beliefs else None)
 
 
-def _head(state: PoolState, partition: Partition, epoch: int) -> RatingsHead:
+def _head(board: PoolHead, state: PoolState, partition: Partition, epoch: int) -> RatingsHead:
+    """Head of rows that are copied now. Its state is that of the boards: agents that changed since are not among the rows."""
     position = state.folded_to(partition.position)
+    newest = NewestRows(outcomes=state.content.counts["outcomes"], position=position, record=record_before(position, partition))
     return RatingsHead(
-        pool=state.generation.pool,
-        methods=list(state.content.ratings.online),
-        agents=len(state.content.agents),
-        outcomes=state.content.counts["outcomes"],
-        pool_time=state.content.clock.time,
-        generation=state.generation.number,
-        position=position,
-        partition=partition.number,
+        pool=board.pool,
+        methods=board.online,
+        agents=board.agents,
+        outcomes=board.outcomes,
+        pool_time=board.pool_time,
+        generation=board.generation,
+        position=board.position,
+        partition=board.partition,
         epoch=epoch,
-        record=record_before(position, partition),
+        newest=newest,
     )

@@ -52,8 +52,8 @@ class RatingsPublisher:
             return
         pool = update.head.pool
         if (track := self._track_of(pool, update.state)) is None:
-            track = self._tracks[pool] = RatingsTrack(update.track.generation, update.track.recovered)
-        track.note(update.ids, update.head.agents, self._timer())
+            track = self._tracks[pool] = RatingsTrack(update.head, update.track.recovered)
+        track.note(update.head, update.ids, self._timer())
 
     def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
         """Apply the results of a finished round, and start the next one if it is due. Raises `Fenced`."""

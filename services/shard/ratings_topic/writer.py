@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain, islice
 from traceback import format_exception
-from typing import Final
+from typing import Final, NamedTuple
 
 from services.boards.rating_records import KeyedRecord, RatingsHead
 from services.control.log import ControlLog
@@ -63,6 +63,20 @@ class PartResult:
     end: WriteEnd
     contents: TopicContents | None = None
     records: int = 0
+
+
+class _NewestRows(NamedTuple):
+    """The newest rows of a pool, whose records are looked for in the log."""
+
+    pool: str
+    partition: int
+    generation: int
+    position: int
+    record: str | None
+
+    @classmethod
+    def of(cls, head: RatingsHead) -> "_NewestRows":
+        return cls(head.pool, head.partition, head.generation, head.newest.position, head.newest.record)
 
 
 @dataclass(slots=True)
@@ -158,10 +172,10 @@ class TopicWriter:
         """Read a partition. Heads of states that the log does not have, or that include skipped records, are left out."""
         contents = read_contents(self.topic, partition)
         self._identities[partition] = self.topic.identity
-        online = [(board, board.head) for held in contents.values() if isinstance((board := held[None]).head, RatingsHead)]
-        judge = Provenance(self.outcomes, self.control, lambda: [head for _, head in online])
-        for board, head in online:
-            if not judge.was_folded_from_the_log(head) or judge.has_skips(partition, head.position):
+        online = [(board, _NewestRows.of(board.head)) for held in contents.values() if isinstance((board := held[None]).head, RatingsHead)]
+        judge = Provenance(self.outcomes, self.control, lambda: [rows for _, rows in online])
+        for board, rows in online:
+            if not judge.was_folded_from_the_log(rows) or judge.has_skips(partition, rows.position):
                 board.head = None
         return contents
 

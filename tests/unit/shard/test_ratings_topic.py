@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from services.boards.rating_records import RatingsHead, decode_key, decode_record, keyed, removal
+from services.boards.rating_records import NewestRows, RatingsHead, decode_key, decode_record, keyed, removal
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import PoolVersion, StoreError
 from services.control.records import ControlState, FoldSettings, Skipped
@@ -90,9 +90,13 @@ class Shard:
 
     def play(self, start: int, stop: int) -> None:
         """Fold games, and write the boards."""
+        self.play_without_board(start, stop)
+        self.board()
+
+    def play_without_board(self, start: int, stop: int) -> None:
+        """Fold games whose boards are still being written."""
         fold_events(self.state, [simulated.game(i, float(i)) for i in range(start, stop)])
         self.partition.position += stop - start
-        self.board()
 
     def board(self) -> None:
         track = Track(self.state.generation.number, self.state.recovered_at)
@@ -198,6 +202,46 @@ def test_what_was_on_the_board_and_not_in_the_topic_is_written_by_the_next_owner
     second.rounds()
     assert online(topic.table(), POOL, "elo") == second.ratings()
     assert head(topic.table(), POOL)["outcomes"] == 80
+
+
+def test_a_head_includes_no_outcome_whose_rows_wait_for_the_board(topic: MemoryTopic) -> None:
+    """The next owner compares the head with its checkpoint, which can be ahead of the boards."""
+    first = Shard(topic)
+    first.play(0, 50)
+    first.play_without_board(50, 80)
+    first.rounds()
+    assert (head(topic.table(), POOL)["outcomes"], head(topic.table(), POOL)["position"]) == (50, 50)
+    second = first.restarted(topic)  # the first one ends after it wrote these boards
+    second.board()
+    second.rounds()
+    assert online(topic.table(), POOL, "elo") == second.ratings()
+
+
+def test_rows_that_are_newer_than_their_head_are_not_taken_back(topic: MemoryTopic) -> None:
+    first = Shard(topic)
+    first.play(0, 50)
+    second = first.restarted(topic)
+    first.play_without_board(50, 80)
+    first.rounds()
+    before = list(topic.records[0])
+    second.play(50, 79)
+    second.rounds()
+    assert topic.records[0] == before
+    second.play(79, 90)
+    second.rounds()
+    assert online(topic.table(), POOL, "elo") == second.ratings()
+
+
+def test_rows_that_are_newer_than_their_head_are_replaced_if_their_records_were_skipped(topic: MemoryTopic) -> None:
+    first = Shard(topic)
+    first.play(0, 50)
+    second = first.restarted(topic)
+    first.play_without_board(50, 80)
+    first.rounds()
+    second.control.state.apply(9, Skipped(partition=0, begin=60, end=61, time=0.0))
+    second.board()
+    second.rounds()
+    assert online(topic.table(), POOL, "elo") == second.ratings()
 
 
 def test_an_owner_that_starts_behind_the_topic_waits_until_it_has_folded_as_much(topic: MemoryTopic) -> None:
@@ -488,8 +532,9 @@ def test_a_key_names_pool_agent_and_method(agent: str) -> None:
 
 def test_records_are_read_as_they_were_written() -> None:
     made = RatingsHead(
-        pool="p", methods=["elo"], agents=2, outcomes=3, pool_time=None, generation=1, position=5, partition=0, epoch=1, record="ab"
-    )
+        pool="p", methods=["elo"], agents=2, outcomes=3, pool_time=None, generation=1, position=5, partition=0, epoch=1,
+        newest=NewestRows(outcomes=4, position=6, record="ab"),
+    )  # fmt: skip
     key, value = keyed(made)
     assert (key, decode_record(value or b"")) == (b'["p"]', made)
 
