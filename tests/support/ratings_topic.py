@@ -71,7 +71,8 @@ class MemoryTopic:
     Attributes:
         records: Written records of each partition.
         epochs: Number of claims of each partition.
-        fails: Called before each write; it can raise the error of a broker.
+        fails: Called before each claim and write; it can raise the error of a broker.
+        fails_to_write: The same, before each write only.
         identity: The topic that the last claim found.
         present: The present topic.
     """
@@ -83,6 +84,7 @@ class MemoryTopic:
         self.records: list[list[tuple[bytes, bytes | None]]] = [[] for _ in range(partitions)]
         self.epochs = [0] * partitions
         self.fails: Callable[[], None] = lambda: None
+        self.fails_to_write: Callable[[], None] = lambda: None
 
     def fenced_writer(self, partition: int) -> "MemoryWriter":
         return MemoryWriter(self, partition)
@@ -119,6 +121,7 @@ class MemoryWriter:
 
     def write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         self._topic.fails()
+        self._topic.fails_to_write()
         if self._epoch != self._topic.epochs[self._partition]:
             raise LogError("fenced", retriable=False)
         self._topic.records[self._partition] += records

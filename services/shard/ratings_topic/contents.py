@@ -24,13 +24,17 @@ class BoardContents:
 
     Attributes:
         head: The last head; None without one, and if its state is not that of the log.
-        names: Agents with a row. It can contain agents whose row was removed.
-        unfinished: Whether rows were written after the last head, because the writer ended before it wrote the next head.
+        names: Agents that can have a row, also those of writes that were cut off. It can contain agents whose row was removed.
+        unfinished: Whether rows may follow the last head, because a write was cut off.
     """
 
     head: RatingsHead | SolvedHead | None = None
-    names: Roster = field(default_factory=Roster)
+    names: list[Roster] = field(default_factory=lambda: [Roster()])
     unfinished: bool = False
+
+    def finish(self, head: RatingsHead | SolvedHead | None, names: Roster) -> None:
+        """Note that a head and the rows of these agents were written, and all other rows removed."""
+        self.head, self.names, self.unfinished = head, [names], False
 
 
 TopicContents: TypeAlias = defaultdict[str, defaultdict[str | None, BoardContents]]
@@ -77,7 +81,7 @@ def _apply(contents: TopicContents, records: Iterable[Record]) -> None:
         if record.value:
             names[pool, method].append(agent)
     for (pool, method), agents in names.items():
-        contents[pool][method].names.intern(agents)
+        contents[pool][method].names[0].intern(agents)
 
 
 def _head(value: bytes) -> RatingsHead | SolvedHead | None:

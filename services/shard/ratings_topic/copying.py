@@ -1,8 +1,7 @@
 """Copies a pool's changed ratings for the ratings topic, and tracks which of them the topic lacks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,6 @@ from services.shard.publishing.updates import UnfiniteRating, boards_of, record_
 from services.shard.ratings_topic.contents import BoardContents
 from services.state.changes import ChangeTracker
 from services.state.pool import PoolState
-
-_NOBODY: Final = Roster()
 
 
 @dataclass(slots=True)
@@ -42,7 +39,7 @@ class RatingsTrack:
     compared: bool = False
     replaced: bool = False
     whole: bool = False
-    former: Roster = _NOBODY
+    former: Sequence[Roster] = ()
     least: int = 0
     since: float | None = None
     writing_since: float | None = None
@@ -73,7 +70,7 @@ class RatingsTrack:
         if isinstance(head, RatingsHead) and head.generation == self.board.generation:
             self.least, self.whole = head.newest.outcomes, head.outcomes < state.recovered_outcomes
         else:
-            self.whole, self.former = True, _NOBODY if contents is None else contents.names
+            self.whole, self.former = True, () if contents is None else tuple(contents.names)
         if self.whole:
             self.since = now if self.since is None else self.since
 
@@ -88,7 +85,7 @@ class RatingsTrack:
 
     def written(self) -> None:
         """Note that the copied rows were written."""
-        self.whole, self.former, self.writing_since = False, _NOBODY, None
+        self.whole, self.former, self.writing_since = False, (), None
 
     def failed(self, ids: NDArray[np.int32]) -> None:
         """Note that the copied rows of the agents `ids` were perhaps not written."""
@@ -112,7 +109,7 @@ class RatingsUpdate:
     head: RatingsHead
     ids: NDArray[np.int32]
     boards: Mapping[str, LiveBoard]
-    former: Roster
+    former: Sequence[Roster]
 
     def records(self) -> Iterator[KeyedRecord]:
         """Yield the records, the head last."""
@@ -130,9 +127,10 @@ class RatingsUpdate:
                     epoch=head.epoch,
                 )
             )
-        if len(self.former):
+        if self.former:
             present = set(activity.names)
-            yield from (removal(head.pool, agent) for agent in self.former.names() if agent not in present)
+            removed = dict.fromkeys(agent for roster in self.former for agent in roster.names() if agent not in present)
+            yield from (removal(head.pool, agent) for agent in removed)
         yield keyed(head)
 
 
@@ -148,7 +146,7 @@ def copy_ratings(track: RatingsTrack, state: PoolState, partition: Partition, ep
         track.changes.mark(ids)
         return None
     track.writing_since, track.since = track.since, None
-    former = track.former if track.whole else _NOBODY
+    former = track.former if track.whole else ()
     return RatingsUpdate(state, track, _head(track.board, state, partition, epoch), ids, boards, former)
 
 

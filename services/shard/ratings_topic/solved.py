@@ -70,17 +70,19 @@ class SolvedCopies:
             return None
         version, board = found
         head, rows = _head(board, version, epoch), board.result.agents
-        present = Roster()
-        present.intern([row.agent for row in rows])
-        return _records(head, rows, held.names, present), partial(_replace, held, head, present)
+        present, names = Roster(), [row.agent for row in rows]
+        present.intern(names)
+        held.names[0].intern(names)
+        held.unfinished = True
+        return _records(head, rows, held.names[0], present), partial(held.finish, head, present)
 
     def _removed(self, pool: str, method: str, held: BoardContents) -> BoardRecords | None:
         """The removals of all rows. None if the store only lost the board: it is published again."""
         number = held.head.sequence if isinstance(held.head, SolvedHead) else -1
         if self._store.solved.sequence(pool, method) <= number:
             return None
-        records = [removal(pool, agent, method) for agent in (*held.names.names(), None)]
-        return iter(records), partial(_replace, held, None, Roster())
+        records = [removal(pool, agent, method) for agent in (*held.names[0].names(), None)]
+        return iter(records), partial(held.finish, None, Roster())
 
 
 def _records(head: SolvedHead, rows: list[AgentRow], former: Roster, present: Roster) -> Iterator[KeyedRecord]:
@@ -89,10 +91,6 @@ def _records(head: SolvedHead, rows: list[AgentRow], former: Roster, present: Ro
     ids = present.lookup(names)
     yield from (removal(head.pool, agent, head.method) for agent, i in zip(names, ids.tolist(), strict=True) if i == UNKNOWN)
     yield keyed(head)
-
-
-def _replace(held: BoardContents, head: SolvedHead | None, names: Roster) -> None:
-    held.head, held.names, held.unfinished = head, names, False
 
 
 def _head(board: SolvedBoard, version: str, epoch: int) -> SolvedHead:

@@ -12,12 +12,13 @@ from itertools import chain, islice
 from traceback import format_exception
 from typing import Final, NamedTuple
 
+from ratings_core.records.roster import Roster
 from services.boards.rating_records import KeyedRecord, RatingsHead
 from services.control.log import ControlLog
 from services.log.protocol import FencedTopic, FencedWriter, LogError, Topic, TopicReplaced
 from services.runtime.logging import LogThrottle
 from services.shard.publishing.writing import Provenance
-from services.shard.ratings_topic.contents import TopicContents, read_contents
+from services.shard.ratings_topic.contents import BoardContents, TopicContents, read_contents
 from services.shard.ratings_topic.copying import RatingsUpdate
 from services.shard.ratings_topic.solved import SolvedCopies
 
@@ -145,10 +146,11 @@ class TopicWriter:
         if (read := self._identities[part.partition]) != self.topic.identity:
             raise TopicReplaced(self.topic.name, read, self.topic.identity)
         written = _Tally()
+        for update in part.updates:
+            _note_names(part.contents[update.head.pool][None], update.state.content.agents)
         _write_all(writer, chain.from_iterable(update.records() for update in part.updates), written)
         for update in part.updates:
-            board = part.contents[update.head.pool][None]
-            board.head, board.names, board.unfinished = update.head, update.state.content.agents, False
+            part.contents[update.head.pool][None].finish(update.head, update.state.content.agents)
         for records, finish in self.solved.changed(part.pools, part.contents, part.epoch):
             _write_all(writer, records, written)
             finish()
@@ -178,6 +180,12 @@ class TopicWriter:
             if not judge.was_folded_from_the_log(rows) or judge.has_skips(partition, rows.position):
                 board.head = None
         return contents
+
+
+def _note_names(board: BoardContents, names: Roster) -> None:
+    """Note agents whose rows are written next. The roster itself is kept, because only the folding thread may use it while it grows."""
+    if all(roster is not names for roster in board.names):
+        board.names.append(names)
 
 
 def _write_all(writer: FencedWriter, records: Iterable[KeyedRecord], written: _Tally) -> None:

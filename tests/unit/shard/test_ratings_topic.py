@@ -107,15 +107,15 @@ class Shard:
     def begin(self) -> None:
         self.publisher.step(self.now, {0: self.partition}, {0: self.epoch})
 
+    def begin_and_wait(self) -> None:
+        self.begin()
+        if (job := self.publisher._job) is not None:
+            wait([job], PATIENCE)
+
     def round(self) -> None:
-        self.begin()
-        if (job := self.publisher._job) is not None:
-            wait([job], PATIENCE)
-        self.now += 10.0
-        self.begin()
-        if (job := self.publisher._job) is not None:
-            wait([job], PATIENCE)
-        self.now += 10.0
+        for _ in range(2):
+            self.begin_and_wait()
+            self.now += 10.0
 
     def rounds(self, count: int = 3) -> None:
         for _ in range(count):
@@ -500,6 +500,66 @@ def test_the_next_owner_does_not_copy_a_solved_board_again_and_removes_its_forme
     second.store.boards["copeland"] = "v2", solved_of(POOL, method="copeland", ratings=(("b", 2.0),))
     second.rounds()
     assert solved(topic.table(), POOL, "copeland") == {"b": 2.0}
+
+
+def fails_at_write(topic: MemoryTopic, number: int) -> None:
+    """Make one of the next writes fail. Writes before it are in the topic. number: from 1; claims are not counted."""
+    done = 0
+
+    def write() -> None:
+        nonlocal done
+        done += 1
+        if done == number:
+            raise LogError("the broker went away", retriable=True)
+
+    topic.fails_to_write = write
+
+
+def test_rows_of_a_solved_board_whose_write_was_cut_off_are_removed(topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.shard.ratings_topic.writer.TRANSACTION_RECORDS", 2)
+    shard = Shard(topic)
+    shard.play(0, 5)
+    shard.rounds()
+    shard.store.boards["copeland"] = "v1", solved_of(POOL, method="copeland", ratings=(("a", 3.0), ("b", 2.0), ("c", 1.0)))
+    fails_at_write(topic, 2)
+    shard.begin_and_wait()
+    assert solved(topic.table(), POOL, "copeland") == {"a": 3.0, "b": 2.0}
+    shard.store.boards["copeland"] = "v2", solved_of(POOL, method="copeland", ratings=(("c", 1.0),))
+    shard.rounds()
+    assert solved(topic.table(), POOL, "copeland") == {"c": 1.0}
+
+
+def test_rows_of_a_solved_board_that_was_removed_after_a_cut_off_write_are_removed(
+    topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.shard.ratings_topic.writer.TRANSACTION_RECORDS", 2)
+    shard = Shard(topic)
+    shard.play(0, 5)
+    shard.rounds()
+    shard.store.boards["copeland"] = "v1", solved_of(POOL, method="copeland", ratings=(("a", 3.0), ("b", 2.0), ("c", 1.0)))
+    fails_at_write(topic, 2)
+    shard.begin_and_wait()
+    del shard.store.boards["copeland"]
+    shard.store.removed["copeland"] = 7
+    shard.rounds()
+    assert solved(topic.table(), POOL, "copeland") == {}
+
+
+def test_rows_of_a_generation_whose_write_was_cut_off_are_removed(topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.shard.ratings_topic.writer.TRANSACTION_RECORDS", 2)
+    shard = Shard(topic)
+    shard.play(0, 3)
+    shard.rounds()
+    before = set(online(topic.table(), POOL, "elo"))
+    shard.partition.pools[POOL] = state_of(POOL, number=2)
+    shard.play(3, 40)
+    fails_at_write(topic, 4)
+    shard.begin_and_wait()
+    assert set(online(topic.table(), POOL, "elo")) > before
+    shard.partition.pools[POOL] = state_of(POOL, number=3)
+    shard.play(0, 3)
+    shard.rounds()
+    assert online(topic.table(), POOL, "elo") == shard.ratings()
 
 
 def test_a_store_that_does_not_answer_delays_solved_boards_only(topic: MemoryTopic) -> None:
