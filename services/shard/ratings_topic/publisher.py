@@ -98,7 +98,8 @@ class RatingsPublisher:
                 continue
             contents = self._contents.get(number)
             if contents is None:
-                self._figures.ratings_since.setdefault(number, now)
+                if self._figures.ratings_since.get(number) is None:
+                    self._figures.ratings_since[number] = now
                 yield PartitionPart(number, epochs[number], None)
                 continue
             updates = list(self._updates(now, partition, epochs[number], contents))

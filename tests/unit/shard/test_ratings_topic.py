@@ -425,6 +425,20 @@ def test_a_topic_that_was_made_anew_gets_all_rows(topic: MemoryTopic, noticed: s
     assert online(topic.table(), POOL, "elo") == shard.ratings()
 
 
+def test_the_lag_begins_when_the_topic_was_made_anew(topic: MemoryTopic) -> None:
+    shard = Shard(topic)
+    shard.play(0, 50)
+    shard.rounds()
+    topic.replace()
+    shard.store.boards["copeland"] = "v1", solved_of(POOL, method="copeland", ratings=(("a", 3.0),))
+    shard.begin_and_wait()  # notices the other topic
+    topic.fails = lambda: raised(LogError("no broker answers", retriable=True))
+    shard.round()
+    at = shard.now
+    shard.rounds()
+    assert shard.figures.ratings_lag_seconds(0, shard.now) >= shard.now - at
+
+
 def test_a_pool_of_many_agents_is_written_in_several_steps_and_its_head_last(topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch) -> None:
     assert TRANSACTION_RECORDS > 100
     monkeypatch.setattr("services.shard.ratings_topic.writer.TRANSACTION_RECORDS", 7)
