@@ -15,9 +15,11 @@ from uuid import uuid4
 import pytest
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
+from services.backends import open_log
 from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import FencedTopic, Log, LogError, TopicReplaced
+from services.runtime.settings import Settings
 from services.shard.ratings_topic.contents import read_contents
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
@@ -86,6 +88,17 @@ def test_another_number_of_partitions_is_refused_with_its_remedy(kafka: str, pre
 def test_a_log_without_the_setting_has_no_topic(kafka: str, prefix: str) -> None:  # noqa: F811
     with closing(open_kafka_log(Connection(kafka), 2, topic_prefix=f"{prefix}off.")) as log:
         assert log.ratings is None
+
+
+def test_a_program_that_only_reads_the_log_does_not_need_the_topic(kafka: str, prefix: str) -> None:  # noqa: F811
+    """It goes on while the topic is deleted: the archive is written, and `equirank verify` works."""
+    settings = Settings(kafka=kafka, topic_prefix=f"{prefix}none.", partitions=2)
+    open_log(settings).close()
+    settings = settings.model_copy(update={"ratings_topic": True})
+    with closing(open_log(settings, create=False)) as log:
+        assert log.ratings is None
+    with closing(open_log(settings)) as log:
+        assert log.ratings is not None
 
 
 def test_a_write_is_seen_whole_or_not_at_all_and_a_value_of_none_removes_its_key(topic: FencedTopic) -> None:
