@@ -63,10 +63,13 @@ class RatingsPublisher:
             self._settle(self._job.result(), now, partitions)
         if now < self._next:
             return
+        began = time.perf_counter()
         parts = list(self._parts(now, partitions, epochs))
+        if any(part.updates for part in parts):
+            self._figures.copies.add(time.perf_counter() - began)
         self._report(partitions)
+        self._began, self._next = now, now + self._interval
         if parts:
-            self._began = now
             self._job = start(partial(self._writer.write, parts), "ratings")
 
     def drain(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:

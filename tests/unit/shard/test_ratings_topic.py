@@ -439,6 +439,40 @@ def test_the_lag_begins_when_the_topic_was_made_anew(topic: MemoryTopic) -> None
     assert shard.figures.ratings_lag_seconds(0, shard.now) >= shard.now - at
 
 
+def test_the_fold_pauses_for_a_copy_only_and_the_pause_is_counted(topic: MemoryTopic) -> None:
+    shard = Shard(topic)
+    shard.rounds()
+    assert sum(shard.figures.copies.counts) == 0
+    shard.play(0, 50)
+    shard.round()
+    assert sum(shard.figures.copies.counts) == 1
+
+
+def test_pools_without_changes_are_not_asked_again_at_every_step(topic: MemoryTopic) -> None:
+    class Pools(dict[str, PoolState]):
+        reads = 0
+
+        def items(self) -> Any:
+            self.reads += 1
+            return super().items()
+
+    shard = Shard(topic)
+    shard.play(0, 50)
+    shard.rounds()
+    shard.partition.pools = pools = Pools(shard.partition.pools)
+    shard.begin_and_wait()  # solved boards are compared, and not again for a second
+    for _ in range(2):
+        shard.now += 0.4
+        shard.begin()
+    before = pools.reads
+    for _ in range(10):
+        shard.begin()
+    assert pools.reads == before
+    shard.play(50, 60)
+    shard.rounds()
+    assert online(topic.table(), POOL, "elo") == shard.ratings()
+
+
 def test_a_pool_of_many_agents_is_written_in_several_steps_and_its_head_last(topic: MemoryTopic, monkeypatch: pytest.MonkeyPatch) -> None:
     assert TRANSACTION_RECORDS > 100
     monkeypatch.setattr("services.shard.ratings_topic.writer.TRANSACTION_RECORDS", 7)
