@@ -16,7 +16,6 @@ from kafka.cluster import ClusterMetadata
 
 from services.log.kafka.client import Connection, kafka_errors
 from services.log.protocol import LogError
-from services.runtime.deadlines import start
 
 _END_SECONDS = 1.0
 """Seconds to wait for the thread of a producer that was given up."""
@@ -82,11 +81,11 @@ class KafkaFencedWriter:
         sent = [producer.send(self._topic, value=value, key=key, partition=self._partition) for key, value in records]
         for future in sent:
             future.get(timeout=max(0.0, deadline - monotonic()))
-        try:
-            # The call has no time limit, and waits for as long as no broker answers.
-            start(producer.commit_transaction, "commit").result(self._connection.timeout)
-        except TimeoutError as error:
-            raise LogError(f"write to {self._where}: no answer within {self._connection.timeout:g} s", retriable=True) from error
+        # `commit_transaction` does the same without a time limit: it would wait for ever, even after the producer was closed.
+        commit = producer._transaction_manager.begin_commit()  # noqa: SLF001
+        producer._sender.wakeup()  # noqa: SLF001
+        if not commit.wait(self._connection.timeout_ms):
+            raise LogError(f"write to {self._where}: no answer within {self._connection.timeout:g} s", retriable=True)
 
 
 def _give_up(producer: KafkaProducer) -> None:
