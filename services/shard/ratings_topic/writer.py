@@ -102,12 +102,16 @@ class TopicWriter:
     solved: SolvedCopies
     _writers: dict[int, FencedWriter] = field(default_factory=dict)
     _identities: dict[int, str] = field(default_factory=dict)
+    _failures: dict[int, int] = field(default_factory=dict)
     _troubles: LogThrottle = field(default_factory=LogThrottle)
 
     def write(self, parts: Sequence[PartitionPart]) -> list[PartResult]:
-        """Write parts in order. Returns a result for each. After a retriable failure, the remaining parts fail without a try."""
+        """Write parts. Returns a result for each. After a retriable failure, the remaining parts fail without a try.
+
+        Partitions that failed come last, the latest failure at the end, so that one without a leader does not keep the others waiting.
+        """
         results, down = list[PartResult](), False
-        for part in parts:
+        for part in sorted(parts, key=lambda part: self._failures.get(part.partition, 0)):
             if down:
                 results.append(PartResult(part, WriteEnd.FAILED, part.contents))
                 continue
@@ -120,6 +124,7 @@ class TopicWriter:
                 self._troubles.warn(log, _DEFECT, "".join(format_exception(error)), partition=part.partition)
                 results.append(self._failed(part, error))
             else:
+                self._failures.pop(part.partition, None)
                 self._troubles.over(_AWAITS)
                 self._troubles.over(_DEFECT)
         return results
@@ -134,6 +139,7 @@ class TopicWriter:
     def _failed(self, part: PartitionPart, error: Exception) -> PartResult:
         if (writer := self._writers.pop(part.partition, None)) is not None:
             writer.close()
+        self._failures[part.partition] = max(self._failures.values(), default=0) + 1
         self._troubles.warn(log, _AWAITS, error, partition=part.partition)
         return PartResult(part, WriteEnd.FAILED, None if isinstance(error, TopicReplaced) else part.contents)
 

@@ -23,12 +23,12 @@ from services.shard.partition import Partition
 from services.shard.publishing.updates import Track, update_of
 from services.shard.ratings_topic.publisher import RatingsPublisher
 from services.shard.ratings_topic.solved import SolvedCopies
-from services.shard.ratings_topic.writer import TRANSACTION_RECORDS, TopicWriter
+from services.shard.ratings_topic.writer import TRANSACTION_RECORDS, PartitionPart, TopicWriter, WriteEnd
 from services.state.pool import PoolState
 from tests.support.boards import solved_of
 from tests.support.folds import fold_events
 from tests.support.pools import control_of, pool_of, state_of
-from tests.support.ratings_topic import MemoryTopic, head, online, solved
+from tests.support.ratings_topic import MemoryTopic, MemoryWriter, head, online, solved
 from tests.support.waiting import PATIENCE
 
 POOL = "p"
@@ -392,6 +392,21 @@ def test_a_broker_that_is_down_holds_nothing_back_and_changes_wait(topic: Memory
     shard.rounds()
     assert shard.figures.ratings_lag_seconds(0, shard.now) == 0.0
     assert online(topic.table(), POOL, "elo") == shard.ratings()
+
+
+def test_a_partition_that_stays_offline_does_not_keep_others_from_being_written() -> None:
+    class Offline(MemoryTopic):
+        def fenced_writer(self, partition: int) -> MemoryWriter:
+            if partition == 0:
+                raise LogError("the partition has no leader", retriable=True)
+            return super().fenced_writer(partition)
+
+    shard = Shard(topic := Offline(3))
+    shard.writer.topic = topic
+    parts = [PartitionPart(number, 1, None) for number in range(3)]
+    ends = [{result.part.partition: result.end for result in shard.writer.write(parts)} for _ in range(3)]
+    assert ends[0] == dict.fromkeys(range(3), WriteEnd.FAILED), "after a failure, no other timeout is waited for"
+    assert ends[1:] == [{0: WriteEnd.FAILED, 1: WriteEnd.WRITTEN, 2: WriteEnd.WRITTEN}] * 2
 
 
 def test_an_unexpected_failure_is_not_that_of_the_fold(topic: MemoryTopic, caplog: pytest.LogCaptureFixture) -> None:
