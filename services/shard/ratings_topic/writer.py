@@ -5,6 +5,7 @@ partition over. So no owner that was superseded writes: either it asks after tha
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -103,7 +104,7 @@ class TopicWriter:
     _writers: dict[int, FencedWriter] = field(default_factory=dict)
     _identities: dict[int, str] = field(default_factory=dict)
     _failures: dict[int, int] = field(default_factory=dict)
-    _troubles: LogThrottle = field(default_factory=LogThrottle)
+    _troubles: defaultdict[int, LogThrottle] = field(default_factory=lambda: defaultdict(LogThrottle))
 
     def write(self, parts: Sequence[PartitionPart]) -> list[PartResult]:
         """Write parts. Returns a result for each. After a retriable failure, the remaining parts fail without a try.
@@ -121,12 +122,12 @@ class TopicWriter:
                 down = error.retriable
                 results.append(self._failed(part, error))
             except Exception as error:  # noqa: BLE001 - law 6: whatever happens here, the fold goes on
-                self._troubles.warn(log, _DEFECT, "".join(format_exception(error)), partition=part.partition)
+                self._troubles[part.partition].warn(log, _DEFECT, "".join(format_exception(error)), partition=part.partition)
                 results.append(self._failed(part, error))
             else:
                 self._failures.pop(part.partition, None)
-                self._troubles.over(_AWAITS)
-                self._troubles.over(_DEFECT)
+                self._troubles[part.partition].over(_AWAITS)
+                self._troubles[part.partition].over(_DEFECT)
         return results
 
     def close(self) -> None:
@@ -140,7 +141,7 @@ class TopicWriter:
         if (writer := self._writers.pop(part.partition, None)) is not None:
             writer.close()
         self._failures[part.partition] = max(self._failures.values(), default=0) + 1
-        self._troubles.warn(log, _AWAITS, error, partition=part.partition)
+        self._troubles[part.partition].warn(log, _AWAITS, error, partition=part.partition)
         return PartResult(part, WriteEnd.FAILED, None if isinstance(error, TopicReplaced) else part.contents)
 
     def _write_part(self, part: PartitionPart) -> PartResult:

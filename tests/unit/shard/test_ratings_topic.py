@@ -394,7 +394,7 @@ def test_a_broker_that_is_down_holds_nothing_back_and_changes_wait(topic: Memory
     assert online(topic.table(), POOL, "elo") == shard.ratings()
 
 
-def test_a_partition_that_stays_offline_does_not_keep_others_from_being_written() -> None:
+def test_a_partition_that_stays_offline_does_not_keep_others_from_being_written(caplog: pytest.LogCaptureFixture) -> None:
     class Offline(MemoryTopic):
         def fenced_writer(self, partition: int) -> MemoryWriter:
             if partition == 0:
@@ -407,6 +407,7 @@ def test_a_partition_that_stays_offline_does_not_keep_others_from_being_written(
     ends = [{result.part.partition: result.end for result in shard.writer.write(parts)} for _ in range(3)]
     assert ends[0] == dict.fromkeys(range(3), WriteEnd.FAILED), "after a failure, no other timeout is waited for"
     assert ends[1:] == [{0: WriteEnd.FAILED, 1: WriteEnd.WRITTEN, 2: WriteEnd.WRITTEN}] * 2
+    assert caplog.text.count("the partition has no leader") == 1, "a warning is not repeated because other partitions are written"
 
 
 def test_an_unexpected_failure_is_not_that_of_the_fold(topic: MemoryTopic, caplog: pytest.LogCaptureFixture) -> None:
