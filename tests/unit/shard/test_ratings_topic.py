@@ -211,6 +211,7 @@ def test_a_head_includes_no_outcome_whose_rows_wait_for_the_board(topic: MemoryT
     first.play_without_board(50, 80)
     first.rounds()
     assert (head(topic.table(), POOL)["outcomes"], head(topic.table(), POOL)["position"]) == (50, 50)
+    assert {row["position"] for row in topic.table().values() if row["type"] == "ratings"} == {80}
     second = first.restarted(topic)  # the first one ends after it wrote these boards
     second.board()
     second.rounds()
