@@ -22,9 +22,9 @@ from services.shard.ratings_topic.writer import PartitionPart, PartResult, Topic
 from services.state.pool import PoolState
 
 _FAILED_SECONDS: Final = 1.0
-"""Pause after a failed round."""
+"""Least pause after a failed round."""
 _MOST_PAUSE: Final = 5.0
-"""Longest pause after a round that succeeded. A pause is as long as its round, so that the fold gets most of the time."""
+"""Longest pause after a round. A pause is as long as its round, so that the fold gets most of the time."""
 _LOOK_SECONDS: Final = 1.0
 _POOLS_A_LOOK: Final = 200
 """Pools whose solved boards are compared with the topic in one look, and the seconds between two looks."""
@@ -130,7 +130,7 @@ class RatingsPublisher:
     def _settle(self, results: list[PartResult], now: float, partitions: Mapping[int, Partition]) -> None:
         self._job = None
         failed = any(result.end is WriteEnd.FAILED for result in results)
-        self._next = now + max(self._interval, _FAILED_SECONDS if failed else min(now - self._began, _MOST_PAUSE))
+        self._next = now + max(self._interval, _FAILED_SECONDS if failed else 0.0, min(now - self._began, _MOST_PAUSE))
         counts = self._figures.counts
         for result in results:
             part = result.part

@@ -456,6 +456,22 @@ def test_the_lag_begins_when_the_topic_was_made_anew(topic: MemoryTopic) -> None
     assert shard.figures.ratings_lag_seconds(0, shard.now) >= shard.now - at
 
 
+def test_the_pause_after_a_round_that_failed_is_as_long_as_the_round(topic: MemoryTopic) -> None:
+    """A round of failures costs time of the fold, too: it makes connections."""
+    shard = Shard(topic)
+    shard.play(0, 50)
+    topic.fails = lambda: raised(LogError("not authorized", retriable=False))
+    shard.begin_and_wait()
+    shard.now += 4.0
+    shard.begin()
+    shard.now += 3.0
+    shard.begin()
+    assert shard.publisher._job is None
+    shard.now += 1.0
+    shard.begin_and_wait()
+    assert shard.publisher._job is not None
+
+
 def test_the_fold_pauses_for_a_copy_only_and_the_pause_is_counted(topic: MemoryTopic) -> None:
     shard = Shard(topic)
     shard.rounds()
