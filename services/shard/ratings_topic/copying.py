@@ -27,8 +27,8 @@ class RatingsTrack:
         compared: Whether the track was compared with what the topic contains.
         replaced: Whether the topic was replaced by another one after the track was made.
         whole: Whether all rows are missing or uncertain, so that they are written, and those of `former` agents without a row removed.
-        former: Agents with rows in the topic.
-        least: Number of outcomes in the newest rows of the topic. Nothing is written before the fold has counted as many.
+        former: Agents that can have rows in the topic, until all rows of the state are in it.
+        newest: State of the newest rows in the topic, until the fold has reached it. Nothing is written before.
         since: Since when the topic lacks something that is on the board and is not written now, by the timer; None if it lacks nothing.
         writing_since: The same of rows that are written now.
     """
@@ -40,7 +40,7 @@ class RatingsTrack:
     replaced: bool = False
     whole: bool = False
     former: Sequence[Roster] = ()
-    least: int = 0
+    newest: NewestRows | None = None
     since: float | None = None
     writing_since: float | None = None
 
@@ -67,16 +67,17 @@ class RatingsTrack:
         """
         self.compared = True
         head = None if contents is None or contents.unfinished or self.replaced else contents.head
+        self.former = () if contents is None else tuple(contents.names)
         if isinstance(head, RatingsHead) and head.generation == self.board.generation:
-            self.least, self.whole = head.newest.outcomes, head.outcomes < state.recovered_outcomes
+            self.newest, self.whole = head.newest, head.outcomes < state.recovered_outcomes
         else:
-            self.whole, self.former = True, () if contents is None else tuple(contents.names)
+            self.whole = True
         if self.whole:
             self.since = now if self.since is None else self.since
 
     def lose_topic(self) -> None:
         """Note that the topic was replaced by another one."""
-        self.compared, self.replaced, self.least = False, True, 0
+        self.compared, self.replaced, self.newest = False, True, None
 
     @property
     def lacking_since(self) -> float | None:
@@ -92,9 +93,17 @@ class RatingsTrack:
         self.changes.mark(ids)
         self.since, self.writing_since = self.lacking_since, None
 
-    def lacks(self, state: PoolState) -> bool:
-        """Whether something can be written now."""
-        return (self.whole or self.changes.any) and not state.broken and state.content.counts["outcomes"] >= self.least
+    def is_due(self, state: PoolState, partition: Partition) -> bool:
+        """Whether something can be written now.
+
+        If the fold passes the newest rows in the topic with fewer outcomes, they include records that an operator skipped since the topic
+        was read. All rows are written then.
+        """
+        if self.newest is not None and not state.broken:
+            fewer = state.content.counts["outcomes"] < self.newest.outcomes
+            if not fewer or state.folded_to(partition.position) >= self.newest.position:
+                self.newest, self.whole = None, self.whole or fewer
+        return (self.whole or self.changes.any) and not state.broken and self.newest is None
 
 
 @dataclass(frozen=True, slots=True)

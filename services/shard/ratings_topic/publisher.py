@@ -116,7 +116,7 @@ class RatingsPublisher:
                 continue
             if not track.compared:
                 track.compare(state, contents[pool].get(None), now)
-            if track.lacks(state) and (update := copy_ratings(track, state, partition, epoch)) is not None:
+            if track.is_due(state, partition) and (update := copy_ratings(track, state, partition, epoch)) is not None:
                 yield update
 
     def _pools_to_compare(self, partition: Partition) -> list[str]:

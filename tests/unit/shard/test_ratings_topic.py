@@ -245,6 +245,21 @@ def test_rows_that_are_newer_than_their_head_are_replaced_if_their_records_were_
     assert online(topic.table(), POOL, "elo") == second.ratings()
 
 
+def test_rows_of_records_that_are_skipped_while_the_owner_runs_are_replaced(topic: MemoryTopic) -> None:
+    """The owner read the topic before an operator decided."""
+    first = Shard(topic)
+    first.play(0, 50)
+    second = first.restarted(topic)
+    first.play(50, 80)
+    first.rounds()
+    second.round()
+    second.partition.position = 80
+    second.play(80, 81)
+    second.rounds()
+    assert online(topic.table(), POOL, "elo") == second.ratings()
+    assert head(topic.table(), POOL)["outcomes"] == 51
+
+
 def test_an_owner_that_starts_behind_the_topic_waits_until_it_has_folded_as_much(topic: MemoryTopic) -> None:
     first = Shard(topic)
     first.play(0, 50)
