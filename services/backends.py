@@ -44,6 +44,7 @@ def _open_log(settings: Settings, *, create: bool, timeout: float) -> Log:
         create=create,
         replication=settings.kafka_replication,
         topic_prefix=settings.topic_prefix,
+        ratings=settings.ratings_topic and create,  # programs that only read the log go on if this topic is missing
     )
 
 

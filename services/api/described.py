@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from inspect import cleandoc
 from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import msgspec
@@ -17,10 +16,9 @@ from litestar.typing import FieldDefinition
 
 from services.api.bodies import STREAM
 from services.api.problems import PROBLEM_TYPE, ApiError, Problem
+from services.runtime.docstrings import docstring_texts
 
 T = TypeVar("T")
-_ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-"""An attribute in a docstring: its name, and its text of one or more lines."""
 _SHOWN_DEFAULTS: Final = (str, int, float, bool, type(None))
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
@@ -119,7 +117,7 @@ class StructsPlugin(OpenAPISchemaPlugin):
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
         """Return the schema of a `Struct`."""
         kind = field_definition.annotation
-        text, meanings = _docstring_texts(kind)
+        text, meanings = docstring_texts(kind)
         fields = msgspec.structs.fields(kind)
         schema: Schema = schema_creator.create_component_schema(
             field_definition,
@@ -156,10 +154,3 @@ def _property(field: msgspec.structs.FieldInfo, meaning: str | None) -> FieldDef
     given = {} if default is ... else {"default": default}
     documented = {} if meaning is None else {"kwarg_definition": ParameterKwarg(description=meaning)}
     return FieldDefinition.from_annotation(field.type, name=field.encode_name, **given, **documented)
-
-
-def _docstring_texts(kind: type) -> tuple[str, dict[str, str]]:
-    """Return the text of a type's docstring, and the texts of its attributes by name."""
-    text, _, attributes = cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
-    entries = _ATTRIBUTE.findall(attributes.partition("\n\n")[0])  # other sections may follow
-    return text, {name: " ".join(meaning.split()) for name, meaning in entries}

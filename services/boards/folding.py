@@ -32,6 +32,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
         stopped: Whether the partition stopped.
         status: Whether the partition runs, and the kind of reason for which it stopped. None in reports of earlier releases.
         reason: Why the partition stopped, with what to do; None while it runs, and in reports of earlier releases.
+        ratings_lag_seconds: Seconds since the ratings topic lacks rows that are on the partition's boards; None without this topic.
     """
 
     partition: int
@@ -44,6 +45,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool
     status: PartitionStatus | None = None
     reason: str | None = None
+    ratings_lag_seconds: float | None = None
 
 
 class Heard(NamedTuple):
@@ -61,6 +63,12 @@ class Heard(NamedTuple):
     def lag_seconds(self) -> float:
         """Upper bound of the time that the partition's first unfolded record has waited; 0 if no record waits."""
         return self.heartbeat.lag_seconds + self.age if self.heartbeat.lag else 0.0
+
+    @property
+    def ratings_lag_seconds(self) -> float | None:
+        """Seconds since the ratings topic lacks rows of the partition; None without this topic."""
+        lag = self.heartbeat.ratings_lag_seconds
+        return lag + self.age if lag else lag
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +88,8 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         stopped: Partitions that stopped.
         lagging: Partitions whose records wait too long.
         says: The status in words.
+        ratings_lag_seconds: Longest time since which the ratings topic lacks rows that are on live boards, in seconds; None without this
+            topic. It does not change the status.
     """
 
     status: Status
@@ -93,6 +103,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
     stopped: list[int]
     lagging: list[int]
     says: str = ""
+    ratings_lag_seconds: float | None = None
 
     @property
     def fresh(self) -> bool:
@@ -125,6 +136,7 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
         silent=[number for number, status in states.items() if status == "silent"],
         stopped=[number for number, status in states.items() if status == "stopped"],
         lagging=[number for number, status in states.items() if status == "lagging"],
+        ratings_lag_seconds=max((round(lag, 3) for report in known if (lag := report.ratings_lag_seconds) is not None), default=None),
     )
     kinds = {number: heard[number].heartbeat.status for number in concluded.stopped}
     return msgspec.structs.replace(concluded, says=_words(concluded, kinds))

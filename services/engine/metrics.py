@@ -27,6 +27,8 @@ _COUNTERS: Final = {
     "store_failures": "equirank_store_failures_total",
     "store_losses": "equirank_store_losses_total",
     "fenced_writes": "equirank_fenced_writes_total",
+    "ratings_records": "equirank_ratings_topic_records_total",
+    "ratings_failures": "equirank_ratings_topic_failures_total",
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",
     "checkpoints_skipped": "equirank_checkpoints_skipped_total",
@@ -128,6 +130,8 @@ class EngineMetrics(Collector):
             ((str(partition.partition), part), float(size)) for partition in partitions for part, size in sorted(partition.memory.items())
         ]
         yield _family("equirank_state_bytes", held)
+        behind = [((str(number),), lag) for health in healths for number, lag in health.ratings_lag_seconds.items() if lag is not None]
+        yield _family("equirank_ratings_topic_lag_seconds", behind)
         for counter, name in _COUNTERS.items():
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
         yield _histogram("equirank_fold_batch_seconds", [((), Durations.together(health.folds for health in healths))])

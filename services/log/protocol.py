@@ -275,6 +275,54 @@ class Rewrites(Protocol):
         """
 
 
+class FencedWriter(Protocol):
+    """The only writer of one partition of a topic: a later claim of the partition, by any process, fences it. Not thread-safe."""
+
+    def claim(self) -> None:
+        """Fence all earlier writers of the partition. Their unfinished writes are undone.
+
+        Afterwards the partition has no unfinished write, and no earlier writer changes it any more. If the topic was replaced by another
+        one with its name, the writer continues on that one. Raises `LogError`.
+        """
+
+    def write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Write records, each a key and a value, as one step: readers see all of them or none. The value None removes a key.
+
+        Readers see them a moment after the call returned. A later claim waits until they do.
+
+        Raises:
+            LogError: The records may have been written nevertheless, or a later claim fenced this writer. Claim again before the next
+                write.
+            TopicReplaced: The topic is another one than at the claim, so it lacks earlier records.
+        """
+
+    def close(self) -> None:
+        """Close the connections. An unfinished write is undone by the next claim."""
+
+
+class FencedTopic(Protocol):
+    """A topic that is compacted by key, and of which each partition has one writer at a time.
+
+    identity: see `Topic.identity`. A claim after the topic was replaced changes it.
+    """
+
+    name: str
+    partitions: int
+    identity: str
+
+    def fenced_writer(self, partition: int) -> FencedWriter:
+        """A writer of a partition. It has to `claim` the partition before it writes."""
+
+    def reader(self, positions: Mapping[int, int]) -> Reader:
+        """See `Topic.reader`. The value of a removed key is empty."""
+
+    def begin(self, partition: int) -> int:
+        """See `Topic.begin`."""
+
+    def end(self, partition: int) -> int:
+        """See `Topic.end`."""
+
+
 class PoolRecords(NamedTuple):
     """The records of a pool from the end of the previous ones to before offset `end`. The last ones are empty."""
 
@@ -311,7 +359,7 @@ class ArchivedTopic(Topic, Protocol):
 
 @dataclass
 class Log:
-    """The three topics of an installation, on one backend.
+    """The topics of an installation, on one backend.
 
     Attributes:
         outcomes: Topic of the outcomes. It can forget old records.
@@ -320,6 +368,7 @@ class Log:
         close: Closes the connections of this process, except those of open readers. On SQLite, a topic opens a new connection when used.
         weaknesses: Settings with which the loss of one machine can lose acknowledged records, each with a remedy.
         archived: The outcomes as far back as the archive has them; None without an archive.
+        ratings: Topic of ratings, for other systems; None if it is switched off.
     """
 
     outcomes: Topic
@@ -328,6 +377,7 @@ class Log:
     close: Callable[[], None]
     weaknesses: Sequence[str] = ()
     archived: ArchivedTopic | None = None
+    ratings: FencedTopic | None = None
 
     @property
     def history(self) -> Topic:

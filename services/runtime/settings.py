@@ -142,6 +142,11 @@ class Settings(BaseSettings):
         pattern=r"^[A-Za-z0-9._-]{0,200}$",
         description="Prefix of the Kafka topics' names. Change it if installations share a Kafka.",
     )
+    ratings_topic: bool = Field(
+        False,
+        description="Whether shards also write the ratings of live boards, and the rows of solved boards, to the Kafka topic "
+        "`ratings`, compacted by pool and agent. Set it where other systems consume ratings from Kafka.",
+    )
     redis: str | None = Field(None, repr=False, description="URL of Redis. None: the embedded server. Set it to run on several machines.")
     ray: str = Field("local", description="Address of the Ray cluster. `local` starts one for this engine. Change it to use a cluster.")
     checkpoints: str | None = Field(
@@ -322,6 +327,13 @@ class Settings(BaseSettings):
     def _closed_unless_keyed(self) -> "Settings":
         if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys or self.keys_file):
             msg = f"host {self.host} is beyond loopback: set EQUIRANK_WRITE_KEYS and EQUIRANK_ADMIN_KEYS, or EQUIRANK_KEYS_FILE"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _ratings_on_kafka(self) -> "Settings":
+        if self.ratings_topic and self.kafka is None:
+            msg = "ratings_topic needs Kafka, because the embedded log has no ratings topic: set EQUIRANK_KAFKA, or follow pools by streams"
             raise ValueError(msg)
         return self
 

@@ -78,7 +78,7 @@ class ShardActor:
         try:
             self._check_engine(log_)
             store = open_store(settings, log_.outcomes.identity)
-            worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store.live)
+            worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store.live, store=store)
             if not self._stopped:
                 with beating(store.heartbeats, worker.heartbeats):
                     worker.run()

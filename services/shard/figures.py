@@ -22,6 +22,8 @@ class ShardFigures:
         checkpoints: Durations of written checkpoints.
         polled_at: Time of the last successful poll of the log, seconds since 1970.
         published_at: Time of the last successful write to the store, seconds since 1970; None before the first.
+        ratings_since: Partition -> since when the ratings topic lacks rows of its boards, by the timer; None if it lacks none. Empty
+            without this topic.
         unread_partitions: Number of partitions that were added to the topic after the start. No shard reads them.
     """
 
@@ -33,4 +35,15 @@ class ShardFigures:
     checkpoints: Durations = field(default_factory=lambda: Durations(CHECKPOINT_BUCKETS))
     polled_at: float = 0.0
     published_at: float | None = None
+    ratings_since: dict[int, float | None] = field(default_factory=dict)
     unread_partitions: int = 0
+
+    def ratings_lag_seconds(self, partition: int, now: float) -> float | None:
+        """Seconds since the ratings topic lacks rows that are on the boards of a partition; None without this topic, or without pools.
+
+        now: monotonic time in seconds.
+        """
+        if partition not in self.ratings_since:
+            return None
+        since = self.ratings_since[partition]
+        return 0.0 if since is None else max(0.0, now - since)

@@ -55,7 +55,8 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: NAME/HOST/PROCESS; progress_at: time of the last successful poll of the log, seconds since 1970 by the shard's clock;
     counters: see `ShardFigures.counts`; odd_times: number of late and of future outcomes; folds: durations of the calls of the fold;
-    pauses: durations of the fold's pauses, by cause; checkpoints, published_at, unread_partitions: see `ShardFigures`.
+    pauses: durations of the fold's pauses, by cause; checkpoints, published_at, unread_partitions: see `ShardFigures`;
+    ratings_lag_seconds: by partition, see `ShardFigures.ratings_lag_seconds`.
     """
 
     owner: str
@@ -69,3 +70,4 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     published_at: float | None
     partitions: list[PartitionHealth]
     unread_partitions: int = 0
+    ratings_lag_seconds: dict[int, float | None] = {}

@@ -9,15 +9,16 @@ from services.shard.folding import Folding
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
+from services.shard.ratings_topic.publisher import RatingsPublisher
 from services.shard.watch import LogWatch
 
 log = logging.getLogger("equirank.shard")
 
 
 class Maintenance:
-    """Calls the four kinds of work in turn. Called by the folding thread.
+    """Calls the kinds of work in turn. Called by the folding thread.
 
-    folding: writes the dead letters of builds. timer: monotonic time in seconds.
+    folding: writes the dead letters of builds. timer: monotonic time in seconds. ratings: None without a ratings topic.
     """
 
     def __init__(
@@ -28,9 +29,10 @@ class Maintenance:
         checkpoints: CheckpointTurns,
         watch: LogWatch,
         timer: Callable[[], float],
+        ratings: RatingsPublisher | None = None,
     ) -> None:
         self._owned, self._folding, self._timer = owned, folding, timer
-        self.publisher, self.checkpoints, self.watch = publisher, checkpoints, watch
+        self.publisher, self.checkpoints, self.watch, self.ratings = publisher, checkpoints, watch, ratings
 
     def step(self, patience: float, *, behind: bool) -> None:
         """Do a short piece of each kind of work. No generation is built while a partition catches up after deaths.
@@ -50,6 +52,8 @@ class Maintenance:
             if runtime.partition.builds and not careful:
                 self._build(runtime, patience)
         self.publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
+        if self.ratings is not None:
+            self.ratings.step(now, self._owned.states(), self._owned.epochs())
         self.checkpoints.step(now)
         self.watch.step(now)
 
@@ -58,10 +62,12 @@ class Maintenance:
         self.watch.step(self._timer())
 
     def drain(self) -> None:
-        """Publish all changes and write a last checkpoint of each running partition. Raises `Fenced`."""
+        """Publish all changes, write a last checkpoint of each running partition, then write to the ratings topic. Raises `Fenced`."""
         self.publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
         for runtime in self._owned.running().values():
             runtime.checkpointer.drain(runtime.partition)
+        if self.ratings is not None:  # last, because a broker that hangs must not cost a checkpoint
+            self.ratings.drain(self._timer(), self._owned.states(), self._owned.epochs())
 
     def _build(self, runtime: PartitionRuntime, patience: float) -> None:
         """Fold a slice of old records for a partition with builds, and make builds serve that have caught up."""

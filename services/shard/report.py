@@ -34,6 +34,7 @@ class ShardReport:
             published_at=figures.published_at,
             partitions=[runtime.health(self._clock(), self._timer()) for runtime in runtimes],
             unread_partitions=figures.unread_partitions,
+            ratings_lag_seconds={number: figures.ratings_lag_seconds(number, self._timer()) for number in list(figures.ratings_since)},
         )
 
     def heartbeats(self) -> list[Heartbeat]:
@@ -51,6 +52,7 @@ class ShardReport:
                 stopped=runtime.stopped is not None,
                 status=runtime.status,
                 reason=runtime.stopped,
+                ratings_lag_seconds=self._figures.ratings_lag_seconds(runtime.partition.number, now),
             )
             for runtime in self._owned.all()
         ]

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ratings_core.errors import InputError
 from services.boards.folding import Heartbeat
 from services.boards.store.live import LiveBoards
+from services.boards.store.redis import RedisStore
 from services.control.directory import LiveDirectory
 from services.control.generations import default_fold
 from services.control.log import ControlLog
@@ -28,6 +30,9 @@ from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
 from services.shard.publishing.writing import Provenance
+from services.shard.ratings_topic.publisher import RatingsPublisher
+from services.shard.ratings_topic.solved import SolvedCopies
+from services.shard.ratings_topic.writer import TopicWriter
 from services.shard.readers import LogReaders
 from services.shard.report import ShardReport
 from services.shard.restarts import Isolated
@@ -44,7 +49,7 @@ class ShardWorker:
     """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` if another shard took over one of them.
 
     clock: seconds since 1970, for readers and records. timer: monotonic time in seconds, for all schedules, so that setting the clock
-    does not delay work.
+    does not delay work. store: has the solved boards that are written to the ratings topic; needed if the log has this topic.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class ShardWorker:
         boards: LiveBoards,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
+        store: RedisStore | None = None,
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
         self._numbers, self._stopping = list(partitions), stopping
@@ -73,10 +79,12 @@ class ShardWorker:
             check=lambda state: owned.check_epochs(state.partitions.epochs),
         )
         self._folding = Folding(directory, log_.dead_letters, stopping, figures)
-        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
+        ratings = _ratings_publisher(settings, log_, store, figures, timer)
+        written = None if ratings is None else ratings.note
+        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures, written)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, _CHECKPOINT_OUTCOMES)
         watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
-        self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer)
+        self._maintenance = Maintenance(owned, self._folding, publisher, turns, watch, timer, ratings)
         self._report = ShardReport(owner, owned, figures, clock, timer)
 
     def stop(self) -> None:
@@ -93,6 +101,8 @@ class ShardWorker:
         finally:
             self._feed.close()
             self._maintenance.watch.close()
+            if self._maintenance.ratings is not None:
+                self._maintenance.ratings.close()
             for runtime in self._owned.all():
                 runtime.builder.close()
             self._control.close()
@@ -145,3 +155,20 @@ class ShardWorker:
     def _has_work(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
+
+
+def _ratings_publisher(
+    settings: Settings,
+    log_: Log,
+    store: RedisStore | None,
+    figures: ShardFigures,
+    timer: Callable[[], float],
+) -> RatingsPublisher | None:
+    """Publisher of the ratings topic; None without this topic."""
+    if log_.ratings is None:
+        return None
+    if store is None:
+        raise InputError("store", None, "must be given, because the log has a ratings topic")
+    control = ControlLog(log_.control)  # the state of a shared one would change while the folding thread reads it
+    writer = TopicWriter(log_.ratings, log_.outcomes, control, SolvedCopies(store, timer))
+    return RatingsPublisher(writer, settings.publish_seconds, figures, timer)

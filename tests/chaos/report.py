@@ -24,6 +24,10 @@ class Report:
     """Boards that readers looked at during the run."""
     archived: int = 0
     """Records in the archive, which were compared with the log's."""
+    consumed: int = 0
+    """Agents in the ratings topic whose rows were compared with the oracle's."""
+    consumed_solved: int = 0
+    """Solved boards in the ratings topic that were compared with the store's."""
     lost: int = 0
     doubled: int = 0
     seconds: float = 0.0
@@ -42,6 +46,7 @@ class Report:
             f"compared with the oracle, all equal or listed below: boards of every pool, {self.cells} cells of tallies",
             f"boards checked by readers during the run: {self.looks}",
             f"records in the archive: {self.archived}",
+            f"in the ratings topic: {self.consumed} agents, {self.consumed_solved} solved boards",
             f"lost: {self.lost}",
             f"doubled: {self.doubled}",
             f"max catch-up seconds: {self.catch_up.get(slowest, 0.0):.1f} ({slowest})",

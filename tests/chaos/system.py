@@ -9,6 +9,7 @@ from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.traffic import Sent
+from tests.support.ratings_topic import Table
 
 Fault = Callable[[random.Random], None]
 
@@ -59,6 +60,9 @@ class System(Protocol):
 
     def keep(self) -> Sequence[str]:
         """Start again what ended by itself and has nobody else who would; its names."""
+
+    def ratings_table(self) -> Table | None:
+        """The table of a consumer of the ratings topic, after shards have written all; None without this topic."""
 
     def verify(self) -> tuple[bool, str]:
         """Whether `equirank verify` finds no difference, and what it said."""

@@ -18,7 +18,11 @@ pytestmark = [pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarnin
 
 @pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")
 def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
-    with capsys.disabled(), tempfile.TemporaryDirectory(prefix="chaos-") as folder, on_kafka(Path(folder), brokers=1) as system:
+    with (
+        capsys.disabled(),
+        tempfile.TemporaryDirectory(prefix="chaos-") as folder,
+        on_kafka(Path(folder), brokers=1, ratings=True) as system,
+    ):
         report = run(system, SEED, seconds=SECONDS, outcomes=OUTCOMES + 2_000, gap=(1.0, 4.0), say=say)
         say(str(report))
     assert report.wrong == []
@@ -28,4 +32,6 @@ def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.switches > 0
     assert report.faults.keys() == system.faults.keys()
     assert report.archived > report.records / 2
+    assert report.consumed > 0
+    assert report.consumed_solved > 0
     assert "no difference" in report.verified

@@ -76,6 +76,9 @@ class Unwatched:
     def keep(self) -> Sequence[str]:
         return ()
 
+    def ratings_table(self) -> None:
+        return None
+
     def verify(self) -> tuple[bool, str]:
         raise NotImplementedError
 

@@ -30,7 +30,9 @@ NO_BROKER = pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missi
 pytestmark = [pytest.mark.smoke, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
 
-@pytest.mark.parametrize("on", [embedded, pytest.param(partial(on_kafka, brokers=1), marks=NO_BROKER)], ids=["embedded", "kafka"])
+@pytest.mark.parametrize(
+    "on", [embedded, pytest.param(partial(on_kafka, brokers=1, ratings=True), marks=NO_BROKER)], ids=["embedded", "kafka"]
+)
 def test_a_short_schedule_loses_and_doubles_nothing(
     capsys: pytest.CaptureFixture[str], on: Callable[[Path], AbstractContextManager[System]]
 ) -> None:

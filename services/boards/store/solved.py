@@ -149,6 +149,19 @@ class SolvedBoards:
                 return self._with_rows(board, rows), total
         raise _switching(pool, method)
 
+    def complete_board(self, pool: str, method: str) -> tuple[str, SolvedBoard] | None:
+        """Version and board with all rows; None if there is no such board."""
+        for _ in range(_TRIES):
+            if (pointer := self._pointer(pool, method)) is None:
+                return None
+            version, total, board = pointer
+            rows = self._keys.rows(pool, method, version)
+            parts = [methodcaller("lrange", rows, start, start + MEMBERS_A_CALL - 1) for start in range(0, total, MEMBERS_A_CALL)]
+            texts = [text for part in parts for text in self._redis.run(part)]
+            if len(texts) == total:
+                return version, self._with_rows(board, texts)
+        raise _switching(pool, method)
+
     def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board with `count` rows around the agent only, and the number of all rows; None if the agent is not on it."""
         check_window(0, count)

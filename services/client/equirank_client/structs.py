@@ -678,6 +678,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         stopped: Partitions that stopped.
         lagging: Partitions whose records wait too long.
         says: The status in words.
+        ratings_lag_seconds: Longest time since which the ratings topic lacks rows that are on live boards, in seconds; None without this topic. It does not change the status.
     """
 
     status: Literal['fresh', 'lagging', 'stopped', 'silent', 'unknown']
@@ -691,6 +692,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: list[int]
     lagging: list[int]
     says: str = ''
+    ratings_lag_seconds: float | None = None
 
 
 class GamesRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

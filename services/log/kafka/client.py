@@ -141,8 +141,11 @@ class Connection:
         """Make a client that describes and creates topics. The caller has to close it."""
         return self._make(KafkaAdminClient, {})
 
-    def producer(self) -> KafkaProducer:
-        """Make an idempotent producer. A record is acknowledged when all in-sync replicas have it."""
+    def producer(self, transactional_id: str | None = None) -> KafkaProducer:
+        """Make an idempotent producer. A record is acknowledged when all in-sync replicas have it.
+
+        transactional_id: Makes a transactional producer. The broker fences earlier producers with this id.
+        """
         settings = {
             "acks": "all",
             "enable_idempotence": True,
@@ -151,6 +154,7 @@ class Connection:
             "max_request_size": 4 * TOPIC_MAX_BYTES,
             "max_block_ms": self.timeout_ms,
             "delivery_timeout_ms": self.timeout_ms,
+            "transactional_id": transactional_id,
             "metadata_max_age_ms": METADATA_SECONDS * 1000,
         }
         return self._make(KafkaProducer, settings)

@@ -18,9 +18,10 @@ from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from services.log.kafka.client import Clients, Connection, kafka_errors
-from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans
-from services.log.protocol import Log, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
+from services.log.kafka.client import Clients, Connection, Shared, kafka_errors
+from services.log.kafka.fenced import KafkaFencedWriter
+from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans, ratings_plan
+from services.log.protocol import Log, LogError, OffsetLost, Record, Retention, TopicReplaced
 from services.log.records import TopicRecords, check_partition, check_partitions, check_positions, check_records
 from services.runtime.settings import TOPIC_PREFIX
 
@@ -37,6 +38,7 @@ def open_kafka_log(
     create: bool = True,
     replication: int = -1,
     topic_prefix: str = TOPIC_PREFIX,
+    ratings: bool = False,
 ) -> Log:
     """Open the log on a cluster.
 
@@ -47,17 +49,21 @@ def open_kafka_log(
         create: Whether missing topics are created.
         replication: Number of replicas of created topics; -1 for the cluster's default.
         topic_prefix: Prefix of the topics' names.
+        ratings: Whether there is a topic of ratings.
 
     Raises:
         LogError: Retriable if no broker answers; not retriable if a topic has other partitions or unsuitable settings.
 
     """
     check_partitions(partitions)
-    topics = plans(topic_prefix, partitions)
+    topics = plans(topic_prefix, partitions) | ({"ratings": ratings_plan(topic_prefix, partitions)} if ratings else {})
     existing = _find_or_create_topics(connection, list(topics.values()), create=create, replication=replication)
     clients = Clients(connection, group)
-    made: dict[str, Topic] = {
-        name: KafkaTopic(clients, plan, existing[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
+    made = {
+        name: KafkaTopic(
+            clients, plan, existing[plan.name], bound=name != "dead-letters", consumer=clients.control if name == "control" else None
+        )
+        for name, plan in topics.items()
     }
     return Log(
         outcomes=made["outcomes"],
@@ -65,6 +71,7 @@ def open_kafka_log(
         dead_letters=made["dead-letters"],
         close=clients.close,
         weaknesses=[weakness for topic in existing.values() for weakness in topic.weaknesses],
+        ratings=made.get("ratings"),
     )
 
 
@@ -89,10 +96,20 @@ class KafkaTopic:
         plan: Name and shape of the topic.
         existing: Identity and retention of the topic.
         bound: Whether an append raises an error if the topic was replaced by another one. False for dead letters.
+        consumer: For questions; None for the one that topics share.
     """
 
-    def __init__(self, clients: Clients, plan: TopicPlan, existing: TopicFound, *, bound: bool = True) -> None:
+    def __init__(
+        self,
+        clients: Clients,
+        plan: TopicPlan,
+        existing: TopicFound,
+        *,
+        bound: bool = True,
+        consumer: Shared[KafkaConsumer] | None = None,
+    ) -> None:
         self._clients, self._keyed, self._bound = clients, plan.compact, bound
+        self._consumer = consumer or clients.consumer
         self.name, self.partitions, self.identity = plan.name, plan.partitions, existing.identity
         self.retention: Retention | None = existing.retention
         """See `Forgets`."""
@@ -120,6 +137,11 @@ class KafkaTopic:
         check_positions(self.name, positions, self.partitions)
         return KafkaReader(self, self._clients.connection.consumer(None), positions)
 
+    def fenced_writer(self, partition: int) -> KafkaFencedWriter:
+        """See `FencedTopic.fenced_writer`."""
+        check_partition(self.name, partition, self.partitions)
+        return KafkaFencedWriter(self._clients.connection, self.name, partition, self.bind, self.check_identity)
+
     def begin(self, partition: int) -> int:
         """See `Topic.begin`."""
         where = self._topic_partition(partition)
@@ -146,6 +168,11 @@ class KafkaTopic:
             return TopicReplaced(self.name, self.identity, present)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
+    def bind(self, cluster: ClusterMetadata) -> None:
+        """Continue on the topic that has this name in a client's metadata, whether or not it replaced the one that was opened."""
+        if (topic_id := cluster.topic_id(self.name)) is not None:
+            self.identity = f"{self.identity.rpartition(':')[0]}:{topic_id}"
+
     def check_identity(self, cluster: ClusterMetadata) -> None:
         """Raise `TopicReplaced` if a client's metadata, at most `METADATA_SECONDS` old, has another topic of this name.
 
@@ -164,7 +191,7 @@ class KafkaTopic:
         """The consumer for a question. Raises `LogError`. doing: the operation, for the message."""
         with kafka_errors(doing):
             try:
-                yield (self._clients.control if self._keyed else self._clients.consumer).get()
+                yield self._consumer.get()
             except RuntimeError as error:  # kafka-python's error for a client that is closed meanwhile
                 raise LogError(f"{doing}: {error}", retriable=False) from error
 

@@ -1,4 +1,4 @@
-"""The three topics on the cluster: creation if allowed, checks of their settings, and their identities by the cluster's ids."""
+"""The topics on the cluster: creation if allowed, checks of their settings, and their identities by the cluster's ids."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,23 @@ _REPLICAS, _IN_SYNC = 3, 2
 """Recommended replicas of a topic, and how many must have a record before it is acknowledged. With these numbers, the loss of one broker
 neither loses acknowledged records nor stops writers."""
 
+_RATINGS = (("segment.bytes", str(128 << 20)), ("segment.ms", str(3_600_000)), ("max.compaction.lag.ms", str(86_400_000)))
+"""Kafka never compacts the segment that is written. With small segments, and a limit of a day, superseded records and the names of removed
+agents leave the topic in time."""
+
 
 class TopicPlan(NamedTuple):
-    """Required shape of a topic. compact: the topic is compacted, so that only the newest record of each key must be kept."""
+    """Required shape of a topic.
+
+    compact: the topic is compacted, so that only the newest record of each key must be kept. more: further settings, for its creation only.
+    derived: whether its records can be written again, so that it may be deleted.
+    """
 
     name: str
     partitions: int
     compact: bool
+    more: tuple[tuple[str, str], ...] = ()
+    derived: bool = False
 
     def configs(self, replication: int) -> dict[str, str]:
         """Settings of a topic that the engine creates.
@@ -41,6 +51,7 @@ class TopicPlan(NamedTuple):
             "retention.bytes": "-1",
             "message.timestamp.type": "LogAppendTime",
             "max.message.bytes": str(TOPIC_MAX_BYTES),
+            **dict(self.more),
         }
 
 
@@ -61,6 +72,11 @@ class TopicFound(NamedTuple):
 def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
     """Plans of the topics of an installation, by name without the prefix. partitions: of the outcomes topic; others have one."""
     return {name: TopicPlan(prefix + name, partitions if name == "outcomes" else 1, name == "control") for name in NAMES}
+
+
+def ratings_plan(prefix: str, partitions: int) -> TopicPlan:
+    """Plan of the ratings topic. It has the partitions of the outcomes topic."""
+    return TopicPlan(f"{prefix}ratings", partitions, compact=True, more=_RATINGS, derived=True)
 
 
 def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
@@ -121,11 +137,11 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
         raise LogError(f"topic {plan.name} cannot be described: error {topic['error_code']}", retriable=True)
     count = len(topic["partitions"])
     if count != plan.partitions:
-        raise LogError(
-            f"topic {plan.name} has {count} partitions, not {plan.partitions}: the number decides where pools live and is fixed; "
-            f"set it to {count} where nothing was folded yet, or else replay into a new topic",
-            retriable=False,
-        )
+        what = f"topic {plan.name} has {count} partitions, not {plan.partitions}"
+        if plan.derived:
+            raise LogError(f"{what}, the number of the outcomes topic; delete it, then shards write it again", retriable=False)
+        remedy = f"set it to {count} where nothing was folded yet, or else replay into a new topic"
+        raise LogError(f"{what}: the number decides where pools live and is fixed; {remedy}", retriable=False)
 
 
 def _configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, str]]:

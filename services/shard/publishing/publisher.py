@@ -30,8 +30,8 @@ class Publisher:
     """Publishes the pools of a shard. Called by the folding thread; writes to the store on a separate thread.
 
     interval: least seconds from the end of a round to the next one. judge: checks the boards that the store contains. clock: seconds since
-    1970, for readers. figures: receive the results of updates, and the pauses of the fold while updates are copied. Every `now` is
-    monotonic time in seconds.
+    1970, for readers. figures: receive the results of updates, and the pauses of the fold while updates are copied. written:
+    called for each update that was written. Every `now` is monotonic time in seconds.
     """
 
     def __init__(
@@ -41,9 +41,10 @@ class Publisher:
         judge: Provenance,
         clock: Callable[[], float] = time.time,
         figures: ShardFigures | None = None,
+        written: Callable[[Update], None] | None = None,
     ) -> None:
         self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
-        self._interval = interval
+        self._interval, self._written = interval, written
         self._began = self._next = self._next_if_behind = float("-inf")
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[Update, End]]] | None = None
@@ -97,6 +98,8 @@ class Publisher:
                 case End.WRITTEN:
                     self.figures.published_at = self._clock()
                     counts["published_pools"] += 1
+                    if self._written is not None:
+                        self._written(update)
                 case End.LOST | End.WHOLE:
                     update.state.changes.mark_all()
                     counts["store_losses"] += end is End.LOST

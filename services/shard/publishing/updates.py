@@ -16,6 +16,14 @@ from services.state.ratings import OnlineRatings
 log = logging.getLogger("equirank.publish")
 
 
+class UnfiniteRating(Exception):  # noqa: N818 - names the fact
+    """Ratings or deviations of a method are not finite. ids: Their agents."""
+
+    def __init__(self, method: str, ids: NDArray[np.int32]) -> None:
+        self.method, self.ids = method, ids
+        super().__init__(f"{len(ids)} ratings of {method} are not finite")
+
+
 @dataclass(slots=True)
 class Track:
     """What the store contains of one generation of a pool.
@@ -68,6 +76,16 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         at: Time of publication, seconds since 1970.
     """
     ids = state.changes.take()
+    try:
+        boards = boards_of(state, ids)
+    except UnfiniteRating as error:
+        _stop_unfinite(state, error.method, error.ids, partition.position)
+        return None
+    return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
+
+
+def boards_of(state: PoolState, ids: NDArray[np.int32]) -> dict[str, LiveBoard]:
+    """Copy the rows of some agents on each live board. Raises `UnfiniteRating`."""
     names = state.content.agents.names(ids)
     total = len(state.content.agents)
     boards: dict[str, LiveBoard] = {}
@@ -76,11 +94,10 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         shown, count = (ids, total) if rated is None else (ids[rated[ids]], int(rated.sum()))
         reading = state.content.ratings.read(method, shown)
         if not (finite := _finite(reading)).all():
-            _stop_unfinite(state, method, shown[~finite], partition.position)
-            return None
+            raise UnfiniteRating(method, shown[~finite])
         boards[method] = _board(names if rated is None else state.content.agents.names(shown), reading, count)
     boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
-    return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
+    return boards
 
 
 def _finite(reading: Reading) -> NDArray[np.bool_]:
@@ -129,7 +146,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         building=_building(state, partition),
         beliefs=state.content.ratings.beliefs,
         forecasts=_forecasts(state.content.ratings),
-        record=_record_before(position, partition),
+        record=record_before(position, partition),
         season=state.generation.season,
         season_generation=1 if state.generation.opening is None else state.generation.opening.first,
     )
@@ -143,7 +160,7 @@ def _forecasts(ratings: OnlineRatings) -> dict[str, LiveForecasts]:
     }
 
 
-def _record_before(position: int, partition: Partition) -> str | None:
+def record_before(position: int, partition: Partition) -> str | None:
     """Return the SHA-256 of the record before `position` if that is the last folded record; else None."""
     return partition.last[1] if partition.last is not None and partition.last[0] + 1 == position else None
 

@@ -4,7 +4,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -36,6 +36,30 @@ class End(Enum):
     FENCED = auto()
 
 
+class Shown(Protocol):
+    """A state of a pool that readers see: a head in the store, or in the ratings topic."""
+
+    @property
+    def pool(self) -> str:
+        """Name of the pool."""
+
+    @property
+    def partition(self) -> int:
+        """Partition of the pool."""
+
+    @property
+    def generation(self) -> int:
+        """Generation of the pool."""
+
+    @property
+    def position(self) -> int:
+        """Log offset up to which outcomes were counted."""
+
+    @property
+    def record(self) -> str | None:
+        """SHA-256 of the last record before the position; None if unknown."""
+
+
 class Provenance:
     """Checks whether boards in the store were folded from the configured log, and by the owner that the control log names.
 
@@ -43,15 +67,15 @@ class Provenance:
     is restored from a backup. The store then contains values, agents, generations and epochs that are no longer in the logs. Later records
     would not correct them, and the fence would reject writes of the present owner. Not thread-safe.
 
-    heads: reads all heads from the store.
+    heads: reads all heads from the store, or from the place that is checked.
     """
 
-    def __init__(self, topic: Topic, control: ControlLog, heads: Callable[[], Iterable[PoolHead]]) -> None:
+    def __init__(self, topic: Topic, control: ControlLog, heads: Callable[[], Iterable[Shown]]) -> None:
         self._topic, self._control, self._heads = topic, control, heads
         self._agreed: dict[int, int] = {}
-        self._furthest: dict[int, PoolHead] | None = None
+        self._furthest: dict[int, Shown] | None = None
 
-    def was_folded_from_the_log(self, head: PoolHead) -> bool:
+    def was_folded_from_the_log(self, head: Shown) -> bool:
         """Whether the logs contain the generation and the records of `head`. True if the records cannot be compared.
 
         Raises `LogError`, `StoreError`.
@@ -78,7 +102,7 @@ class Provenance:
         furthest = self._furthest.get(partition)
         return furthest.position if furthest is not None and self._holds(furthest) else 0
 
-    def _holds(self, head: PoolHead) -> bool:
+    def _holds(self, head: Shown) -> bool:
         offset = head.position - 1
         if head.record is None or offset < self._topic.begin(head.partition):
             return True

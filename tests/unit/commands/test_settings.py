@@ -118,3 +118,10 @@ def test_a_folder_is_the_same_for_every_process_wherever_it_was_started(name: st
         "s3://b/state": "s3://b/state",
         "": None,
     }
+
+
+def test_a_ratings_topic_is_refused_on_the_embedded_log() -> None:
+    with pytest.raises(ValidationError, match="ratings_topic needs Kafka, because the embedded log has no ratings topic"):
+        Settings(ratings_topic=True)
+    assert Settings(ratings_topic=True, kafka="broker:9092").ratings_topic
+    assert not Settings().ratings_topic

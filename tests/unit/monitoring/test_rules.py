@@ -102,6 +102,10 @@ CASES = {
         {'equirank_archive_lag_seconds{partition="3"}': "0 40x19", "equirank_log_retention_seconds": "60x20"},
         {'equirank_archive_lag_seconds{partition="3"}': "0 300 590 30x17", "equirank_log_retention_seconds": "Inf" + " Inf" * 19},
     ),
+    "EquirankRatingsTopicLags": Case(
+        {'equirank_ratings_topic_lag_seconds{partition="3"}': "0x10 60+60x10"},
+        {'equirank_ratings_topic_lag_seconds{partition="3"}': "0 70 0 70 0 70x3 0x12"},
+    ),
     "EquirankStoreGarbage": Case({"equirank_api_store_garbage_values": "0x10 2x10"}, {"equirank_api_store_garbage_values": "0x20"}),
     "EquirankApiErrors": Case(
         {

@@ -90,3 +90,14 @@ def test_a_report_of_an_earlier_release_says_that_the_partition_stopped_without_
     assert freshness([0], {0: stopped(0, None)}, 30.0).says == (
         "Folding of partition 0 stopped. `equirank partitions list` shows what to do."
     )
+
+
+def test_the_lag_of_the_ratings_topic_is_that_of_its_last_partition_and_no_status() -> None:
+    behind = {number: heard(number) for number in range(3)}
+    for number, lag in ((0, 0.0), (1, 70.0), (2, None)):
+        beat = msgspec.structs.replace(behind[number].heartbeat, ratings_lag_seconds=lag)
+        behind[number] = behind[number]._replace(heartbeat=beat)
+    found = freshness(range(3), behind, 30.0)
+    assert (found.status, found.ratings_lag_seconds) == ("fresh", 70.5)
+    assert freshness([0, 2], behind, 30.0).ratings_lag_seconds == 0.0
+    assert freshness(range(3), {number: heard(number) for number in range(3)}, 30.0).ratings_lag_seconds is None
