@@ -30,7 +30,7 @@ _REPLAY: Final = "replay"
 _ARCHIVE: Final = "archive"
 _PART: Final = ".part"
 _LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
-_OF_STATE: Final = ("checkpoints", "objects", "results")
+_OF_STATE: Final = ("checkpoints", "objects", "history", "results")
 _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
 """Names that a restore refuses in the data folder. SQLite would replay another log's journal, and shards would start from checkpoints
 that are newer than the restored ones."""

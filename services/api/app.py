@@ -65,7 +65,7 @@ _ROUTES: Final = (
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves),
-    *(agents.list_agents, agents.get_agent, agents.list_opponents),
+    *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,
 )
