@@ -56,9 +56,7 @@ class Elo(PlainRater):
         if self.provisional_k is not None:
             self._set("provisional_k", number("provisional_k", self.provisional_k, low=0.0, high=_MAX_K))
 
-    def fold(
-        self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
-    ) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         traced = tracing(trace, batch, scored=into.wanted)

@@ -61,9 +61,7 @@ class FenchelYoung(PlainRater):
         self._set("start", number("start", self.start, low=self.low, high=self.high))
         self._set("seed", checked_seed(self.seed))
 
-    def fold(
-        self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
-    ) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` if an outcome has no key."""
         (games, n), into = games_of(batch), scoring(score)
         traced = tracing(trace, batch, scored=into.wanted)

@@ -18,7 +18,7 @@ from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
-from ratings_core.online.trace import RatingTrace, average_expected, tracing
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.online.volatility import new_volatility
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
@@ -132,9 +132,7 @@ class Glicko2(CheckedSettings):
         self.grow(state, count("n", n))
         return state
 
-    def fold(
-        self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
-    ) -> None:
+    def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for times beyond +-1e15 seconds."""
         (games, n), into = games_of(batch), scoring(score)
         traced = tracing(trace, batch, scored=into.wanted)
@@ -142,7 +140,7 @@ class Glicko2(CheckedSettings):
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self.grow(state, n)
-        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into, *traced)
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into, traced)
 
     def log_odds(self, state: GlickoState, a: int, b: int) -> float:
         """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
@@ -202,8 +200,9 @@ def _fold(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
     clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
     time: _Floats, seconds: float, model: _Model, scored: bool, counts: _Counts, sums: _Floats,
-    traced: bool, before: _Floats, after: _Floats, expected: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, variance, learnt, missed = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]

@@ -19,7 +19,7 @@ from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
-from ratings_core.online.trace import RatingTrace, average_expected, tracing
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
@@ -126,7 +126,7 @@ class Melo(CheckedSettings):
         self._check(state)
         self.grow(state, n)
         steps = (self.k, self.rate, self._slope)
-        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into, *traced)
+        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into, traced)
 
     def log_odds(self, state: MeloState, a: int, b: int) -> float:
         """By ratings and vectors. Raises as `Rater.log_odds` does."""
@@ -237,8 +237,9 @@ def _fold(
     rating: _Floats, vector: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
     weight: NDArray[np.int64], steps: _Steps, scored: bool, counts: NDArray[np.int64], sums: _Floats,
-    traced: bool, before: _Floats, after: _Floats, expected: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, gain = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     centre, pull = np.empty((MAX_SIDES, vector.shape[1])), np.empty((MAX_SIDES, vector.shape[1]))
     for i in range(len(weight)):

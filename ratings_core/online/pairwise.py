@@ -68,7 +68,8 @@ def fold_pairs(
 @template
 def play(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, i: int, key: Keys, slope: float, settings: Settings,
-    scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved, room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved,
+    room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
 ) -> None:  # fmt: skip
     """Fold outcome `i`, with any number and size of sides."""
     mean, luck, total = room

@@ -60,10 +60,10 @@ class Rater(Protocol[StateT]):
     def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply the outcomes of `batch` to `state`, in place and in order. The state grows to the greatest id in the batch.
 
-        If `score` is given, the prediction made before each outcome is scored into it. If `trace` is given as well, it gets ratings before
-        and after each outcome, and its expected scores. Raises `InputError`, and changes nothing, if the columns of `batch` do not fit
-        together, or `trace` does not fit them or comes without `score`. The fold does not check that a game names each agent only once; the maker of the batch
-        ensures it.
+        If `score` is given, the prediction made before each outcome is scored into it. If `trace` is given as well, it gets the ratings
+        before and after each outcome, and the expected scores. Raises `InputError`, and changes nothing, if the columns of `batch` do not
+        fit together, or `trace` does not fit them or comes without `score`. The fold does not check that a game names each agent only
+        once; the maker of the batch ensures it.
         """
 
     def log_odds(self, state: StateT, a: int, b: int) -> float:

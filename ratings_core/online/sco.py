@@ -51,9 +51,7 @@ class Sco(PlainRater):
         self._set("high", number("high", self.high, above=self.low, high=_MAX_RATING))
         self._set("start", number("start", self.start, low=self.low, high=self.high))
 
-    def fold(
-        self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
-    ) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         traced = tracing(trace, batch, scored=into.wanted)

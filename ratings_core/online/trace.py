@@ -41,7 +41,7 @@ class Tracing(NamedTuple):
 
 
 _EMPTY: Final = np.zeros(0)
-_NOT_TRACED: Final = Tracing(False, _EMPTY, _EMPTY, _EMPTY)  # noqa: FBT003 - a row of a table
+_NOT_TRACED: Final = Tracing(False, _EMPTY, _EMPTY, _EMPTY)
 
 
 def tracing(trace: RatingTrace | None, batch: OutcomeBatch, *, scored: bool) -> Tracing:
@@ -66,7 +66,7 @@ def tracing(trace: RatingTrace | None, batch: OutcomeBatch, *, scored: bool) -> 
         fits = isinstance(column, np.ndarray) and column.dtype == np.float64 and column.shape == (size,)
         if not (fits and column.flags.c_contiguous and column.flags.writeable):
             raise InputError(f"trace.{name}", column, f"must be a writable, contiguous float64 ({size},)")
-    return Tracing(True, trace.before, trace.after, trace.expected)  # noqa: FBT003 - as above
+    return Tracing(True, trace.before, trace.after, trace.expected)
 
 
 @inlined

@@ -17,7 +17,7 @@ from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
-from ratings_core.online.trace import RatingTrace, average_expected, tracing
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.games import games_of
@@ -89,15 +89,13 @@ class WengLin(CheckedSettings):
         self.grow(state, count("n", n))
         return state
 
-    def fold(
-        self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
-    ) -> None:
+    def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
         traced = tracing(trace, batch, scored=into.wanted)
         self.grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
-        _fold(state.rating, state.deviation, state.outcomes, *games, model, self.z, *into, *traced)
+        _fold(state.rating, state.deviation, state.outcomes, *games, model, self.z, *into, traced)
 
     def log_odds(self, state: BeliefState, a: int, b: int) -> float:
         """(mu_a - mu_b)/c, c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
@@ -141,8 +139,9 @@ def _fold(
     rating: _Floats, deviation: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
     weight: NDArray[np.int64], model: _Model, z: float, scored: bool, counts: NDArray[np.int64], sums: _Floats,
-    traced: bool, before: _Floats, after: _Floats, expected: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, variance, gain, shrink = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     strength, behind, order = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES, np.int64)
     for i in range(len(weight)):

@@ -14,7 +14,6 @@ from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
 from ratings_core.records.times import seconds
-
 from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen

@@ -347,7 +347,7 @@ def _firsts(part: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp
 def _found(
     store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str
 ) -> tuple[AgentIndex, int, OutcomeHistoryReader] | None:
-    """The index, the agent's id (`UNKNOWN` if it is newer than the checkpoint), and the history. None if the pool does not have the agent."""
+    """The index, the agent's id (`UNKNOWN` if it is newer than the checkpoint), and the history; None if the pool has no such agent."""
     if isinstance(index, NoIndex):
         raise NoIndex(str(index), retriable=True)  # not `index` itself: requests share it, and each raise would add to its traceback
     if index.entry.kind != Kind.GAMES:

@@ -134,11 +134,11 @@ class AgentIndex:
             arrays = files.read_arrays(entry, {*_NAMES, *_TALLIES[Kind(entry.kind)], *window_names(head.online)})
             index = cls(entry, written_at, arrays, mapped=files.blobs.is_local)
             if window := part(arrays, PART):
-                outcomes = TracedOutcomes.from_arrays(window, head.online)
-                index.history = OutcomeHistoryReader.load(files, head.partition, entry, outcomes, None if known is None else known.history)
-            return index
+                outcomes, opened = TracedOutcomes.from_arrays(window, head.online), None if known is None else known.history
+                index.history = OutcomeHistoryReader.load(files, head.partition, entry, outcomes, opened)
         except (BadObject, OSError, InputError, KeyError, ValueError) as error:
             raise NoIndex(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+        return index
 
     @property
     def nbytes(self) -> int:

@@ -168,8 +168,11 @@ def _rows(outcomes: TracedOutcomes, order: NDArray[np.intp]) -> Rows:
     agents, other = np.empty(len(side), np.uint16), np.empty(len(side), np.uint32)
     _describe(*_kernel_columns(outcomes), outcome, other, agents, own, result)
     rows = np.empty(len(order), row_type(tuple(outcomes.traces)))
-    columns = {"outcome": outcome, "time": outcomes.time[outcome], "weight": outcomes.weight[outcome], "other": other}
-    for name, column in (columns | {"agents": agents, "side": own, "result": result}).items():
+    columns: dict[str, NDArray[Any]] = {
+        "outcome": outcome, "time": outcomes.time[outcome], "weight": outcomes.weight[outcome], "other": other,
+        "agents": agents, "side": own, "result": result,
+    }  # fmt: skip
+    for name, column in columns.items():
         rows[name] = column[order]
     for method, trace in outcomes.traces.items():
         rows[f"before.{method}"], rows[f"after.{method}"] = trace.before[order], trace.after[order]
@@ -187,8 +190,8 @@ def _members(outcomes: TracedOutcomes) -> NDArray[Any]:
     return members
 
 
-def _kernel_columns(outcomes: TracedOutcomes) -> tuple[NDArray[Any], ...]:
-    return tuple(for_kernels(column) for column in (outcomes.sides, outcomes.members, outcomes.place, outcomes.agent))
+def _kernel_columns(outcomes: TracedOutcomes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return for_kernels(outcomes.sides), for_kernels(outcomes.members), for_kernels(outcomes.place), for_kernels(outcomes.agent)
 
 
 @kernel

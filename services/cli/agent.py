@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
@@ -17,7 +16,15 @@ from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from ratings_core.records.times import seconds
 from services.backends import open_store
-from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcome, AgentOutcomes, agent_history, agent_outcomes
+from services.boards.agent_history import (
+    LEAST_POINTS,
+    MOST_POINTS,
+    AgentHistory,
+    AgentOutcome,
+    AgentOutcomes,
+    agent_history,
+    agent_outcomes,
+)
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentProfile, OpponentList, opponent_list, profile
 from services.boards.store.protocol import PoolHead
@@ -45,7 +52,7 @@ def agent(
     history: Annotated[bool, typer.Option("--history", help="Show its rating over time instead.")] = False,
     count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
     cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
-    method: Annotated[str | None, typer.Option(help="Method of ratings and expected scores. Default: the pool's first online method.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
     begin: Annotated[str | None, typer.Option("--from", help="With --history: only points at or after this time.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="With --history: only points before this time.")] = None,
     points: Annotated[
@@ -59,7 +66,6 @@ def agent(
     asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
     settings, now = settings_of(data), time.time()
-    page = partial(_page, asked, now, count or 20, cursor, method)
     low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
@@ -70,7 +76,7 @@ def agent(
         elif asked == "--history":
             answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500)
         else:
-            answer = page(store, head, index, name)
+            answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
     if answer is None:
         raise InputError("NAME", name, f"must be an agent of pool {pool}: `equirank agents {pool} QUERY` finds agents")
     _print(answer, format)
@@ -90,8 +96,8 @@ def _asked(choices: Mapping[str, bool], given: Mapping[str, object]) -> str | No
 
 
 def _page(
-    asked: str, now: float, count: int, cursor: str | None, method: str | None, store: RedisStore, head: PoolHead,
-    index: AgentIndex | NoIndex, name: str,
+    asked: str, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, count: int, cursor: str | None,
+    method: str | None,
 ) -> OpponentList | AgentOutcomes | None:  # fmt: skip
     if asked == "--outcomes":
         return agent_outcomes(store, head, index, name, now=now, cursor=cursor, count=count, method=method)

@@ -65,8 +65,9 @@ def manifest_of(partition: Partition, log_identity: str, epoch: int, at: float, 
 class CheckpointWriter:
     """Writes and prunes the checkpoints of one partition. Runs on the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. history: segments of history that wait to be written. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
-    not. pruned: whether the last write succeeded, and older checkpoints, including those with erased names, were removed after it.
+    entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. history: segments of history that wait to be
+    written. seconds: duration of the last write, successful or not. pruned: whether the last write succeeded, and older checkpoints,
+    including those with erased names, were removed after it.
 
     renews: whether the next checkpoint is needed although the partition did not change, because a newer one than that of `entries` is
     damaged. A partition without new records would else keep the damaged one as its newest.

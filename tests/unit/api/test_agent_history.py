@@ -345,4 +345,3 @@ def test_thinning_of_one_moment_keeps_four() -> None:
     value = np.array([3.0, 9.0, 1.0, 5.0, 4.0])
     assert thinned(np.full(5, 7.0), value, 4).tolist() == [0, 1, 2, 4]
     assert thinned(np.full(5, 7.0), value, 5).tolist() == [0, 1, 2, 3, 4]
-

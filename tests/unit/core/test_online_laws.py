@@ -210,7 +210,9 @@ def general_duel(rater, state, batch, score):
         rate = rater.alpha * rater._slope if isinstance(rater, Sco) else rater.alpha
         settings = rate, rater.low, rater.high, np.uint64(getattr(rater, "seed", 0))
     room = np.empty(64), np.empty(64), np.empty(64)
-    PAIRWISE[type(rater)](state.rating, state.outcomes, given, key, rater._slope, settings, scoring(score), tracing(None, batch, scored=True), room)
+    PAIRWISE[type(rater)](
+        state.rating, state.outcomes, given, key, rater._slope, settings, scoring(score), tracing(None, batch, scored=True), room
+    )
 
 
 BROKEN = {

@@ -87,7 +87,7 @@ def test_batch_boundaries_change_no_bit_of_a_trace(rater, twin, size):
 
 def test_a_trace_needs_scored_predictions():
     batch = batch_of(GAMES[:3])
-    with pytest.raises(InputError, match="trace .*must come with `score`"):
+    with pytest.raises(InputError, match=r"trace .*must come with `score`"):
         Elo().fold(Elo().init(0), batch, None, RatingTrace.of(batch))
 
 

@@ -212,9 +212,13 @@ def test_a_file_that_was_cut_is_no_segment_or_found_damaged(tmp_path: Path, cut:
     (file,) = kept(store)
     path = tmp_path / file.name
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(BadObject):
+
+    def read() -> None:
         segment = HistoryFiles(store.blobs).open(file.name)
         segment.rows(*segment.places_of(9))
+
+    with pytest.raises(BadObject):
+        read()
 
 
 def test_a_chain_has_the_files_that_together_hold_the_outcomes() -> None:

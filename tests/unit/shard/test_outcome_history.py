@@ -8,7 +8,7 @@ import pytest
 
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from services.checkpoints.segments import DRAWN, LOST, WON, Segment, packed_segment
+from services.checkpoints.segments import DRAWN, LOST, WON, segment_in_memory
 from services.control.records import FoldSettings
 from services.state.history import OutcomeHistory, TracedOutcomes, window_names
 from services.state.pool import PoolState
@@ -79,7 +79,7 @@ def test_segments_follow_each_other_and_end_with_the_outcome_that_fills_them() -
 def test_rows_are_those_of_a_fold_of_one_outcome_at_a_time() -> None:
     state, segments = recorded(events(), [13, 90])
     names, parts = state.content.agents, [*segments, window(state)]
-    opened = [Segment(lambda start, stop, data=b"".join(packed_segment(part)): memoryview(data)[start:stop]) for part in parts]
+    opened = [segment_in_memory(part) for part in parts]
     expected = list(twin_rows(state_of(fold=FOLD), events()))
     found = {}
     for segment in opened:
