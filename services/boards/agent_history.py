@@ -17,7 +17,7 @@ from ratings_core.records.roster import UNKNOWN
 from services.boards import reading
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, place_of, text_of
-from services.boards.history import unpacked
+from services.boards.history import KeptSolve, unpacked
 from services.boards.outcome_history import AgentRow, OutcomeHistoryReader
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -409,7 +409,7 @@ def _solved_history(
     """The agent in each kept solve of a method; None if the pool does not have the agent. Raises `InputError`, `StoreError`."""
     if method not in (solved := store.solved.methods(head.pool)):
         raise InputError("method", method[:100], f"must be a method with a board of pool {head.pool}: {', '.join([*head.online, *solved])}")
-    kept = [solve for at in range(len(store.solved.history(head.pool, method))) if (solve := store.solved.past(head.pool, method, at))]
+    kept = _kept_solves(store, head.pool, method)
     if not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
         return None
     low, high = -math.inf if since is None else since, math.inf if until is None else until
@@ -436,6 +436,16 @@ def _solved_history(
         missing=0,
         points=[listed[at] for at in thinned(times, values, points)],
     )
+
+
+def _kept_solves(store: RedisStore, pool: str, method: str) -> list[KeptSolve]:
+    """All kept solves of a method, newest first. Raises `StoreError` if solves are published all the time."""
+    for _ in range(reading.TRIES):
+        history = store.solved.history(pool, method)
+        kept = [solve for at in range(len(history)) if (solve := store.solved.past(pool, method, at)) is not None]
+        if [solve.past for solve in kept] == history:  # else a solve was published between the reads
+            return kept
+    raise reading.keeps_changing(pool, method)
 
 
 def _checksum(text: str) -> int:

@@ -15,6 +15,7 @@ from services.boards.agent_history import agent_history, agent_outcomes, thinned
 from services.boards.agent_index import AgentIndex
 from services.boards.agents import profile
 from services.boards.cursors import RULE
+from services.boards.history import kept
 from services.cli import agent as agent_command
 from services.control.records import FoldSettings
 from services.state.pool import PoolState
@@ -208,9 +209,12 @@ def _side(name: str) -> list:
 
 
 def test_the_history_by_a_solved_method_has_a_point_for_each_kept_solve(api: Running, pool: ServedPool) -> None:
-    for number, (position, value) in enumerate(((100, 0.75), (150, 0.25), (200, 0.5)), 1):
-        solved = solved_of(position=position, ratings=[("ann", value), ("bob", 1.0 - value)])
-        assert api.store.solved.publish(msgspec.structs.replace(solved, sequence=number, solved_at=1000.0 + position))
+    solves = [
+        msgspec.structs.replace(solved_of(position=at, ratings=[("ann", value), ("bob", 1.0 - value)]), sequence=at, solved_at=1000.0 + at)
+        for at, value in ((100, 0.75), (150, 0.25), (200, 0.5))
+    ]
+    assert api.store.solved.publish(solves[-1])
+    api.store.solved.publish_history("blitz", "maximal_lottery", map(kept, solves))
     answer = asked(api, "ann", "/history", method="maximal_lottery")
     assert [(point["time"], point["rating"], point["position"]) for point in answer["points"]] == [
         (1100.0, 0.75, 100), (1150.0, 0.25, 150), (1200.0, 0.5, 200),
@@ -332,13 +336,13 @@ def test_thinning_keeps_first_last_lowest_and_highest_of_each_part(most: int) ->
     draw = np.random.default_rng(2)
     time, value = np.sort(draw.random(1000)) * 1e6, draw.normal(size=1000).cumsum()
     time[5] = time[300]  # a late one
-    kept = thinned(time, value, most)
-    assert len(kept) <= most
-    assert (np.diff(kept) > 0).all()
+    chosen = thinned(time, value, most)
+    assert len(chosen) <= most
+    assert (np.diff(chosen) > 0).all()
     parts = np.minimum((time - time.min()) / ((time.max() - time.min()) / (most // 4)), most // 4 - 1).astype(int)
     for part in np.unique(parts):
         within = np.flatnonzero(parts == part)
-        assert {within[0], within[-1], within[value[within].argmin()], within[value[within].argmax()]} <= set(kept.tolist())
+        assert {within[0], within[-1], within[value[within].argmin()], within[value[within].argmax()]} <= set(chosen.tolist())
 
 
 def test_thinning_of_one_moment_keeps_four() -> None:
