@@ -41,6 +41,7 @@ def fold_pairs(
     Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    traced, before, after, expected = trace
     for i in range(len(games.weight)):
         first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
         begin, weight = games.agent_start[first], games.weight[i] * UNIT
@@ -54,13 +55,13 @@ def fold_pairs(
         if scoring.wanted:
             p = record(scoring.counts, scoring.sums, x, result, games.weight[i])
             settle(scoring.sums, 2)
-        if trace.wanted:
-            trace.before[begin], trace.before[begin + 1] = rating[a], rating[b]
-            trace.expected[first], trace.expected[first + 1] = p, 1.0 - p
+        if traced:
+            before[begin], before[begin + 1] = rating[a], rating[b]
+            expected[first], expected[first + 1] = p, 1.0 - p
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
         rating[b] = moved(settings, rating[b], outcomes[b], weight, 1, 1, 0.0 - up)
-        if trace.wanted:
-            trace.after[begin], trace.after[begin + 1] = rating[a], rating[b]
+        if traced:
+            after[begin], after[begin + 1] = rating[a], rating[b]
         outcomes[a] += 1
         outcomes[b] += 1
 

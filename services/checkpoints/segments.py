@@ -27,6 +27,9 @@ LOST, DRAWN, WON = range(3)
 _ROW: Final = (
     ("outcome", "<u4"), ("time", "<f8"), ("weight", "<u4"), ("other", "<u4"), ("agents", "<u2"), ("side", "u1"), ("result", "u1"),
 )  # fmt: skip
+_OUTCOME_WORDS: Final = 6
+_TRACE_WORDS: Final = 5
+"""Words of 32 bits of a row: those of an outcome, and of a method."""
 _MEMBER: Final = np.dtype([("agent", "<i4"), ("side", "u1"), ("place", "u1")])
 Rows: TypeAlias = NDArray[Any]
 """Rows of an agent, (k,), with the fields of `row_type`."""
@@ -88,7 +91,7 @@ class Segment:
 
     def places_of(self, agent: int) -> tuple[int, int]:
         """First row of an agent, and the row after its last one. Equal if the segment does not have the agent."""
-        at = int(np.searchsorted(self._agents, agent))
+        at = int(np.searchsorted(self._agents, np.int32(agent)))  # of the same type, because numpy would convert the array
         if at == len(self._agents) or self._agents[at] != agent:
             return 0, 0
         return int(self._start[at]), int(self._start[at + 1])
@@ -141,18 +144,18 @@ class Segment:
 
 def packed_segment(outcomes: TracedOutcomes) -> list[bytes | memoryview]:
     """The file of a segment, as buffers to be written in order."""
-    order = np.argsort(outcomes.agent, kind="stable")
-    agents, start = np.unique(outcomes.agent[order], return_index=True)
-    rows, members = _rows(outcomes, order), _members(outcomes)
-    data = memoryview(rows.tobytes() + members.tobytes())
-    checksums = [crc32(data[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
-    index = {
-        "agents": agents.astype(np.int32),
-        "start": np.append(start, len(order)).astype(np.uint32),
-        "checksums": np.array(checksums, np.uint32),
-    }
-    about = {"first": outcomes.first, "end": outcomes.end, "methods": list(outcomes.traces), "rows": len(rows), "members": len(members)}
-    return [*pack(index, about), data]
+    order = _sorted_order(for_kernels(outcomes.agent))
+    agents, start = _index(for_kernels(outcomes.agent), order)
+    rows, members = len(order), _count_members(for_kernels(outcomes.sides), for_kernels(outcomes.members))
+    of_rows = rows * row_type(tuple(outcomes.traces)).itemsize
+    data = np.empty(of_rows + members * _MEMBER.itemsize, np.uint8)
+    _write_rows(outcomes, order, data[:of_rows].view(np.uint32).reshape(rows, -1))
+    _write_members(outcomes, data[of_rows:].view(_MEMBER))
+    view = memoryview(data)
+    checksums = [crc32(view[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
+    index = {"agents": agents, "start": start, "checksums": np.array(checksums, np.uint32)}
+    about = {"first": outcomes.first, "end": outcomes.end, "methods": list(outcomes.traces), "rows": rows, "members": members}
+    return [*pack(index, about), view]
 
 
 def segment_in_memory(outcomes: TracedOutcomes) -> Segment:
@@ -161,33 +164,26 @@ def segment_in_memory(outcomes: TracedOutcomes) -> Segment:
     return Segment(lambda start, stop: data[start:stop])
 
 
-def _rows(outcomes: TracedOutcomes, order: NDArray[np.intp]) -> Rows:
-    """The rows of the agents in `order`, which are indices of `outcomes.agent`."""
-    side = np.repeat(np.arange(len(outcomes.members)), outcomes.members)
-    own, outcome, result = np.empty(len(side), np.uint8), np.empty(len(side), np.uint32), np.empty(len(side), np.uint8)
-    agents, other = np.empty(len(side), np.uint16), np.empty(len(side), np.uint32)
-    _describe(*_kernel_columns(outcomes), outcome, other, agents, own, result)
-    rows = np.empty(len(order), row_type(tuple(outcomes.traces)))
-    columns: dict[str, NDArray[Any]] = {
-        "outcome": outcome, "time": outcomes.time[outcome], "weight": outcomes.weight[outcome], "other": other,
-        "agents": agents, "side": own, "result": result,
-    }  # fmt: skip
-    for name, column in columns.items():
-        rows[name] = column[order]
-    for method, trace in outcomes.traces.items():
-        rows[f"before.{method}"], rows[f"after.{method}"] = trace.before[order], trace.after[order]
-        rows[f"expected.{method}"] = trace.expected[side[order]]
-    return rows
+def _write_rows(outcomes: TracedOutcomes, order: NDArray[np.int32], rows: NDArray[np.uint32]) -> None:
+    """Write the rows of `row_type`, as words of 32 bits: the field of numpy would be set one by one, with a copy of each column."""
+    side, outcome, other, about = (np.empty(len(order), dtype) for dtype in (np.int32, np.uint32, np.uint32, np.uint32))
+    _describe(*_kernel_columns(outcomes), side, outcome, other, about)
+    _put_outcomes(rows, order, outcome, _words(outcomes.time), for_kernels(outcomes.weight), other, about)
+    for at, trace in enumerate(outcomes.traces.values()):
+        expected = trace.expected.astype(np.float32).view(np.uint32)
+        _put_trace(rows, _OUTCOME_WORDS + at * _TRACE_WORDS, order, _words(trace.before), _words(trace.after), expected, side)
 
 
-def _members(outcomes: TracedOutcomes) -> NDArray[Any]:
-    """The members of the outcomes that are not duels, in their order."""
-    columns = _kernel_columns(outcomes)
-    members = np.empty(_count_members(*columns[:2]), _MEMBER)
+def _write_members(outcomes: TracedOutcomes, members: NDArray[Any]) -> None:
+    """Write the members of the outcomes that are not duels, in their order."""
     agent, side, place = (np.empty(len(members), _MEMBER[name]) for name in ("agent", "side", "place"))
-    _list_members(*columns, agent, side, place)
+    _list_members(*_kernel_columns(outcomes), agent, side, place)
     members["agent"], members["side"], members["place"] = agent, side, place
-    return members
+
+
+def _words(numbers: NDArray[np.float64]) -> NDArray[np.uint32]:
+    """The numbers as pairs of words, (n, 2)."""
+    return for_kernels(np.ascontiguousarray(numbers).view(np.uint32).reshape(-1, 2))
 
 
 def _kernel_columns(outcomes: TracedOutcomes) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -195,11 +191,68 @@ def _kernel_columns(outcomes: TracedOutcomes) -> tuple[NDArray[Any], NDArray[Any
 
 
 @kernel
-def _describe(
-    sides: NDArray[np.uint8], members: NDArray[np.int32], place: NDArray[np.int32], agent: NDArray[np.int32], outcome: NDArray[np.uint32],
-    other: NDArray[np.uint32], agents: NDArray[np.uint16], own: NDArray[np.uint8], result: NDArray[np.uint8],
+def _sorted_order(agent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Indices of the agents in order of their ids, and equal ids in their order: a radix sort by 11 bits."""
+    order, other = np.arange(len(agent)).astype(np.int32), np.empty(len(agent), np.int32)
+    for shift in (0, 11, 22):
+        count = np.zeros(2049, np.int64)
+        for id_ in agent:
+            count[(id_ >> shift & 2047) + 1] += 1
+        if count.max() == len(agent):
+            continue
+        for digit in range(2048):
+            count[digit + 1] += count[digit]
+        for at in order:
+            digit = agent[at] >> shift & 2047
+            other[count[digit]] = at
+            count[digit] += 1
+        order, other = other, order
+    return order
+
+
+@kernel
+def _index(agent: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    """The distinct ids of agents, and for each the place in `order` at which it begins; at last the length of `order`."""
+    agents, start = np.empty(len(order), np.int32), np.empty(len(order) + 1, np.uint32)
+    count = 0
+    for at in range(len(order)):
+        id_ = agent[order[at]]
+        if count == 0 or agents[count - 1] != id_:
+            agents[count], start[count] = id_, at
+            count += 1
+    start[count] = len(order)
+    return agents[:count].copy(), start[: count + 1].copy()
+
+
+@kernel
+def _put_outcomes(
+    rows: NDArray[np.uint32], order: NDArray[np.int32], outcome: NDArray[np.uint32], time: NDArray[np.uint32], weight: NDArray[np.int32],
+    other: NDArray[np.uint32], about: NDArray[np.uint32],
 ) -> None:  # fmt: skip
-    """Write the columns of a row for each agent of each outcome, in order. The fields are those of `row_type`."""
+    for i in range(len(order)):
+        at = order[i]
+        game = outcome[at]
+        rows[i, 0], rows[i, 1], rows[i, 2] = game, time[game, 0], time[game, 1]
+        rows[i, 3], rows[i, 4], rows[i, 5] = weight[game], other[at], about[at]
+
+
+@kernel
+def _put_trace(
+    rows: NDArray[np.uint32], word: int, order: NDArray[np.int32], before: NDArray[np.uint32], after: NDArray[np.uint32],
+    expected: NDArray[np.uint32], side: NDArray[np.int32],
+) -> None:  # fmt: skip
+    for i in range(len(order)):
+        at = order[i]
+        rows[i, word], rows[i, word + 1], rows[i, word + 2], rows[i, word + 3] = before[at, 0], before[at, 1], after[at, 0], after[at, 1]
+        rows[i, word + 4] = expected[side[at]]
+
+
+@kernel
+def _describe(
+    sides: NDArray[np.uint8], members: NDArray[np.int32], place: NDArray[np.int32], agent: NDArray[np.int32], of_side: NDArray[np.int32],
+    outcome: NDArray[np.uint32], other: NDArray[np.uint32], about: NDArray[np.uint32],
+) -> None:  # fmt: skip
+    """Write for each agent of each outcome, in order: its side, and the fields of `row_type`. about: agents, side and result in a word."""
     first = begin = listed = 0
     for i in range(len(sides)):
         total, best, level = 0, place[first], 0
@@ -210,10 +263,11 @@ def _describe(
             level += int(place[side] == best)
         at = begin
         for side in range(first, first + sides[i]):
+            result = LOST if place[side] > best else DRAWN if level > 1 else WON
             for _ in range(members[side]):
-                outcome[at], agents[at], own[at] = i, total, side - first
+                of_side[at], outcome[at] = side, i
+                about[at] = total | (side - first) << 16 | result << 24
                 other[at] = agent[2 * begin + 1 - at] if total == DUEL else listed
-                result[at] = LOST if place[side] > best else DRAWN if level > 1 else WON
                 at += 1
         begin, first = at, first + sides[i]
         listed += total if total != DUEL else 0

@@ -138,10 +138,14 @@ class OutcomeHistory:
         self.sink: Callable[[TracedOutcomes], None] | None = None
         self._clear()
 
-    def _clear(self) -> None:
-        """Begin a window. The arrays of the one before stay as they are, because a checkpoint or a segment may refer to them."""
-        self._columns = {name: _Appended(dtype) for name, dtype in _COLUMNS.items()}
-        self._traces = {method: {name: _Appended(np.float64) for name in _TRACES} for method in self._methods}
+    def _clear(self, room: int = _SMALLEST) -> None:
+        """Begin a window with room for `room` agents.
+
+        The arrays of the window before stay as they are, because a checkpoint or a segment may refer to them.
+        """
+        rooms = {"sides": room // 2, "weight": room // 2, "time": room // 2}
+        self._columns = {name: _Appended(dtype, rooms.get(name, room)) for name, dtype in _COLUMNS.items()}
+        self._traces = {method: {name: _Appended(np.float64, room) for name in _TRACES} for method in self._methods}
 
     def reserve(self, batch: OutcomeBatch) -> dict[str, RatingTrace]:
         """Make room for `batch`. Returns by method the trace that its fold writes. Nothing is recorded before `add`."""
@@ -157,10 +161,10 @@ class OutcomeHistory:
         for columns in self._traces.values():
             for name, column in columns.items():
                 column.keep(sizes[name])
-        self._append({
-            "sides": np.diff(batch.side_start), "weight": batch.weight, "time": batch.time,
-            "members": np.diff(batch.agent_start), "place": batch.place, "agent": batch.agent,
-        })  # fmt: skip
+        self._append({"weight": batch.weight, "time": batch.time, "place": batch.place, "agent": batch.agent})
+        for name, start in (("sides", batch.side_start), ("members", batch.agent_start)):
+            np.subtract(start[1:], start[:-1], out=self._columns[name].reserve(len(start) - 1), casting="unsafe")
+            self._columns[name].keep(len(start) - 1)
         if self._columns["agent"].size >= SEGMENT_ROWS:
             self._complete()
 
@@ -178,10 +182,10 @@ class OutcomeHistory:
             segment, rest = rest.split(int(np.searchsorted(agents, SEGMENT_ROWS)) + 1)
             if self.sink is not None:
                 self.sink(segment)
-        self._restore(rest)
+        self._restore(rest, SEGMENT_ROWS)
 
-    def _restore(self, window: TracedOutcomes) -> None:
-        self._clear()
+    def _restore(self, window: TracedOutcomes, room: int = _SMALLEST) -> None:
+        self._clear(room)
         self._first = window.first
         self._append({name: getattr(window, name) for name in _COLUMNS})
         for method, columns in self._traces.items():
@@ -232,14 +236,14 @@ class _Appended:
 
     __slots__ = ("_data", "size")
 
-    def __init__(self, dtype: DTypeLike) -> None:
-        self._data: NDArray[Any] = np.zeros(_SMALLEST, dtype)
+    def __init__(self, dtype: DTypeLike, room: int) -> None:
+        self._data: NDArray[Any] = np.empty(room, dtype)
         self.size = 0
 
     def reserve(self, more: int) -> NDArray[Any]:
         """A view of the next `more` entries, to be written and then kept."""
         if len(self._data) < self.size + more:
-            grown = np.zeros(max(self.size + more, 2 * len(self._data)), self._data.dtype)
+            grown = np.empty(max(self.size + more, 2 * len(self._data)), self._data.dtype)
             grown[: self.size] = self._data[: self.size]
             self._data = grown
         return self._data[self.size : self.size + more]
