@@ -26,11 +26,32 @@ class Client(Connection):
         r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
 
+    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None) -> AgentHistory:
+        r"""Return an agent's rating over time, by an online method after each outcome, or by a solved method in each kept solve.
+
+        Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
+        its own time, and its place in the order of the log."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points}, accept='application/json', repeatable=True), AgentHistory)
+
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
+
+    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentOutcomes:
+        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
+        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentOutcomes)
+
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None) -> Download:
+        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
+        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept=accept, repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
@@ -172,11 +193,32 @@ class AsyncClient(AsyncConnection):
         r"""Return an agent's profile: its ratings and ranks by each method, and its record. Percent-encode the name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
 
+    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None) -> AgentHistory:
+        r"""Return an agent's rating over time, by an online method after each outcome, or by a solved method in each kept solve.
+
+        Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
+        its own time, and its place in the order of the log."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points}, accept='application/json', repeatable=True), AgentHistory)
+
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
+
+    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentOutcomes:
+        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
+        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentOutcomes)
+
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None) -> AsyncDownload:
+        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
+        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept=accept, repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""

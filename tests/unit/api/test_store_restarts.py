@@ -26,7 +26,17 @@ LIVE = [
     "/agents/rock",
 ]
 SOLVED = [f"/boards/maximal_lottery{rest}" for rest in ("", "?count=51", "?position=1", "/around/rock", "/history", "/diff")]
-ROUTES = [*LIVE, *SOLVED, "/insight", "/next", "/agents/rock/opponents", "/matchups?agents=rock&agents=paper&method=elo", ""]
+ROUTES = [
+    *LIVE,
+    *SOLVED,
+    "/insight",
+    "/next",
+    "/agents/rock/opponents",
+    "/agents/rock/history",
+    "/agents/rock/outcomes",
+    "/matchups?agents=rock&agents=paper&method=elo",
+    "",
+]
 BOARD = LiveBoard(["rock"], [1.0])
 
 
