@@ -26,7 +26,8 @@ class HistoryWriter:
     """Segments of one partition that wait to be written.
 
     A segment is written before the manifest of the first checkpoint whose window begins after it. While the file system fails, no
-    checkpoint is written, and folding continues. Then the oldest segments beyond `MOST` are dropped, and answers count their outcomes as missing.
+    checkpoint is written, and folding continues. Then the oldest segments beyond `MOST` are dropped, and answers count their outcomes as
+    missing.
 
     Args:
         store: The checkpoints.
