@@ -219,7 +219,7 @@ def agent_history(
         return None
     known, agent, history = at
     chosen = _online_method(history, method)
-    series = _read(lambda: history.series(agent, chosen), known)
+    series = _read(lambda: history.series(agent, _outcomes_of(known, agent), chosen), known)
     low, high = -math.inf if since is None else since, math.inf if until is None else until
     within = np.flatnonzero((series.time >= low) & (series.time < high))
     kept = within[thinned(series.time[within], series.after[within], points)]
@@ -275,7 +275,8 @@ def agent_outcomes(
     known, agent, history = at
     chosen = _online_method(history, method)
     before = None if place is None else place.outcome
-    rows = _read(lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, before), count + 1)], known)
+    total = _outcomes_of(known, agent)
+    rows = _read(lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known)
     last = _OutcomesPlace(head.generation, _checksum(name), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
         pool=head.pool,
@@ -284,7 +285,7 @@ def agent_outcomes(
         position=known.entry.position,
         age_seconds=reading.age(now, known.written_at),
         method=chosen,
-        total=known.outcomes(agent) if agent != UNKNOWN else 0,
+        total=total,
         missing=history.missing,
         outcomes=rows[:count],
         next=None if last is None else text_of(last),
@@ -296,15 +297,15 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
     nothing = Played(first_played=None, last_played=None, streak=None)
     if isinstance(index, NoIndex) or index.history is None or (agent := index.find(name)) is None:
         return nothing
-    known, history = index, index.history
+    outcomes, history = index.outcomes(agent), index.history
 
     def read() -> Played:
-        newest = next(history.newest(agent), None)
+        newest = next(history.newest(agent, outcomes), None)
         if newest is None:
             return nothing
         result = newest.values["result"]
-        streak = sum(1 for _ in takewhile(lambda row: row.values["result"] == result, history.newest(agent)))
-        oldest = history.oldest(agent) if history.count(agent) == known.outcomes(agent) else None
+        streak = sum(1 for _ in takewhile(lambda row: row.values["result"] == result, history.newest(agent, outcomes)))
+        oldest = history.oldest(agent, outcomes)
         return Played(
             first_played=None if oldest is None else float(oldest.values["time"]),
             last_played=float(newest.values["time"]),
@@ -359,6 +360,11 @@ def _found(
         rule = "must keep its history: its setting `history` is 0, it has no online method, or no outcome came since the upgrade"
         raise InputError("pool", head.pool, rule)
     return index, UNKNOWN if agent is None else agent, index.history
+
+
+def _outcomes_of(index: AgentIndex, agent: int) -> int:
+    """Number of outcomes of an agent at the checkpoint."""
+    return 0 if agent == UNKNOWN else index.outcomes(agent)
 
 
 def _online_method(history: OutcomeHistoryReader, method: str | None) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.history_files import HistoryFiles, SegmentFile, chained
 from services.checkpoints.objects import BadObject
-from services.checkpoints.segments import Segment, segment_in_memory
+from services.checkpoints.segments import Segment, row_type, segment_in_memory
 from services.state.history import TracedOutcomes
 
 log = logging.getLogger("equirank.boards")
@@ -65,7 +65,7 @@ class OutcomeHistoryReader:
         self._files, self._entry, self._window = files, entry, window
         self._chain = chained(listed, window.first)
         names = {file.name for segment in self._chain for file in segment}
-        self._open: dict[str, Segment | None] = {} if known is None else {name: opened for name, opened in known.opened if name in names}
+        self._open: dict[str, Segment | None] = {} if known is None else {name: known.opened[name] for name in names & known.opened.keys()}
 
     @classmethod
     def load(
@@ -82,14 +82,15 @@ class OutcomeHistoryReader:
         return tuple(self._window.traces)
 
     @property
-    def opened(self) -> list[tuple[str, Segment | None]]:
-        """Files that were opened so far; None for one that cannot be read."""
-        return list(self._open.items())
+    def opened(self) -> dict[str, Segment]:
+        """Files that were opened so far, and are not damaged."""
+        return {name: segment for name, segment in self._open.copy().items() if segment is not None and not segment.damaged}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of the indexes of open files."""
-        return sum(segment.nbytes for _, segment in self.opened if segment is not None)
+        """Bytes of memory held. Local files are mapped, so their memory is shared."""
+        window = len(self._window.agent) * row_type(self.methods).itemsize
+        return window + (0 if self._files.is_local else sum(segment.nbytes for segment in self.opened.values()))
 
     @property
     def missing(self) -> int:
@@ -111,43 +112,47 @@ class OutcomeHistoryReader:
             if (segment := next((segment for segment in opened if segment is not None), None)) is not None:
                 yield segment
 
-    def newest(self, agent: int, before: int | None = None) -> Iterator[AgentRow]:
-        """The rows of an agent, newest first. before: only outcomes with a lower number. Raises `OSError`, `BadObject`."""
-        for segment in self.segments():
-            begin, end = segment.places_of(agent)
-            if before is not None and end > begin:
-                end = begin + segment.before(agent, before - 1)
-            while end > begin:
-                start = max(begin, end - _ROWS_AT_ONCE)
-                for values in segment.rows(start, end)[::-1]:
+    def newest(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[AgentRow]:
+        """The rows of an agent, newest first. Raises `OSError`, `BadObject`.
+
+        Args:
+            agent: Id of the agent.
+            outcomes: Number of its outcomes at the checkpoint. Files that are older than all of these are not opened.
+            before: Only outcomes with a lower number.
+        """
+        for segment, begin, end in self._places(agent, outcomes):
+            stop = end if before is None else begin + segment.before(agent, before - 1)
+            while stop > begin:
+                start = max(begin, stop - _ROWS_AT_ONCE)
+                for values in segment.rows(start, stop)[::-1]:
                     yield AgentRow(segment, values)
-                end = start
+                stop = start
 
-    def oldest(self, agent: int) -> AgentRow | None:
-        """The oldest kept row of an agent; None without one. Raises as `newest` does."""
-        for segment in reversed(list(self.segments())):
+    def oldest(self, agent: int, outcomes: int) -> AgentRow | None:
+        """The first row of an agent; None if it is not kept. Arguments and errors as of `newest`."""
+        places = list(self._places(agent, outcomes))
+        if not places or sum(end - begin for _, begin, end in places) < outcomes:
+            return None
+        segment, begin, _ = places[-1]
+        return AgentRow(segment, segment.rows(begin, begin + 1)[0])
+
+    def series(self, agent: int, outcomes: int, method: str) -> RatingSeries:
+        """All kept outcomes of an agent with its ratings by a method. Other arguments and errors as of `newest`."""
+        parts = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))]
+        for segment, begin, end in self._places(agent, outcomes):
+            rows = segment.rows(begin, end)
+            numbers = segment.first + rows["outcome"].astype(np.int64) + 1
+            parts.append((numbers, rows["time"], rows[f"before.{method}"], rows[f"after.{method}"]))
+        return RatingSeries(*(np.concatenate(column) for column in zip(*reversed(parts), strict=True)))
+
+    def _places(self, agent: int, outcomes: int) -> Iterator[tuple[Segment, int, int]]:
+        """Segments that have an agent, newest first, with its first row and the row after its last one."""
+        segments = self.segments()
+        while outcomes > 0 and (segment := next(segments, None)) is not None:
             begin, end = segment.places_of(agent)
             if end > begin:
-                return AgentRow(segment, segment.rows(begin, begin + 1)[0])
-        return None
-
-    def count(self, agent: int) -> int:
-        """Number of kept rows of an agent. Raises `OSError`."""
-        places = (segment.places_of(agent) for segment in self.segments())
-        return sum(end - begin for begin, end in places)
-
-    def series(self, agent: int, method: str) -> RatingSeries:
-        """All kept outcomes of an agent with its ratings by a method. Raises as `newest` does."""
-        parts = []
-        for segment in self.segments():
-            begin, end = segment.places_of(agent)
-            if end > begin:
-                rows = segment.rows(begin, end)
-                numbers = segment.first + rows["outcome"].astype(np.int64) + 1
-                parts.append((numbers, rows["time"], rows[f"before.{method}"], rows[f"after.{method}"]))
-        empty = np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
-        columns = zip(*reversed([*parts, empty]), strict=True)
-        return RatingSeries(*(np.concatenate(column) for column in columns))
+                yield segment, begin, end
+                outcomes -= end - begin
 
     def _opened(self, name: str) -> Segment | None:
         """A segment's file, opened once; None if it is damaged or gone. Readers then see that its outcomes are missing."""

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from services.checkpoints.blob_files import BlobFiles
-from services.checkpoints.objects import BadObject
+from services.checkpoints.objects import BadObject, Read
 from services.checkpoints.segments import Segment, packed_segment
 from services.state.history import TracedOutcomes
 
+_FRONT: Final = 1 << 20
+"""Bytes read at once from the beginning of a file on an object store: more than its index, so that an open file took one request."""
 _NAME: Final = re.compile(r"(.+)-(\d+)-(\d{20})-(\d{20})-(\d{20})\.eqh$")
 
 
@@ -32,6 +34,11 @@ class HistoryFiles:
 
     def __init__(self, blobs: BlobFiles) -> None:
         self._blobs = blobs
+
+    @property
+    def is_local(self) -> bool:
+        """Whether files are mapped into memory, so that processes share it."""
+        return self._blobs.is_local
 
     def files(self, partition: int) -> list[SegmentFile]:
         """All files of a partition, in no order."""
@@ -65,7 +72,9 @@ class HistoryFiles:
             if self._blobs.is_local:
                 mapped = memoryview(self._blobs.map(name))
                 return Segment(lambda start, stop: mapped[start:stop])
-            return Segment(lambda start, stop: self._blobs.read_range(name, start, stop))
+            front = self._blobs.read_range(name, 0, _FRONT)
+            read: Read = lambda start, stop: self._blobs.read_range(name, start, stop)  # noqa: E731 - two ways to read
+            return Segment(read, lambda start, stop: front[start:stop] if stop <= len(front) else read(start, stop))
         except FileNotFoundError as error:
             raise BadObject(f"{name}: not found") from error
 

@@ -59,6 +59,7 @@ class Segment:
 
     Args:
         read: Returns the bytes of the file from a position up to another one, or fewer if the file ends.
+        front: The same, used for the index alone; None for `read`.
 
     Attributes:
         first: Number of outcomes of the pool's generation before the segment.
@@ -70,8 +71,8 @@ class Segment:
         BadObject: The file is damaged, or has another format.
     """
 
-    def __init__(self, read: Read) -> None:
-        arrays, meta, self._data = unpack_front(read)
+    def __init__(self, read: Read, front: Read | None = None) -> None:
+        arrays, meta, self._data = unpack_front(front or read)
         try:
             self.first, self.end, self.methods = int(meta["first"]), int(meta["end"]), tuple(meta["methods"])
             self._rows, self._members = int(meta["rows"]), int(meta["members"])
@@ -151,7 +152,7 @@ def packed_segment(outcomes: TracedOutcomes) -> list[bytes | memoryview]:
     data = np.empty(of_rows + members * _MEMBER.itemsize, np.uint8)
     _write_rows(outcomes, order, data[:of_rows].view(np.uint32).reshape(rows, -1))
     _write_members(outcomes, data[of_rows:].view(_MEMBER))
-    view = memoryview(data)
+    view = data.data
     checksums = [crc32(view[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
     index = {"agents": agents, "start": start, "checksums": np.array(checksums, np.uint32)}
     about = {"first": outcomes.first, "end": outcomes.end, "methods": list(outcomes.traces), "rows": rows, "members": members}
@@ -166,7 +167,8 @@ def segment_in_memory(outcomes: TracedOutcomes) -> Segment:
 
 def _write_rows(outcomes: TracedOutcomes, order: NDArray[np.int32], rows: NDArray[np.uint32]) -> None:
     """Write the rows of `row_type`, as words of 32 bits: the field of numpy would be set one by one, with a copy of each column."""
-    side, outcome, other, about = (np.empty(len(order), dtype) for dtype in (np.int32, np.uint32, np.uint32, np.uint32))
+    side = np.empty(len(order), np.int32)
+    outcome, other, about = (np.empty(len(order), np.uint32) for _ in range(3))
     _describe(*_kernel_columns(outcomes), side, outcome, other, about)
     _put_outcomes(rows, order, outcome, _words(outcomes.time), for_kernels(outcomes.weight), other, about)
     for at, trace in enumerate(outcomes.traces.values()):

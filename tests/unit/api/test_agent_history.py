@@ -309,15 +309,15 @@ def test_open_files_are_used_again_after_the_next_checkpoint(api: Running, pool:
     assert head is not None
     before = AgentIndex.load(pool.files, head)
     assert before.history is not None
-    assert before.history.count(0) == before.outcomes(0)
+    assert len(before.history.series(0, before.outcomes(0), "elo").time) == before.outcomes(0)
     state = folded(pool, games(230))
     pool.checkpoint(state, 230, written_at=NOW)
     after = AgentIndex.load(pool.files, head, before)
     assert after is not before
     assert after.history is not None
-    opened = dict(before.history.opened)
+    opened = before.history.opened
     assert opened
-    assert all(dict(after.history.opened)[name] is segment for name, segment in opened.items())
+    assert all(after.history.opened[name] is segment for name, segment in opened.items())
     assert after.nbytes > 0
 
 
