@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from services.checkpoints.checkpoint import CheckpointStore
@@ -231,3 +232,28 @@ def test_a_chain_has_the_files_that_together_hold_the_outcomes() -> None:
         [(60, 80, 1)], [(25, 45, 1)], [(0, 20, 1)],
     ]  # fmt: skip
     assert [[one.epoch for one in each] for each in chained(files[:3], 40)] == [[3, 1], [1]]
+
+
+def test_an_object_store_is_asked_once_for_an_index_and_then_for_the_blocks_of_an_agent(
+    store: CheckpointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 2000)
+    monkeypatch.setattr("services.checkpoints.history_files._FRONT", 2048)
+    owner, log = Owner(store, 1, control_of(pool_of("p"))), records(1000)
+    owner.fold(log, 1000)
+    owner.checkpoint()
+    (file,) = kept(store)
+    size, ranges = len(store.blobs.read(file.name)), list[tuple[int, int]]()
+    read = store.blobs.read_range
+
+    def noted(name: str, start: int, stop: int) -> bytes:
+        ranges.append((start, stop))
+        return read(name, start, stop)
+
+    monkeypatch.setattr(store.blobs, "read_range", noted)
+    segment = HistoryFiles(store.blobs).open(file.name)
+    assert ranges == [(0, 2048)]
+    rows = segment.rows(*segment.places_of(4))
+    ((start, stop),) = ranges[1:]
+    assert len(rows) * rows.dtype.itemsize <= stop - start <= len(rows) * rows.dtype.itemsize + 2 * BLOCK < size
+    assert (np.diff(rows["outcome"].astype(np.int64)) > 0).all()
