@@ -150,7 +150,7 @@ async def list_opponents(
 async def get_agent_history(
     here: Here, pool: Pool, agent: Agent, method: AnyMethod = None, since: Since = None, until: Until = None, points: Points = 500
 ) -> AgentHistory:
-    """Return an agent's rating over time, by an online method after each outcome, or by a solved method in each kept solve.
+    """Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
     Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
     its own time, and its place in the order of the log.
@@ -176,10 +176,10 @@ async def list_agent_outcomes(
     method: Online = None,
     form: Form = None,
 ) -> Response[AgentOutcomes]:
-    """Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+    """Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
-    Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
-    selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`.
+    Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`.
     """
     here, accept = context(request), ",".join(request.headers.getall("accept", []))
     media = chosen(None if form is None else BoardFormat(form), accept, _FORMS)

@@ -27,7 +27,7 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
 
     def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None) -> AgentHistory:
-        r"""Return an agent's rating over time, by an online method after each outcome, or by a solved method in each kept solve.
+        r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log."""
@@ -40,17 +40,17 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentOutcomes:
-        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
-        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
-        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentOutcomes)
 
     def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None) -> Download:
-        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
-        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
-        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept=accept, repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
@@ -194,7 +194,7 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), accept='application/json', repeatable=True), AgentProfile)
 
     async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None) -> AgentHistory:
-        r"""Return an agent's rating over time, by an online method after each outcome, or by a solved method in each kept solve.
+        r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
 
         Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
         its own time, and its place in the order of the log."""
@@ -207,17 +207,17 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), OpponentList)
 
     async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None) -> AgentOutcomes:
-        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
-        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
-        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept='application/json', repeatable=True), AgentOutcomes)
 
     def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None) -> AsyncDownload:
-        r"""Return an agent's outcomes, newest first in the order of the log, with ratings before and after each, and expected scores.
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
 
-        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`. The header Accept or `format`
-        selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method}, accept=accept, repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
