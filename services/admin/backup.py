@@ -240,7 +240,7 @@ def _size(folder: Path) -> int:
 
 
 def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
-    """Copy the newest complete checkpoint of each partition, and the results of solves. Returns the copied manifests."""
+    """Copy the newest complete checkpoint of each partition, files of history, and results of solves. Returns the copied manifests."""
     source, copies = CheckpointStore(checkpoints), CheckpointStore((part / _STATE).absolute().as_uri())
     copied: list[Manifest] = []
     for number in range(partitions_of(data / LOG_FILE)):
@@ -252,7 +252,7 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
         if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer one replaced it; the log is enough
             copies.write_manifest(manifest)
             copied.append(manifest)
-    for name in source.blobs.tree("results"):
+    for name in (*source.blobs.tree("history"), *source.blobs.tree("results")):
         _copy(name, source.blobs, copies.blobs)
     return copied
 
