@@ -1,5 +1,6 @@
 """An agent over time: its rating by a method, its outcomes newest first, and its streak."""
 
+import logging
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,7 @@ from services.checkpoints.objects import BadObject
 from services.checkpoints.segments import DRAWN, LOST, WON
 from services.wire.pools import Kind
 
+log = logging.getLogger("equirank.boards")
 T = TypeVar("T")
 _TRIES: Final = 4
 RESULTS: Final = {LOST: "lost", DRAWN: "drawn", WON: "won"}
@@ -314,7 +316,8 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
 
     try:
         return _read(read, index)
-    except NoIndex:
+    except NoIndex as error:  # the profile has ratings and ranks nevertheless
+        log.warning("%s", error)
         return nothing
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final, NamedTuple
 
 from services.checkpoints.checkpoint import CheckpointStore
@@ -14,6 +14,8 @@ log = logging.getLogger("equirank.checkpoint")
 
 MOST: Final = 16
 """Number of segments that may wait. The fold waits for the writer if there are more, so its memory is bounded."""
+PATIENCE: Final = 5.0
+"""Seconds that the fold waits for the writer. After them, the file system counts as failing until a write succeeds."""
 
 
 class _Waiting(NamedTuple):
@@ -50,15 +52,17 @@ class HistoryWriter:
         self._waiting.append(_Waiting(pool, generation, outcomes))
 
     def step(self, partition: int) -> None:
-        """Begin to write what waits. If too much waits, wait for the writer. Called by the folding thread."""
+        """Begin to write what waits. Called by the folding thread. If too much waits, it waits for the writer, `PATIENCE` at most."""
         if not self._waiting:
             return
-        if self._job is not None and (self._job.done() or len(self._waiting) > MOST):
-            self._job.exception()
+        if self._job is not None and len(self._waiting) > MOST and not self._fails:
+            if wait([self._job], PATIENCE).not_done:
+                self._fails = True
+        if self._job is not None and self._job.done():
             self._job = None
         if self._fails:
             self._drop()
-        elif self._job is None and self._waiting:
+        elif self._job is None:
             self._executor = self._executor or ThreadPoolExecutor(1, "history")
             self._job = self._executor.submit(self._try, partition)
 
@@ -66,14 +70,17 @@ class HistoryWriter:
         """Write all segments that wait now. A checkpoint calls it before it writes its manifest. Raises `OSError`."""
         with self._lock:
             for _ in range(len(self._waiting)):
-                segment = self._waiting[0]
+                try:
+                    segment = self._waiting.popleft()
+                except IndexError:  # the folding thread dropped segments
+                    return
                 try:
                     self._files.write(partition, segment.pool, segment.generation, segment.outcomes, self._epoch)
-                except OSError:
+                except BaseException:
+                    self._waiting.appendleft(segment)
                     self._fails = True
                     raise
                 self._fails = False
-                self._waiting.popleft()
 
     def close(self) -> None:
         """End the thread."""
@@ -87,13 +94,13 @@ class HistoryWriter:
             log.warning("history was not written; the next checkpoint tries again: %s", error, extra={"partition": partition})
 
     def _drop(self) -> None:
-        with self._lock:
-            while len(self._waiting) > MOST:
-                pool, generation, outcomes = self._waiting.popleft()
-                self.dropped += 1
-                log.warning(
-                    "history of outcomes %d to %d is lost, because checkpoints cannot be written",
-                    outcomes.first + 1,
-                    outcomes.end,
-                    extra={"pool": pool, "generation": generation},
-                )
+        """Drop the oldest segments beyond `MOST`. The lock is not needed, and a call that hangs may hold it."""
+        while len(self._waiting) > MOST:
+            pool, generation, outcomes = self._waiting.popleft()
+            self.dropped += 1
+            log.warning(
+                "history of outcomes %d to %d is lost, because checkpoints cannot be written",
+                outcomes.first + 1,
+                outcomes.end,
+                extra={"pool": pool, "generation": generation},
+            )

@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -257,3 +258,26 @@ def test_an_object_store_is_asked_once_for_an_index_and_then_for_the_blocks_of_a
     ((start, stop),) = ranges[1:]
     assert len(rows) * rows.dtype.itemsize <= stop - start <= len(rows) * rows.dtype.itemsize + 2 * BLOCK < size
     assert (np.diff(rows["outcome"].astype(np.int64)) > 0).all()
+
+
+def test_the_fold_goes_on_while_a_write_hangs(store: CheckpointStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, log, release = Owner(store, 1), records(200), threading.Event()
+    writer, write = owner.checkpointer.writer.history, HistoryFiles.write
+    monkeypatch.setattr(history_module, "MOST", 2)
+    monkeypatch.setattr(history_module, "PATIENCE", 0.0)
+
+    def hangs(self: HistoryFiles, *segment: Any) -> None:
+        release.wait()
+        write(self, *segment)
+
+    monkeypatch.setattr(HistoryFiles, "write", hangs)
+    for end in range(20, 201, 20):
+        owner.fold(log, end)
+        writer.step(0)
+    assert writer.dropped > 0
+    release.set()
+    writer.write(0)
+    writer.close()
+    held = [(file.first, file.end) for file in kept(store)]
+    assert held[-2:] == [(160, 180), (180, 200)]
+    assert len(held) + writer.dropped == 10
