@@ -55,9 +55,8 @@ class HistoryWriter:
         """Begin to write what waits. Called by the folding thread. If too much waits, it waits for the writer, `PATIENCE` at most."""
         if not self._waiting:
             return
-        if self._job is not None and len(self._waiting) > MOST and not self._fails:
-            if wait([self._job], PATIENCE).not_done:
-                self._fails = True
+        if self._job is not None and len(self._waiting) > MOST and not self._fails and wait([self._job], PATIENCE).not_done:
+            self._fails = True
         if self._job is not None and self._job.done():
             self._job = None
         if self._fails:
