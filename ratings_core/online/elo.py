@@ -15,6 +15,7 @@ from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, tracing
 from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
@@ -55,13 +56,14 @@ class Elo(PlainRater):
         if self.provisional_k is not None:
             self._set("provisional_k", number("provisional_k", self.provisional_k, low=0.0, high=_MAX_K))
 
-    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         self.grow(state, n)
         provisional_k = self.k if self.provisional_k is None else self.provisional_k
         rates = (self.k, provisional_k, self.provisional_outcomes)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, into)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, into, traced)
 
     @property
     def _slope(self) -> float:
@@ -75,9 +77,10 @@ _Rates = tuple[float, float, int]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, rates: _Rates, scoring: Scoring
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, rates: _Rates, scoring: Scoring,
+    trace: Tracing,
 ) -> None:  # fmt: skip
-    fold_pairs(rating, outcomes, games, key, slope, rates, scoring, no_noise, _push, _moved)
+    fold_pairs(rating, outcomes, games, key, slope, rates, scoring, trace, no_noise, _push, _moved)
 
 
 @inlined

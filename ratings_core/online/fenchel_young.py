@@ -15,6 +15,7 @@ from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.sco import projected_step
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, tracing
 from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
@@ -60,13 +61,14 @@ class FenchelYoung(PlainRater):
         self._set("start", number("start", self.start, low=self.low, high=self.high))
         self._set("seed", checked_seed(self.seed))
 
-    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` if an outcome has no key."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         key = keys_of(batch)
         self.grow(state, n)
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
-        _fold(state.rating, state.outcomes, games, key, self._slope, settings, into)
+        _fold(state.rating, state.outcomes, games, key, self._slope, settings, into, traced)
 
     def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(ratings, self.low, self.high)
@@ -82,9 +84,10 @@ _Settings = tuple[float, float, float, np.uint64]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: _Settings, scoring: Scoring
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: _Settings, scoring: Scoring,
+    trace: Tracing,
 ) -> None:  # fmt: skip
-    fold_pairs(rating, outcomes, games, key, slope, settings, scoring, _noise, _push, projected_step)
+    fold_pairs(rating, outcomes, games, key, slope, settings, scoring, trace, _noise, _push, projected_step)
 
 
 @inlined

@@ -19,6 +19,7 @@ from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.soft_reset import checked_keep, shrunk, widened
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.online.volatility import new_volatility
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
@@ -132,14 +133,15 @@ class Glicko2(CheckedSettings):
         self.grow(state, count("n", n))
         return state
 
-    def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for times beyond +-1e15 seconds."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         time = times_of(batch)
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self.grow(state, n)
-        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into)
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into, traced)
 
     def log_odds(self, state: GlickoState, a: int, b: int) -> float:
         """From all outcomes of both agents so far, with both deviations. Raises as `Rater.log_odds` does."""
@@ -219,7 +221,9 @@ def _fold(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
     clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
     time: _Floats, seconds: float, model: _Model, scored: bool, counts: _Counts, sums: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, variance, learnt, missed = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]
@@ -228,8 +232,12 @@ def _fold(
             _enter(rating, deviation, volatility, information, surprise, period, agent[member], clock[0], model)
         if scored:
             _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
-            _score(place, first, n, weight[i], mean, variance, model[0], counts, sums)
+            if traced:
+                expected[first : first + n] = 0.0
+            _score(place, first, n, weight[i], mean, variance, model[0], counts, sums, traced, expected)
             settle(sums, n)
+            if traced:
+                average_expected(expected, first, n)
         _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
         _learn(place, first, n, mean, variance, model[0], learnt, missed)
         share = weight[i] * UNIT * 3.0 / (n + 1)
@@ -237,8 +245,12 @@ def _fold(
             size = agent_start[first + side + 1] - agent_start[first + side]
             for member in range(agent_start[first + side], agent_start[first + side + 1]):
                 a = agent[member]
+                if traced:
+                    before[member] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)[0]
                 information[a] += share * learnt[side] / (size * size)
                 surprise[a] += share * missed[side] / size
+                if traced:
+                    after[member] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)[0]
                 outcomes[a] += 1
 
 
@@ -346,12 +358,15 @@ def _learn(
 @inlined
 def _score(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, scale: float,
-    counts: _Counts, sums: _Floats,
+    counts: _Counts, sums: _Floats, traced: bool, expected: _Floats,
 ) -> None:  # fmt: skip
     for i in range(n):
         for j in range(i + 1, n):
             x = _damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
-            record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            if traced:
+                expected[first + i] += p
+                expected[first + j] += 1.0 - p
 
 
 @inlined

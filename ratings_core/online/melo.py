@@ -20,6 +20,7 @@ from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.soft_reset import checked_keep, shrunk
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.records.games import games_of
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
@@ -119,13 +120,14 @@ class Melo(CheckedSettings):
         self.grow(state, count("n", n))
         return state
 
-    def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does. Also raises `InputError` for a state of other dimensions."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         self._check(state)
         self.grow(state, n)
         steps = (self.k, self.rate, self._slope)
-        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into)
+        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into, traced)
 
     def log_odds(self, state: MeloState, a: int, b: int) -> float:
         """By ratings and vectors. Raises as `Rater.log_odds` does."""
@@ -247,21 +249,31 @@ def _fold(
     rating: _Floats, vector: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
     weight: NDArray[np.int64], steps: _Steps, scored: bool, counts: NDArray[np.int64], sums: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, gain = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     centre, pull = np.empty((MAX_SIDES, vector.shape[1])), np.empty((MAX_SIDES, vector.shape[1]))
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]
         side_means(rating, agent_start, agent, first, n, mean)
         _centres(vector, agent_start, agent, first, n, centre)
-        _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, gain, pull)
+        if traced:
+            expected[first : first + n] = 0.0
+        _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, traced, expected, gain, pull)
         if scored:
             settle(sums, n)
+        if traced:
+            average_expected(expected, first, n)
         share = weight[i] * UNIT / (n - 1)
         for side in range(n):
             for member in range(agent_start[first + side], agent_start[first + side + 1]):
                 a = agent[member]
+                if traced:
+                    before[member] = rating[a]
                 rating[a] += steps[0] * share * gain[side]
+                if traced:
+                    after[member] = rating[a]
                 outcomes[a] += 1
                 for at in range(vector.shape[1]):
                     vector[a, at] = min(max(vector[a, at] + steps[1] * share * pull[side, at], -_FURTHEST), _FURTHEST)
@@ -284,7 +296,7 @@ def _centres(
 @inlined
 def _pull(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, centre: _Floats, slope: float,
-    scored: bool, counts: NDArray[np.int64], sums: _Floats, gain: _Floats, pull: _Floats,
+    scored: bool, counts: NDArray[np.int64], sums: _Floats, traced: bool, expected: _Floats, gain: _Floats, pull: _Floats,
 ) -> None:  # fmt: skip
     """Write, for each side, the sums over its opponents of S - E and of S - E times the gradient by its vector."""
     gain[:n] = 0.0
@@ -294,7 +306,10 @@ def _pull(
             x, result = _log_odds(slope, mean, centre, i, j), result_of(place[first + i], place[first + j])
             p = sigmoid(x)
             if scored:
-                record(counts, sums, x, result, weight)
+                forecast = record(counts, sums, x, result, weight)
+                if traced:
+                    expected[first + i] += forecast
+                    expected[first + j] += 1.0 - forecast
             miss = result - p
             gain[i] += miss
             gain[j] -= miss

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ratings_core.kernels.compile import inlined, template
 from ratings_core.online.games import UNIT, Scoring, result_of, side_means
 from ratings_core.online.prequential import record, settle
+from ratings_core.online.trace import Tracing, average_expected
 from ratings_core.records.games import Games
 from ratings_core.records.outcomes import MAX_SIDES
 
@@ -32,27 +33,35 @@ Moved: TypeAlias = Callable[[Settings, float, int, float, int, int, float], floa
 @template
 def fold_pairs(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, settings: Settings,
-    scoring: Scoring, noise: Noise, push: Push, moved: Moved,
+    scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved,
 ) -> None:  # fmt: skip
     """Fold `games` in order; a pair is predicted by sigmoid(slope * difference). key: as `OutcomeBatch.key`, used only by `noise`.
 
+    trace: arrays of a `RatingTrace`, in kernel form. A trace needs `scoring`.
     Games of two single agents are written out here, because passing arrays would double their cost; the bits are the same as in `play`.
     """
     mean, luck, total = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    traced, before, after, expected = trace
     for i in range(len(games.weight)):
         first, n = games.side_start[i], games.side_start[i + 1] - games.side_start[i]
         begin, weight = games.agent_start[first], games.weight[i] * UNIT
         if n != 2 or games.agent_start[first + 2] - begin != 2:
-            play(rating, outcomes, games, i, key, slope, settings, scoring, noise, push, moved, (mean, luck, total))
+            play(rating, outcomes, games, i, key, slope, settings, scoring, trace, noise, push, moved, (mean, luck, total))
             continue
         a, b = games.agent[begin], games.agent[begin + 1]
         x, result = slope * (rating[a] - rating[b]), result_of(games.place[first], games.place[first + 1])
         up = push(settings, x, result, noise(settings, key, i, 0) - noise(settings, key, i, 1))
+        p = 0.5
         if scoring.wanted:
-            record(scoring.counts, scoring.sums, x, result, games.weight[i])
+            p = record(scoring.counts, scoring.sums, x, result, games.weight[i])
             settle(scoring.sums, 2)
+        if traced:
+            before[begin], before[begin + 1] = rating[a], rating[b]
+            expected[first], expected[first + 1] = p, 1.0 - p
         rating[a] = moved(settings, rating[a], outcomes[a], weight, 1, 1, up)
         rating[b] = moved(settings, rating[b], outcomes[b], weight, 1, 1, 0.0 - up)
+        if traced:
+            after[begin], after[begin + 1] = rating[a], rating[b]
         outcomes[a] += 1
         outcomes[b] += 1
 
@@ -60,7 +69,8 @@ def fold_pairs(
 @template
 def play(
     rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, i: int, key: Keys, slope: float, settings: Settings,
-    scoring: Scoring, noise: Noise, push: Push, moved: Moved, room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    scoring: Scoring, trace: Tracing, noise: Noise, push: Push, moved: Moved,
+    room: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
 ) -> None:  # fmt: skip
     """Fold outcome `i`, with any number and size of sides."""
     mean, luck, total = room
@@ -69,14 +79,23 @@ def play(
     for side in range(n):
         luck[side] = noise(settings, key, i, side)
     wanted, counts, sums = scoring
-    _sum_pairs(games.place, first, n, games.weight[i], mean, luck, slope, settings, wanted, counts, sums, push, total)
+    traced, before, after, expected = trace
+    if traced:
+        expected[first : first + n] = 0.0
+    _sum_pairs(games.place, first, n, games.weight[i], mean, luck, slope, settings, wanted, counts, sums, traced, expected, push, total)
     if wanted:
         settle(sums, n)
+    if traced:
+        average_expected(expected, first, n)
     for side in range(n):
         begin, end = games.agent_start[first + side], games.agent_start[first + side + 1]
         for member in range(begin, end):
             agent = games.agent[member]
+            if traced:
+                before[member] = rating[agent]
             rating[agent] = moved(settings, rating[agent], outcomes[agent], weight, n - 1, end - begin, total[side])
+            if traced:
+                after[member] = rating[agent]
             outcomes[agent] += 1
 
 
@@ -84,7 +103,7 @@ def play(
 def _sum_pairs(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: NDArray[np.float64], luck: NDArray[np.float64],
     slope: float, settings: Settings, wanted: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
-    push: Push, total: NDArray[np.float64],
+    traced: bool, expected: NDArray[np.float64], push: Push, total: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Write each side's sum of pushes over its pairs, in the order of the sides. Columns are separate
     arguments: a tuple costs a fifth more.
@@ -95,7 +114,10 @@ def _sum_pairs(
             x, result = slope * (mean[a] - mean[b]), result_of(place[first + a], place[first + b])
             up = push(settings, x, result, luck[a] - luck[b])
             if wanted:
-                record(counts, sums, x, result, weight)
+                p = record(counts, sums, x, result, weight)
+                if traced:
+                    expected[first + a] += p
+                    expected[first + b] += 1.0 - p
             total[a] += up
             total[b] -= up
 

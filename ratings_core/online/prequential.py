@@ -143,8 +143,8 @@ class Prequential:
 
 
 @inlined
-def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, result: float, weight: int) -> None:
-    """Score one pair with log odds `x` that ended in `result` (1, 1/2, 0). weight: units of 2**-20. For kernels.
+def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, result: float, weight: int) -> float:
+    """Score one pair with log odds `x` that ended in `result` (1, 1/2, 0), and return its forecast. weight: units of 2**-20. For kernels.
 
     Call `settle` after all pairs of an outcome. The log loss is -ln(max(p, 1 - p)) + max(z, 0) - result z with z = s x: accurate to 2e-16
     and finite also where p rounds to 0 or 1.
@@ -166,6 +166,7 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, resul
     sums[row, 1] += w * most
     sums[row, 2] += w * (0.5 + (result - 0.5) * (int(z > 0.0) - int(z < 0.0)))
     sums[row, 3] += w * int(result == 0.5)
+    return p
 
 
 @inlined

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.reading import Reading
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.outcomes import OutcomeBatch
@@ -58,12 +59,13 @@ class Rater(Protocol[StateT]):
     def grow(self, state: StateT, n: int) -> None:
         """Make room for n agents. Further agents are new ones; nothing changes if the state has n agents already."""
 
-    def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply the outcomes of `batch` to `state`, in place and in order. The state grows to the greatest id in the batch.
 
-        If `score` is given, the prediction made before each outcome is scored into it. Raises `InputError`, and changes nothing, if the
-        columns of `batch` do not fit together. The fold does not check that a game names each agent only once; the maker of the batch
-        ensures it.
+        If `score` is given, the prediction made before each outcome is scored into it. If `trace` is given as well, it gets the ratings
+        before and after each outcome, and the expected scores. Raises `InputError`, and changes nothing, if the columns of `batch` do not
+        fit together, or `trace` does not fit them or comes without `score`. The fold does not check that a game names each agent only
+        once; the maker of the batch ensures it.
         """
 
     def soft_reset(self, state: StateT, keep: float, before: Self) -> StateT:

@@ -14,6 +14,7 @@ from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, tracing
 from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
@@ -50,12 +51,13 @@ class Sco(PlainRater):
         self._set("high", number("high", self.high, above=self.low, high=_MAX_RATING))
         self._set("start", number("start", self.start, low=self.low, high=self.high))
 
-    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         self.grow(state, n)
         step = (self.alpha * self._slope, self.low, self.high)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into, traced)
 
     def _bounded(self, ratings: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(ratings, self.low, self.high)
@@ -71,9 +73,10 @@ _Step = tuple[float, float, float]
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, step: _Step, scoring: Scoring
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, step: _Step, scoring: Scoring,
+    trace: Tracing,
 ) -> None:  # fmt: skip
-    fold_pairs(rating, outcomes, games, key, slope, step, scoring, no_noise, _push, projected_step)
+    fold_pairs(rating, outcomes, games, key, slope, step, scoring, trace, no_noise, _push, projected_step)
 
 
 @inlined

@@ -18,6 +18,7 @@ from ratings_core.online.prequential import Prequential, record, settle
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.soft_reset import checked_keep, shrunk, widened
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, average_expected, tracing
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.forecasts import ForecastModel
 from ratings_core.records.games import games_of
@@ -89,12 +90,13 @@ class WengLin(CheckedSettings):
         self.grow(state, count("n", n))
         return state
 
-    def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` does."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         self.grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
-        _fold(state.rating, state.deviation, state.outcomes, *games, model, *into)
+        _fold(state.rating, state.deviation, state.outcomes, *games, model, self.z, *into, traced)
 
     def log_odds(self, state: BeliefState, a: int, b: int) -> float:
         """(mu_a - mu_b)/c, c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
@@ -144,25 +146,35 @@ _Floats = NDArray[np.float64]
 def _fold(
     rating: _Floats, deviation: _Floats, outcomes: NDArray[np.int64],
     side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
-    weight: NDArray[np.int64], model: _Model, scored: bool, counts: NDArray[np.int64], sums: _Floats,
+    weight: NDArray[np.int64], model: _Model, z: float, scored: bool, counts: NDArray[np.int64], sums: _Floats,
+    trace: Tracing,
 ) -> None:  # fmt: skip
+    traced, before, after, expected = trace
     mean, variance, gain, shrink = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     strength, behind, order = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES, np.int64)
     for i in range(len(weight)):
         first, n, w = side_start[i], side_start[i + 1] - side_start[i], weight[i] * UNIT
         if scored:
             _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
-            _score(place, first, n, weight[i], mean, variance, model, counts, sums)
+            if traced:
+                expected[first : first + n] = 0.0
+            _score(place, first, n, weight[i], mean, variance, model, counts, sums, traced, expected)
             settle(sums, n)
+            if traced:
+                average_expected(expected, first, n)
         _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
         _rank(place, first, n, order)
         _infer(place, first, n, order, mean, variance, model, strength, behind, gain, shrink)
         for side in range(n):
             for member in range(agent_start[first + side], agent_start[first + side + 1]):
                 a = agent[member]
+                if traced:
+                    before[member] = rating[a] - z * deviation[a]
                 own = deviation[a] * deviation[a] + w * model[2]
                 rating[a] += own * w * gain[side]
                 deviation[a] = np.sqrt(own * max(1.0 - own * w * shrink[side], model[1]))
+                if traced:
+                    after[member] = rating[a] - z * deviation[a]
                 outcomes[a] += 1
 
 
@@ -233,9 +245,12 @@ def _infer(
 @inlined
 def _score(
     place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, model: _Model,
-    counts: NDArray[np.int64], sums: _Floats,
+    counts: NDArray[np.int64], sums: _Floats, traced: bool, expected: _Floats,
 ) -> None:  # fmt: skip
     for i in range(n):
         for j in range(i + 1, n):
             x = (mean[i] - mean[j]) / np.sqrt(variance[i] + variance[j] + 2.0 * model[0])
-            record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            p = record(counts, sums, x, result_of(place[first + i], place[first + j]), weight)
+            if traced:
+                expected[first + i] += p
+                expected[first + j] += 1.0 - p

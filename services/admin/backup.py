@@ -30,7 +30,7 @@ _REPLAY: Final = "replay"
 _ARCHIVE: Final = "archive"
 _PART: Final = ".part"
 _LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
-_OF_STATE: Final = ("checkpoints", "objects", "results", "seasons")
+_OF_STATE: Final = ("checkpoints", "objects", "history", "results", "seasons")
 _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
 """Names that a restore refuses in the data folder. SQLite would replay another log's journal, and shards would start from checkpoints
 that are newer than the restored ones."""
@@ -240,7 +240,7 @@ def _size(folder: Path) -> int:
 
 
 def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
-    """Copy the newest complete checkpoint of each partition, the results of solves, and the files of ended seasons.
+    """Copy the newest complete checkpoint of each partition, files of history, results of solves, and files of ended seasons.
 
     Returns the copied manifests.
     """
@@ -255,7 +255,7 @@ def _copy_state(data: Path, part: Path, checkpoints: str) -> list[Manifest]:
         if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer one replaced it; the log is enough
             copies.write_manifest(manifest)
             copied.append(manifest)
-    for name in (*source.blobs.tree("results"), *source.blobs.tree("seasons")):
+    for name in (*source.blobs.tree("history"), *source.blobs.tree("results"), *source.blobs.tree("seasons")):
         _copy(name, source.blobs, copies.blobs)
     return copied
 

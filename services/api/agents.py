@@ -1,20 +1,30 @@
-"""Routes of agents: search by name, one profile each, and records against opponents."""
+"""Routes of agents: search by name, one profile each, records against opponents, ratings over time, and outcomes."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from litestar import Request, get
+import msgspec
+from litestar import Request, Response, get
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, Schema
+from litestar.openapi.spec.enums import OpenAPIFormat, OpenAPIType
 from litestar.params import QueryParameter
 
+from ratings_core.records.times import seconds
 from services.api.board_answers import Hidden
-from services.api.context import Agent, Context, Here, Pool, agent_name
+from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
+from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
 from services.api.problems import ApiError
-from services.boards import agents
+from services.boards import agent_history, agents
+from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentList, AgentProfile, KnownAgents, OpponentList
+from services.boards.formats import BoardFormat
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
 from services.wire.pools import check_pool_name
@@ -43,6 +53,55 @@ Forecast: TypeAlias = Annotated[
         schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
     ),
 ]
+
+AnyMethod: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Online method, or solved method whose solves are kept. Default: the pool's first online method.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
+]
+Online: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(
+        description="Online method of ratings and expected scores. Default: the pool's first one.",
+        schema_extra={"pattern": f"^{METHOD_PATTERN}$"},
+    ),
+]
+Since: TypeAlias = Annotated[
+    str | None,
+    QueryParameter(name="from", description="Only points at or after this time: a date, an ISO time or seconds since 1970."),
+]
+Until: TypeAlias = Annotated[str | None, QueryParameter(name="to", description="Only points before this time.")]
+Points: TypeAlias = Annotated[
+    int, QueryParameter(ge=LEAST_POINTS, le=MOST_POINTS, description="Largest number of points; of more, those that shape the curve.")
+]
+Outcomes: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Largest number of outcomes to return.")]
+
+
+class OutcomesFormat(StrEnum):
+    """Formats of outcomes. `jsonl` has a line for each outcome, and the cursor in a header."""
+
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+Form: TypeAlias = Annotated[OutcomesFormat | None, QueryParameter(name="format", description="Format of the answer, in place of Accept.")]
+_FORMS: Final = (BoardFormat.JSON, BoardFormat.JSONL)
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass
+class OutcomesFormats(Described):
+    """The route of outcomes, whose answer has two media types."""
+
+    def __post_init__(self) -> None:
+        """Describe the other media type."""
+        super().__post_init__()
+        answer = (self.responses or {}).get("200")
+        if isinstance(answer, OpenAPIResponse) and answer.content is not None:
+            binary = OpenAPIMediaType(Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY))
+            answer.content[MEDIA_TYPES[BoardFormat.JSONL]] = binary
 
 
 @get("/v1/pools/{pool:str}/agents", tags=["agents"], operation_class=Described, responses=problems(401, 403, 404, 422, 429, 503))
@@ -117,6 +176,90 @@ async def list_opponents(
     read = partial(agents.opponent_list, here.store, head, index, name, now=here.clock(), cursor=cursor, count=count, method=method)
     known = partial(here.pool_agents.details, pool)
     answer = await here.workers.searches.run(lambda: read(known=KnownAgents(known(), None, hidden)))
+    if answer is None:
+        raise await here.workers.readers.run(partial(_no_agent, here, head, name))
+    return answer
+
+
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}/history",
+    tags=["agents"],
+    operation_class=Described,
+    responses=problems(401, 403, 404, 422, 429, 503),
+)
+async def get_agent_history(
+    request: Request,  # type: ignore[type-arg]
+    here: Here,
+    pool: Pool,
+    agent: Agent,
+    method: AnyMethod = None,
+    since: Since = None,
+    until: Until = None,
+    points: Points = 500,
+    hidden: Hidden = False,
+) -> AgentHistory:
+    """Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
+
+    Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
+    its own time, and its place in the order of the log.
+    """
+    _check_hidden(request, here, hidden=hidden)
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    low, high = (None if time is None else seconds(time, name) for name, time in (("from", since), ("to", until)))
+    read = partial(agent_history.agent_history, now=here.clock(), method=method, since=low, until=high, points=points)
+    return await _of_agent(here, head, agent, read, hidden=hidden)
+
+
+@get(
+    "/v1/pools/{pool:str}/agents/{agent:str}/outcomes",
+    tags=["agents"],
+    operation_class=OutcomesFormats,
+    responses=problems(401, 403, 404, 406, 422, 429, 503),
+)
+async def list_agent_outcomes(
+    request: Request,  # type: ignore[type-arg]
+    pool: Pool,
+    agent: Agent,
+    cursor: Cursor = None,
+    count: Outcomes = 20,
+    method: Online = None,
+    form: Form = None,
+    hidden: Hidden = False,
+) -> Response[AgentOutcomes]:
+    """Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
+
+    Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+    Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`.
+    """
+    here, accept = context(request), ",".join(request.headers.getall("accept", []))
+    _check_hidden(request, here, hidden=hidden)
+    media = chosen(None if form is None else BoardFormat(form), accept, _FORMS)
+    head = await here.workers.readers.run(partial(_head, here, pool))
+    read = partial(agent_history.agent_outcomes, now=here.clock(), cursor=cursor, count=count, method=method)
+    answer = await _of_agent(here, head, agent, read, hidden=hidden)
+    headers = {"Vary": "Accept"}
+    if media is BoardFormat.JSON:
+        return Response(answer, headers=headers)
+    headers |= {f"Equirank-{name.title()}": str(getattr(answer, name)) for name in ("generation", "position", "total")}
+    headers |= {} if answer.next is None else {"Equirank-Next": answer.next}
+    lines: Any = b"".join(msgspec.json.encode(outcome) + b"\n" for outcome in answer.outcomes)
+    return Response(lines, headers=headers, media_type=MEDIA_TYPES[media])
+
+
+async def _of_agent(here: Context, head: PoolHead, agent: str, read: Callable[..., AnswerT | None], *, hidden: bool) -> AnswerT:
+    """The answer of `read`, which gets the store, the pool's head and index, and the agent's name. Raises `ApiError`.
+
+    hidden: whether a hidden agent is answered.
+    """
+    index, name = await here.agents.get(head), agent_name(agent)
+
+    def visible() -> AnswerT | None:
+        return None if not hidden and here.pool_agents.details(head.pool).is_hidden(name) else read(here.store, head, index, name)
+
+    try:
+        answer = await here.workers.searches.run(visible)
+    except NoIndex as error:
+        raise _no_checkpoint(here, error) from error
     if answer is None:
         raise await here.workers.readers.run(partial(_no_agent, here, head, name))
     return answer

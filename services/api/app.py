@@ -90,7 +90,8 @@ _ROUTES: Final = (
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
     *(seasons.list_seasons, seasons.start_season, seasons.get_season_board),
-    *(agents.list_agents, agents.get_agent, agents.list_opponents, details.change_agent, details.change_agents),
+    *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
+    *(details.change_agent, details.change_agents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
     streams.get_stream,
 )

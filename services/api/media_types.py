@@ -19,21 +19,22 @@ _LONGEST: Final = 1024
 
 
 @lru_cache(maxsize=256)
-def accepted(accept: str) -> BoardFormat | None:
-    """The format that a header Accept prefers, by its weights; None if it accepts no format. Without a header: JSON."""
+def accepted(accept: str, forms: tuple[BoardFormat, ...] = tuple(MEDIA_TYPES)) -> BoardFormat | None:
+    """Which of `forms` a header Accept prefers, by its weights; None if it accepts none of them. Without a header: JSON."""
     if not accept.strip() or len(accept) > _LONGEST:
         return BoardFormat.JSON
     ranges = [_range(part) for part in accept.split(",") if part.strip()]
-    weights = {form: _weight(media, ranges) for form, media in MEDIA_TYPES.items()}
+    weights = {form: _weight(MEDIA_TYPES[form], ranges) for form in forms}
     best = max(weights, key=lambda form: weights[form])  # the first one of equal weights
     return best if weights[best] > 0 else None
 
 
-def chosen(asked: BoardFormat | None, accept: str) -> BoardFormat:
-    """The format of an answer; `asked`, the parameter, takes precedence. Raises `ApiError` 406."""
-    form = asked or accepted(accept)
+def chosen(asked: BoardFormat | None, accept: str, forms: tuple[BoardFormat, ...] = tuple(MEDIA_TYPES)) -> BoardFormat:
+    """The format of an answer, one of `forms`; `asked`, the parameter, takes precedence. Raises `ApiError` 406."""
+    form = asked or accepted(accept, forms)
     if form is None:
-        raise ApiError(406, "no such media type", f"send Accept with one of {', '.join(MEDIA_TYPES.values())}, or the parameter format")
+        media = ", ".join(MEDIA_TYPES[form] for form in forms)
+        raise ApiError(406, "no such media type", f"send Accept with one of {media}, or the parameter format")
     return form
 
 

@@ -18,9 +18,11 @@ from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT, TIERS, NameSearch
 from ratings_core.records.outcomes import WEIGHT_ONE
 from ratings_core.records.roster import UNKNOWN, Roster
+from services.boards.outcome_history import OutcomeHistoryReader
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.state.history import PART, TracedOutcomes, window_names
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -111,6 +113,9 @@ class AgentIndex:
         written_at: Time of the checkpoint in seconds since 1970.
         arrays: Arrays of the checkpoint, by name.
         mapped: Whether the arrays are a mapped file, whose memory all processes share.
+
+    Attributes:
+        history: History of the outcomes; None if the pool keeps none.
     """
 
     def __init__(self, entry: PoolEntry, written_at: float, arrays: Arrays, *, mapped: bool) -> None:
@@ -126,7 +131,8 @@ class AgentIndex:
         self._results: NDArray[np.int64] | None = None
         self._counting = threading.Lock()
         results = 3 * self._activity.nbytes if entry.kind == Kind.GAMES else 0
-        self.nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept + results
+        self._nbytes = self._names.nbytes + self._search.nbytes + self._order.nbytes + kept + results
+        self.history: OutcomeHistoryReader | None = None
 
     @classmethod
     def load(cls, files: CheckpointStore, head: PoolHead, known: "AgentIndex | None" = None) -> "AgentIndex":
@@ -147,10 +153,19 @@ class AgentIndex:
             entry, written_at = newest
             if known is not None and known.entry.object == entry.object:
                 return known
-            arrays = files.read_arrays(entry, {*_NAMES, *_TALLIES[Kind(entry.kind)]})
-            return cls(entry, written_at, arrays, mapped=files.blobs.is_local)
+            arrays = files.read_arrays(entry, {*_NAMES, *_TALLIES[Kind(entry.kind)], *window_names(head.online)})
+            index = cls(entry, written_at, arrays, mapped=files.blobs.is_local)
+            if window := part(arrays, PART):
+                outcomes, opened = TracedOutcomes.from_arrays(window, head.online), None if known is None else known.history
+                index.history = OutcomeHistoryReader.load(files, head.partition, entry, outcomes, opened)
         except (BadObject, OSError, InputError, KeyError, ValueError) as error:
             raise NoIndex(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+        return index
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return self._nbytes + (0 if self.history is None else self.history.nbytes)
 
     def __len__(self) -> int:
         return len(self._names)

@@ -13,6 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.name_search import EXACT
 from ratings_core.records.names import is_name
 from services.boards import reading
+from services.boards.agent_history import Streak, played
 from services.boards.agent_index import NO_OPPONENTS, AgentIndex, NoIndex, Place, outcomes_of
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.display_names import DisplayNames, search
@@ -165,6 +166,10 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         games: Record of its games; None in a pool of scores, or if `no_record` says why.
         scores: Record of its scores; None in a pool of games, or if `no_record` says why.
         no_record: Why there is no record; None if there is one.
+        first_played: Time of its first outcome in seconds since 1970, as the record at a checkpoint; None if the history of this outcome is
+            not kept.
+        last_played: Time of its newest outcome; None if its history is not kept.
+        streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
     """
 
@@ -178,6 +183,9 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     games: GamesRecord | None
     scores: ScoresRecord | None
     no_record: str | None
+    first_played: float | None
+    last_played: float | None
+    streak: Streak | None
     details: AgentDetails | None = None
 
 
@@ -350,6 +358,7 @@ def profile(
     if boards is None:
         return None
     games, scores, no_record = _record(index, name, now)
+    times = played(index, name)
     activity = boards.get(ACTIVITY)
     return AgentProfile(
         pool=head.pool,
@@ -362,6 +371,9 @@ def profile(
         games=games,
         scores=scores,
         no_record=no_record,
+        first_played=times.first_played,
+        last_played=times.last_played,
+        streak=times.streak,
         details=None if known is None else known.details.get(name),
     )
 

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from services.checkpoints.blob_files import CALL_SECONDS, BlobFiles
+from services.checkpoints.history_files import HistoryFiles, folder_of
 from services.checkpoints.objects import BadObject, pack, unpack, unpack_some
 
 log = logging.getLogger("equirank.checkpoint")
@@ -27,7 +28,11 @@ _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
 class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool in a manifest. position: log offset up to which the object is folded; of a stopped pool it is below the partition's."""
+    """One pool in a manifest.
+
+    position: log offset up to which the object is folded; of a stopped pool it is below the partition's. history_from: number of the
+    first outcomes of the generation whose history has expired.
+    """
 
     pool: str
     kind: str
@@ -39,6 +44,7 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     digest: str
     stopped: str | None = None
+    history_from: int = 0
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +170,7 @@ class CheckpointStore:
         body = msgspec.json.encode(manifest)
         name = _manifest_name(manifest)
         self.blobs.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
-        self.blobs.sync(_objects(manifest.partition), _folder(manifest.partition))
+        self.blobs.sync(_objects(manifest.partition), folder_of(manifest.partition), _folder(manifest.partition))
         return name
 
     def manifests(self, partition: int) -> list[str]:
@@ -230,7 +236,7 @@ class CheckpointStore:
         return {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
 
     def prune(self, partition: int, keep: int, epoch: int, written: str | None = None) -> None:
-        """Remove all but the newest `keep` manifests of a partition, and then the objects that no remaining manifest names.
+        """Remove all but the newest `keep` manifests of a partition, then the objects and files of history that none of these needs.
 
         Args:
             partition: Number of the partition.
@@ -243,10 +249,12 @@ class CheckpointStore:
         keep += names.index(written) if written in names else 0
         for name in names[keep:]:
             self.blobs.remove(name)
-        named = {entry.object for manifest in self._read_undamaged(names[:keep]) for entry in manifest.entries}
-        for name in self.objects(partition) - named:
+        entries = [entry for manifest in self._read_undamaged(names[:keep]) for entry in manifest.entries]
+        for name in self.objects(partition) - {entry.object for entry in entries}:
             if _epoch(name) <= epoch:
                 self.blobs.remove(name)
+        oldest_first = sorted(entries, key=lambda entry: entry.history_from, reverse=True)
+        HistoryFiles(self.blobs).prune(partition, epoch, {(entry.pool, entry.generation): entry.history_from for entry in oldest_first})
 
     def _read_undamaged(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
         """Yield the undamaged manifests of these names. The others are added to `skipped`, which recovery logs."""

@@ -100,6 +100,24 @@ def unpack_some(read: Read, names: Collection[str]) -> dict[str, np.ndarray[Any,
     return {entry.name: _read_array(read, start, entry, checked=False) for entry in header.arrays if entry.name in names}
 
 
+def unpack_front(read: Read) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any], int]:
+    """Decode an object that other bytes follow. Only the bytes of the object are read.
+
+    Args:
+        read: As in `unpack_some`.
+
+    Returns:
+        The arrays as read-only views, `meta`, and the position of the first byte behind the object.
+
+    Raises:
+        BadObject: A checksum, a length or the format is wrong.
+    """
+    header, start = _read_header(read)
+    arrays = {entry.name: _read_array(read, start, entry, checked=False) for entry in header.arrays}
+    end = max((entry.offset + arrays[entry.name].nbytes for entry in header.arrays), default=0)
+    return arrays, header.meta, start + end + -end % _ALIGN
+
+
 def _read_header(read: Read) -> tuple[_Header, int]:
     begin = bytes(read(0, _LEAD))
     if begin[:8] != MAGIC:

@@ -1,9 +1,10 @@
-"""`equirank agent`: the profile of one agent, its record against opponents, or a change of its details."""
+"""`equirank agent`: an agent's profile, its record against opponents, its rating over time, its outcomes, or a change of its details."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 import typer
@@ -13,8 +14,18 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
+from ratings_core.records.times import seconds
 from services.backends import open_store
-from services.boards.agent_index import NoIndex
+from services.boards.agent_history import (
+    LEAST_POINTS,
+    MOST_POINTS,
+    AgentHistory,
+    AgentOutcome,
+    AgentOutcomes,
+    agent_history,
+    agent_outcomes,
+)
+from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.agents import AgentProfile, KnownAgents, OpponentList, opponent_list, profile
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
@@ -23,6 +34,14 @@ from services.cli.installation import Data, head_of, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
 
+Answer: TypeAlias = AgentProfile | OpponentList | AgentHistory | AgentOutcomes
+_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "--opponents": ("--count", "--cursor", "--method"),
+    "--outcomes": ("--count", "--cursor", "--method"),
+    "--history": ("--method", "--from", "--to", "--points"),
+}
+"""Options by the one that selects the answer."""
+
 
 def agent(
     pool: Annotated[str, typer.Argument(help="Name of the pool.")],
@@ -30,9 +49,16 @@ def agent(
     opponents: Annotated[
         bool, typer.Option("--opponents", help="Show the record against each opponent instead, most games first.")
     ] = False,
-    count: Annotated[int, typer.Option(min=1, max=200, help="With --opponents: largest number of opponents.")] = 20,
-    cursor: Annotated[str | None, typer.Option(help="With --opponents: `next` of the answer before, to continue after it.")] = None,
-    method: Annotated[str | None, typer.Option(help="With --opponents: online method of the expected scores.")] = None,
+    outcomes: Annotated[bool, typer.Option("--outcomes", help="Show its outcomes instead, newest first.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Show its rating over time instead.")] = False,
+    count: Annotated[int | None, typer.Option(min=1, max=1000, help="Largest number of opponents or outcomes. Default: 20.")] = None,
+    cursor: Annotated[str | None, typer.Option(help="`next` of the answer before, to continue after it.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method of ratings or expected scores. Default: the pool's first online one.")] = None,
+    begin: Annotated[str | None, typer.Option("--from", help="With --history: only points at or after this time.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="With --history: only points before this time.")] = None,
+    points: Annotated[
+        int | None, typer.Option(min=LEAST_POINTS, max=MOST_POINTS, help="With --history: largest number of points. Default: 500.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,32 +70,66 @@ def agent(
     data: Data = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Print the profile of an agent: rating and rank by each method, its record and details; change details with --set."""
+    """Print an agent: rating and rank by each method, record, rating over time, or outcomes; change details with --set."""
     if set_:
         _change(settings_of(data), pool, name, set_)
         return
-    if not opponents and (cursor is not None or method is not None):
-        raise InputError("--cursor, --method", cursor or method, "must be used with --opponents")
+    given = {"--count": count, "--cursor": cursor, "--method": method, "--from": begin, "--to": end, "--points": points}
+    asked = _asked({"--opponents": opponents, "--outcomes": outcomes, "--history": history}, given)
     check_name(name, "NAME")
-    settings = settings_of(data)
+    settings, now = settings_of(data), time.time()
+    low, high = (None if text is None else seconds(text, option) for option, text in (("--from", begin), ("--to", end)))
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
-        answer = _opponents(settings, store, head, name, cursor, count, method) if opponents else _profile(settings, store, head, name)
+        index = agent_details.index_of(settings, head)
+        known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
+        answer: Answer | None
+        if asked is None:
+            answer = profile(store, head, index, name, now=now, provisional=settings.provisional, known=known)
+        elif asked == "--history":
+            answer = agent_history(store, head, index, name, now=now, method=method, since=low, until=high, points=points or 500)
+        else:
+            answer = _page(asked, store, head, index, name, now=now, count=count or 20, cursor=cursor, method=method)
     if answer is None:
         raise InputError("NAME", name, f"must be an agent of pool {pool}: `equirank agents {pool} QUERY` finds agents")
-    if format == "json":
+    _print(answer, format)
+
+
+def _asked(choices: Mapping[str, bool], given: Mapping[str, object]) -> str | None:
+    """The option that selects the answer; None for the profile. Raises `InputError` for options that do not go together."""
+    chosen = [option for option, wanted in choices.items() if wanted]
+    if len(chosen) > 1:
+        raise InputError(", ".join(chosen), "given", "must not be used together")
+    allowed = _OPTIONS[chosen[0]] if chosen else ()
+    for option, value in given.items():
+        if value is not None and option not in allowed:
+            where = " or ".join(choice for choice, options in _OPTIONS.items() if option in options)
+            raise InputError(option, value, f"must be used with {where}")
+    return chosen[0] if chosen else None
+
+
+def _page(
+    asked: str, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str, *, now: float, count: int, cursor: str | None,
+    method: str | None,
+) -> OpponentList | AgentOutcomes | None:  # fmt: skip
+    if asked == "--outcomes":
+        return agent_outcomes(store, head, index, name, now=now, cursor=cursor, count=count, method=method)
+    if isinstance(index, NoIndex):
+        raise index
+    return opponent_list(store, head, index, name, now=now, cursor=cursor, count=count, method=method)
+
+
+def _print(answer: Answer, form: Format) -> None:
+    """Print an answer as a table, or as JSON."""
+    if form == "json":
         typer.echo(msgspec.json.encode(answer).decode())
         return
     console = Console()
-    if isinstance(answer, AgentProfile):
-        for line in profile_lines(answer):
-            console.print(Text(line), highlight=False, soft_wrap=True)
-        console.print(profile_table(answer))
-    else:
-        console.print(Text(f"{answer.pool} · {answer.agent} · {answer.total} opponents · position {answer.position}"), soft_wrap=True)
-        console.print(opponents_table(answer))
-        if answer.next is not None:
-            console.print(Text(f"more: --cursor {answer.next}"), highlight=False, soft_wrap=True)
+    for line in lines_of(answer):
+        console.print(Text(line), highlight=False, soft_wrap=True)
+    console.print(_table(answer))
+    if isinstance(answer, OpponentList | AgentOutcomes) and answer.next is not None:
+        console.print(Text(f"more: --cursor {answer.next}"), highlight=False, soft_wrap=True)
 
 
 def _change(settings: Settings, pool: str, name: str, texts: Sequence[str]) -> None:
@@ -77,19 +137,30 @@ def _change(settings: Settings, pool: str, name: str, texts: Sequence[str]) -> N
     typer.echo(f"{name} of {pool}: {'changed' if changed else 'nothing to change'}")
 
 
-def _profile(settings: Settings, store: RedisStore, head: PoolHead, name: str) -> AgentProfile | None:
-    known = KnownAgents(agent_details.readable(settings, head.pool), hidden=True)
-    index = agent_details.index_of(settings, head)
-    return profile(store, head, index, name, now=time.time(), provisional=settings.provisional, known=known)
+def lines_of(answer: Answer) -> Iterator[str]:
+    """Lines above the table of an answer."""
+    match answer:
+        case AgentProfile():
+            yield from profile_lines(answer)
+        case OpponentList():
+            yield f"{answer.pool} · {answer.agent} · {answer.total} opponents · position {answer.position}"
+        case AgentHistory() | AgentOutcomes():
+            what = "outcomes" if isinstance(answer, AgentOutcomes) else f"points by {answer.method}"
+            yield f"{answer.pool} · {answer.agent} · {answer.total} {what} · position {answer.position}"
+            if answer.missing:
+                yield f"the history of {answer.missing} outcomes of the pool is missing"
 
 
-def _opponents(
-    settings: Settings, store: RedisStore, head: PoolHead, name: str, cursor: str | None, count: int, method: str | None
-) -> OpponentList | None:
-    index = agent_details.index_of(settings, head)
-    if isinstance(index, NoIndex):
-        raise index
-    return opponent_list(store, head, index, name, now=time.time(), cursor=cursor, count=count, method=method)
+def _table(answer: Answer) -> Table:
+    match answer:
+        case AgentProfile():
+            return profile_table(answer)
+        case OpponentList():
+            return opponents_table(answer)
+        case AgentHistory():
+            return history_table(answer)
+        case AgentOutcomes():
+            return outcomes_table(answer)
 
 
 def profile_lines(shown: AgentProfile) -> Iterator[str]:
@@ -100,6 +171,11 @@ def profile_lines(shown: AgentProfile) -> Iterator[str]:
         yield f"{_games(games.games)} games: {won} won, {drawn} drawn, {lost} lost (position {games.position})"
     if (scores := shown.scores) is not None:
         yield f"{_games(scores.measurements)} scores on {scores.tasks} tasks (position {scores.position})"
+    if shown.last_played is not None:
+        first = "" if shown.first_played is None else f"first played {_day(shown.first_played)}, "
+        yield f"{first}last played {_day(shown.last_played)}"
+    if (streak := shown.streak) is not None:
+        yield f"streak: {streak.length} {streak.result}"
     if shown.no_record is not None:
         yield f"no record: {shown.no_record}"
     yield from agent_details.lines_of(shown.details)
@@ -124,6 +200,41 @@ def opponents_table(shown: OpponentList) -> Table:
         numbers = (row.games, row.wins, row.draws, row.losses)
         rows.add_row(Text(row.agent), *map(_games, numbers), _number(row.expected_score))
     return rows
+
+
+def history_table(shown: AgentHistory) -> Table:
+    """A table with a row for each point."""
+    solved = shown.source == "solved"
+    rows = Table("time", *(Column(name, justify="right") for name in (shown.method, "rank" if solved else "outcome")))
+    for point in shown.points:
+        rows.add_row(_moment(point.time), _number(point.rating), str(point.rank if solved else point.outcome))
+    return rows
+
+
+def outcomes_table(shown: AgentOutcomes) -> Table:
+    """A table with a row for each outcome."""
+    names = ("before", "after", "change", "expected")
+    rows = Table("time", "result", "place", Column("opponents", overflow="fold"), *(Column(name, justify="right") for name in names))
+    for row in shown.outcomes:
+        numbers = (_number(row.before), _number(row.after), f"{row.change:+.4g}", _number(row.expected_score))
+        rows.add_row(_moment(row.time), row.result, str(row.place), Text(_opponents(row)), *numbers)
+    return rows
+
+
+def _opponents(row: AgentOutcome) -> str:
+    return ", ".join(" + ".join(side.agents) for side in row.opponents)
+
+
+def _moment(time_: float) -> str:
+    """A time as people read it, in UTC; seconds if the calendar does not have it."""
+    try:
+        return datetime.fromtimestamp(time_, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"{time_:g}"
+
+
+def _day(time_: float) -> str:
+    return _moment(time_).partition(" ")[0]
 
 
 def _games(weight: float) -> str:

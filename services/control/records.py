@@ -37,6 +37,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
         buckets_kept: Number of newest buckets to keep; None for all.
         dedupe_window: Number of outcome ids remembered to find duplicates.
+        history: Number of the newest outcomes whose history is kept: ratings before and after them, by online method; 0 for none.
         max_agents: Largest number of agents. Outcomes that would exceed it are refused.
         max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
     """
@@ -49,6 +50,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     buckets_kept: Annotated[int, msgspec.Meta(ge=1)] | None = None
     dedupe_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 4_194_304
+    history: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)] = 10_000_000
     max_agents: Annotated[int, msgspec.Meta(ge=2, le=2**31 - 1)] = 10_000_000
     max_tasks: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1_000
 

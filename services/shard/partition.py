@@ -6,8 +6,9 @@ The same records from the same position give the same pools, however they are sp
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol
 
 from services.control.records import FOLD_VERSION, Generation, PoolCreated
@@ -19,6 +20,7 @@ from services.shard.batch import Batch
 from services.shard.generations.build import Build
 from services.shard.share import Share
 from services.state.content import COUNTERS, PoolContent
+from services.state.history import TracedOutcomes
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from services.wire.refusals import Reason
@@ -81,7 +83,8 @@ class FoldCounters:
 class Partition:
     """State of partition `number` of `partitions`. position: the first offset not yet folded.
 
-    builds: generations under construction, by pool and number. edition: counter of the changes that leave `position` as it is, such as
+    builds: generations under construction, by pool and number. on_segment: called with pool, generation and outcomes of each segment of
+    history that is complete; None drops them. edition: counter of the changes that leave `position` as it is, such as
     progress of a build. outcomes: number of outcomes read so far.
     """
 
@@ -92,6 +95,7 @@ class Partition:
         self.edition = self.outcomes = 0
         self.readers = ReaderView()
         self.counters = FoldCounters()
+        self.on_segment: Callable[[str, int, TracedOutcomes], None] | None = None
         self._last: Record | tuple[int, str] | None = None
 
     def fold(self, records: Records, directory: Directory) -> list[DeadLetter]:
@@ -109,7 +113,7 @@ class Partition:
         self.outcomes += batch.outcomes
         end = int(records.offset[-1]) + 1
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
-            build.fold(batch)
+            self._fold_build(build, batch)
             build.reached(end)
         self.position = end
         self._last = None if records.archived else records[-1]
@@ -159,7 +163,7 @@ class Partition:
         """
         records, reached = records[: count_below(records, self.position)], min(reached, self.position)
         batch = Batch(self.number, records)
-        build.fold(batch)
+        self._fold_build(build, batch)
         build.reached(reached)
         self.edition += 1
         return batch.letters
@@ -217,6 +221,17 @@ class Partition:
             batch.refuse_all(share.below(state.generation.start), *_UNKNOWN)
         self._fold(state, share.since(state.generation.start), batch)
 
+    def _fold_build(self, build: Build, batch: Batch) -> None:
+        if build.state is not None:
+            self._record(build.state)
+        build.fold(batch)
+
+    def _record(self, state: PoolState) -> None:
+        """Direct the state's segments of history to `on_segment`."""
+        history, made = state.content.history, state.generation
+        if history is not None:
+            history.sink = None if self.on_segment is None else partial(self.on_segment, made.pool, made.number)
+
     def _begin(self, pool: str, shares: Sequence[Share], directory: Directory) -> PoolState | None:
         answers = (directory.generation(pool, share.kind, share.first) for share in shares)
         created_and_generation = next(filter(None, answers), None)
@@ -229,6 +244,7 @@ class Partition:
         """Fold one pool's outcomes in order. If the fold raises, only this pool stops."""
         if state.stopped is not None or not len(share):
             return
+        self._record(state)
         before, late_before, version = state.content.counts.copy(), state.content.clock.late, state.changes.version
         try:
             refused = state.fold(share.outcomes)

@@ -65,6 +65,7 @@ class Takeovers:
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock, self._figures)
         checkpointer.writer.renews = bool(skipped_checkpoints)
+        partition.on_segment = checkpointer.writer.history.put
         builder = Builder(partition, self._log, self._control, self._pace, self._clock, self._figures, self._checkpoints)
         restarts = RestartCounter(number, epoch, self._control, self._clock)
         if failure is None:  # after a failure the position is unknown, and the counted records may have been folded

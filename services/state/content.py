@@ -20,6 +20,7 @@ from services.control.records import FoldSettings, Generation
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool
+from services.state.history import OutcomeHistory
 from services.state.opening import FinalState
 from services.state.parts import LargePart, named, part
 from services.state.ratings import OnlineRatings
@@ -69,6 +70,8 @@ class PoolContent:
         dedupe: Ids of the last outcomes counted.
         counts: One number for each of `COUNTERS`.
         clock: Pool time.
+        history: Newest outcomes with their ratings; None if the generation keeps no history or has no online method. It is not part of
+            the content: `arrays` leaves it out.
     """
 
     def __init__(self, kind: Kind, generation: Generation, retracted: Retracted = NONE) -> None:
@@ -79,6 +82,7 @@ class PoolContent:
         self.dedupe = DedupeWindow(self._fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.clock = PoolClock(self._fold.bucket_seconds)
+        self.history = OutcomeHistory(tuple(self.ratings.raters)) if self._fold.history and self.ratings.raters else None
         self._frozen: FrozenPool | None = None
 
     @classmethod
@@ -92,6 +96,8 @@ class PoolContent:
         content.tallies = Tallies.from_arrays(generation.fold, arrays)
         content.ratings = OnlineRatings.from_arrays(kind, generation, arrays)
         content.counts = dict(zip(COUNTERS, arrays["counts"].tolist(), strict=True))
+        if content.history is not None:
+            content.history = OutcomeHistory.from_arrays(tuple(content.ratings.raters), arrays, content.counts["outcomes"])
         content.clock.time = arrays["pool_time"][0].item() if len(arrays["pool_time"]) else None
         return content
 
@@ -157,8 +163,10 @@ class PoolContent:
     def _count(self, columns: Games | TaskScores, agents: NDArray[np.int32], bucket: NDArray[np.int64]) -> None:
         if isinstance(columns, Games):
             batch = columns.batch(agents, self._game_tasks(columns.tasks))
-            self.ratings.fold(batch)
+            self.ratings.fold(batch, {} if self.history is None else self.history.reserve(batch))
             self.tallies.add_games(batch, bucket, columns.meta)
+            if self.history is not None:
+                self.history.add(batch)
         else:
             self.tallies.add_scores(columns.batch(agents, self.tasks.intern_packed(columns.tasks)), bucket)
 
@@ -217,6 +225,7 @@ class PoolContent:
             "ratings": self.ratings.nbytes,
             "tallies": self.tallies.nbytes,
             "dedupe": self.dedupe.nbytes,
+            "history": 0 if self.history is None else self.history.nbytes,
         }
 
     @property

@@ -11,6 +11,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from ratings_core.online import Prequential, Rater, Reading
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.outcomes import OutcomeBatch
 from services.control.generations import check, make_raters
@@ -70,10 +71,10 @@ class OnlineRatings:
             self.online[name] = rater.init(len(agents)) if reset is None else reset
         self._reach(len(agents))
 
-    def fold(self, batch: OutcomeBatch) -> None:
-        """Fold games with every method."""
+    def fold(self, batch: OutcomeBatch, traces: Mapping[str, RatingTrace]) -> None:
+        """Fold games with every method. traces: by method, the trace to write; methods without one write none."""
         for name, rater in self.raters.items():
-            rater.fold(self.online[name], batch, self.prequential[name])
+            rater.fold(self.online[name], batch, self.prequential[name], traces.get(name))
 
     def take_part(self, agents: NDArray[np.int32], total: int) -> None:
         """Count one outcome for each occurrence of an agent's id in `agents`. total: number of agents in the pool."""

@@ -1,13 +1,13 @@
-"""The account at the end of a run: boards, tallies and dead letters must equal what the oracle makes of the log."""
+"""The account at the end of a run: boards, tallies, histories and dead letters must equal what the oracle makes of the log."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from tests.chaos.archived import compare
 from tests.chaos.fold import Tallies
-from tests.chaos.held import held
+from tests.chaos.held import held, histories
 from tests.chaos.oracle import Expected, Letter, Pool, expected
 from tests.chaos.report import Report
 from tests.chaos.system import System
@@ -54,6 +54,7 @@ def missing(accepted: Collection[bytes], wanted: Expected) -> list[str]:
 
 def _pools(system: System, wanted: Expected, report: Report) -> None:
     heads, tallies, table = system.heads(), held(system.checkpoints, system.partitions), system.ratings_table()
+    marks = histories(system.checkpoints, system.partitions)
     for pool in POOLS:
         kept, shown = wanted.pools[pool], heads.get(pool)
         if shown is None:
@@ -71,6 +72,8 @@ def _pools(system: System, wanted: Expected, report: Report) -> None:
             report.consumed += shown.agents
             report.wrong += solved_differences(system, table, pool, report)
         report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
+        report.wrong += history_differences(pool, marks.get(pool, []), kept.ratings.marks)
+        report.cells += len(kept.ratings.marks)
         report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
 
 
@@ -112,6 +115,14 @@ def tally_differences(pool: str, shown: Tallies, kept: Tallies) -> list[str]:
     complaints = _unequal(f"{pool}: pairs", shown.pairs, kept.pairs)
     complaints += _unequal(f"{pool}: places", shown.places, kept.places)
     return complaints + _unequal(f"{pool}: score rows", shown.rows, kept.rows)
+
+
+def history_differences(pool: str, shown: Sequence[int], kept: Sequence[int]) -> list[str]:
+    """Complaint about a pool's history that does not equal the oracle's."""
+    if shown == kept:
+        return []
+    at = next((at for at, (one, other) in enumerate(zip(shown, kept, strict=False)) if one != other), min(len(shown), len(kept)))
+    return [f"{pool}: its history has {len(shown)} outcomes, the log gives {len(kept)}; outcome {at + 1} is the first that differs"]
 
 
 def _unequal(what: str, shown: Mapping[Any, Any], kept: Mapping[Any, Any]) -> list[str]:

@@ -3,8 +3,10 @@
 Ratings are exact: the operations of law 1 in their documented order. Tallies are whole numbers, units of 2**-20.
 """
 
+import hashlib
+import struct
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Final
@@ -58,25 +60,39 @@ class Tallies:
             self.rows[agent, task] = (total + weight, sums + weighted, squares + weighted * score)
 
 
+def outcome_mark(moves: Iterable[tuple[int, str, float, float, float, float]]) -> int:
+    """A number for what an outcome did: side, agent, Elo before and after it, SCO before and after it, of each member in any order."""
+    parts = [struct.pack("<i4d", side, *ratings) + agent.encode() for side, agent, *ratings in sorted(moves)]
+    return int.from_bytes(hashlib.blake2b(b"".join(parts), digest_size=8).digest())
+
+
 @dataclass
 class Ratings:
-    """Elo and SCO with their default settings, apart from Elo's K. activity: outcomes of each agent."""
+    """Elo and SCO with their default settings, apart from Elo's K.
+
+    activity: outcomes of each agent. marks: `outcome_mark` of each outcome.
+    """
 
     k: float = 32.0
     elo: defaultdict[str, float] = field(default_factory=lambda: defaultdict(lambda: ELO_START))
     sco: defaultdict[str, float] = field(default_factory=lambda: defaultdict(lambda: SCO_START))
     activity: Counter[str] = field(default_factory=Counter)
+    marks: list[int] = field(default_factory=list)
 
     def play(self, sides: Sequence[Mapping[str, Any]], weight: int) -> None:
         """A game is its pairs of sides, all from the ratings before it; a team plays at the mean of its members."""
         size, n = weight / ONE, len(sides)
         elo, sco = self._pushes(sides)
+        moves = []
         for at, side in enumerate(sides):
             members = len(side["agents"])
             for agent in side["agents"]:
+                before = self.elo[agent], self.sco[agent]
                 self.elo[agent] = self.elo[agent] + self.k * size / (n - 1) * elo[at]
                 self.sco[agent] = min(max(self.sco[agent] + _SCO_ALPHA * size / members * sco[at], 0.0), 100.0)
                 self.activity[agent] += 1
+                moves.append((at, agent, before[0], self.elo[agent], before[1], self.sco[agent]))
+        self.marks.append(outcome_mark(moves))
 
     def _pushes(self, sides: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
         """What its pairs give each side: of Elo S - E, of SCO the derivative of the sigmoid, signed by the result."""

@@ -1,15 +1,18 @@
-"""Tallies of pools as their checkpoints hold them, keyed by names, to compare with the oracle's."""
+"""Tallies and histories of pools as their checkpoints hold them, by names, to compare with the oracle's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.records.roster import Roster
+from services.boards.outcome_history import OutcomeHistoryReader
 from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.segments import Segment
+from services.state.history import PART, TracedOutcomes
 from services.state.parts import part
-from tests.chaos.fold import Tallies
+from tests.chaos.fold import Tallies, outcome_mark
 
 _BYTE = 255
 
@@ -21,6 +24,35 @@ def positions(url: str, partitions: int) -> dict[tuple[str, int], int]:
     store = CheckpointStore(url)
     newest = [manifest for number in range(partitions) if (manifest := store.newest(number)) is not None]
     return {(entry.pool, entry.generation): manifest.position for manifest in newest for entry in manifest.pools}
+
+
+def histories(url: str, partitions: int) -> dict[str, list[int]]:
+    """Marks of the outcomes of every pool in the newest whole checkpoint of its partition, from its files of history and its window."""
+    store, pools = CheckpointStore(url), {}
+    for number in range(partitions):
+        if (recovered := store.recover(number, [])) is not None:
+            manifest, arrays = recovered
+            for entry in manifest.pools:
+                if window := part(arrays[entry.object], PART):
+                    reader = OutcomeHistoryReader.load(store, number, entry, TracedOutcomes.from_arrays(window))
+                    names = Roster.from_arrays(part(arrays[entry.object], "agents")).names()
+                    pools[entry.pool] = marks(names, reversed(list(reader.segments())))
+    return pools
+
+
+def marks(names: Sequence[str], segments: Iterable[Segment]) -> list[int]:
+    """Marks of the outcomes of segments, oldest first. Raises `AssertionError` if outcomes are missing between them."""
+    found: list[int] = []
+    for segment in segments:
+        assert segment.first == len(found), f"the history lacks outcomes {len(found) + 1} to {segment.first}"
+        moves: dict[int, list[tuple[int, str, float, float, float, float]]] = {}
+        for agent, name in enumerate(names):
+            rows = segment.rows(*segment.places_of(agent))
+            columns = ("outcome", "side", "before.elo", "after.elo", "before.sco", "after.sco")
+            for outcome, side, *ratings in zip(*(rows[column].tolist() for column in columns), strict=True):
+                moves.setdefault(outcome, []).append((side, name, *ratings))
+        found += [outcome_mark(moves[outcome]) for outcome in sorted(moves)]
+    return found
 
 
 def held(url: str, partitions: int) -> dict[str, Tallies]:

@@ -19,7 +19,7 @@ class Report:
     switches: int = 0
     bad: Counter[str] = field(default_factory=Counter)
     cells: int = 0
-    """Cells of tallies that were compared with the oracle's."""
+    """Cells of tallies, and outcomes of histories, that were compared with the oracle's."""
     looks: int = 0
     """Boards that readers looked at during the run."""
     archived: int = 0
@@ -43,7 +43,7 @@ class Report:
             f"dropped: {self.repeated} repeats, {self.conflicts} conflicts, {self.retracted} retracted",
             f"generations switched to: {self.switches}",
             f"bad ones in the dead letters with their reason: {self.bad.total()} ({_listed(self.bad)})",
-            f"compared with the oracle, all equal or listed below: boards of every pool, {self.cells} cells of tallies",
+            f"compared with the oracle, all equal or listed below: boards of every pool, {self.cells} cells of tallies and histories",
             f"boards checked by readers during the run: {self.looks}",
             f"records in the archive: {self.archived}",
             f"in the ratings topic: {self.consumed} agents, {self.consumed_solved} solved boards",

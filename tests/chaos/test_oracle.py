@@ -8,10 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from services.checkpoints.segments import segment_in_memory
 from services.state.pool import PoolState
 from services.wire import events
+from tests.chaos.account import history_differences
 from tests.chaos.fold import Tallies
-from tests.chaos.held import tallies
+from tests.chaos.held import marks, tallies
 from tests.chaos.oracle import Pool
 from tests.chaos.traffic import POOLS, Sent, traffic
 from tests.support.folds import fold_events
@@ -54,6 +56,22 @@ def test_oracle_and_fold_give_the_same_bits(pool: str) -> None:
     assert state.content.counts["conflicts"] == expected.conflicts
     assert boards_of(state) == expected.boards()
     assert tallies(state.arrays()) == expected.tallies
+    assert history_of(state) == expected.ratings.marks
+
+
+def history_of(state: PoolState) -> list[int]:
+    history = state.content.history
+    return [] if history is None else marks(state.content.agents.names(), [segment_in_memory(history.window)])
+
+
+@pytest.mark.parametrize("column", ["before", "after"])
+def test_a_wrong_bit_of_a_history_is_found(column: str) -> None:
+    state, expected = folded("ladder-0"), by_oracle("ladder-0")
+    assert history_differences("ladder-0", history_of(state), expected.ratings.marks) == []
+    assert state.content.history is not None
+    getattr(state.content.history.window.traces["sco"], column).view(np.uint64)[200] ^= np.uint64(1)
+    (complaint,) = history_differences("ladder-0", history_of(state), expected.ratings.marks)
+    assert "is the first that differs" in complaint
 
 
 def test_hostile_records_are_refused_as_the_traffic_says() -> None:

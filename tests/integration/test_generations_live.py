@@ -341,7 +341,8 @@ def test_a_pool_that_broke_resumes_by_a_wish(quick: Settings, log: Log, monkeypa
         assert (head_of(quick).outcomes, board(quick)) == (100, before), "nothing half-applied is shown"
         until(lambda: checkpoint(quick).pools[0].stopped is not None, "checkpointed as stopped")
         arrays, _ = CheckpointStore(quick.checkpoint_url).read_object(checkpoint(quick).pools[0].object)
-        assert digest(arrays) == checkpoint(quick).pools[0].digest
+        content = {name: array for name, array in arrays.items() if not name.startswith("history.")}
+        assert digest(content) == checkpoint(quick).pools[0].digest
         assert checkpoint(quick).pools[0].outcomes == 100, "nothing half-applied is kept"
         assert worker.health().partitions[HOME].pools_stopped == 1
         play(log, 120, 130)

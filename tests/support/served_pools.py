@@ -8,6 +8,7 @@ import numpy as np
 from services.boards.store.protocol import ACTIVITY, LiveBoard, LiveForecasts, PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.checkpoints.history_files import HistoryFiles
 from services.state.pool import PoolState
 from tests.support.boards import head_of
 
@@ -27,10 +28,13 @@ class ServedPool:
         """Write a checkpoint with this pool alone. Returns the name of its object."""
         generation, kind = state.generation, state.kind
         name = f"{generation.pool}-{generation.number}-{position}"
-        sha256, size = self.files.write_object(name, state.arrays(), {})
+        history = state.content.history
+        beside = {} if history is None else history.arrays()
+        sha256, size = self.files.write_object(name, {**state.arrays(), **beside}, {})
         entry = PoolEntry(
             pool=generation.pool, kind=kind, generation=generation.number, position=position, outcomes=state.content.counts["outcomes"],
             object=name, sha256=sha256, bytes=size, digest="",
+            history_from=max(0, state.content.counts["outcomes"] - generation.fold.history),
         )  # fmt: skip
         self.files.write_manifest(
             Manifest(
@@ -47,6 +51,13 @@ class ServedPool:
             )
         )
         return name
+
+    def keep_segments(self, state: PoolState, epoch: int = 1) -> None:
+        """Write the segments of history that the pool completes from now on."""
+        history, made = state.content.history, state.generation
+        if history is not None:
+            write = HistoryFiles(self.files.blobs).write
+            history.sink = lambda outcomes: write(0, made.pool, made.number, outcomes, epoch)
 
     def publish(self, state: PoolState, position: int, *, published_at: float = 0.0) -> PoolHead:
         """Publish all agents of the pool, and return its head."""

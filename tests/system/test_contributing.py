@@ -25,6 +25,7 @@ from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
 from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
+from ratings_core.online.trace import RatingTrace, Tracing, tracing
 from ratings_core.records.games import Games, games_of
 from ratings_core.records.outcomes import OutcomeBatch
 
@@ -45,11 +46,14 @@ class WinPoints(PlainRater):
         self._set("points", number("points", self.points, low=0.0, high=1e6))
         self._set("start", number("start", self.start, low=-1e9, high=1e9))
 
-    def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+    def fold(
+        self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None, trace: RatingTrace | None = None
+    ) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         (games, n), into = games_of(batch), scoring(score)
+        traced = tracing(trace, batch, scored=into.wanted)
         self.grow(state, n)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, self.points, into)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, self.points, into, traced)
 
     @property
     def _slope(self) -> float:
@@ -58,9 +62,10 @@ class WinPoints(PlainRater):
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, points: float, scoring: Scoring
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, points: float, scoring: Scoring,
+    trace: Tracing,
 ) -> None:  # fmt: skip
-    fold_pairs(rating, outcomes, games, key, slope, points, scoring, no_noise, _push, _moved)
+    fold_pairs(rating, outcomes, games, key, slope, points, scoring, trace, no_noise, _push, _moved)
 
 
 @inlined

@@ -65,7 +65,7 @@ def held(checkpoints: CheckpointStore, partition: int, generation: int) -> dict[
     if entry is None or entry.generation != generation:
         return None
     arrays, _ = checkpoints.read_object(entry.object, entry.sha256)
-    return {name: digest({name: array}) for name, array in arrays.items() if not name.startswith("edits.")}
+    return {name: digest({name: array}) for name, array in arrays.items() if not name.startswith(("edits.", "history."))}
 
 
 def retractions(ids: Sequence[str], stem: str = "r") -> list[RetractEvent]:

@@ -119,7 +119,7 @@ def held(settings: Settings, pool: str, generation: int) -> Digests | None:
     if entry is None or entry.generation != generation:
         return None
     arrays, _ = checkpoints.read_object(entry.object, entry.sha256)
-    return {name: digest({name: array}) for name, array in arrays.items() if not name.startswith("edits.")}
+    return {name: digest({name: array}) for name, array in arrays.items() if not name.startswith(("edits.", "history."))}
 
 
 def caught_up(worker: ShardWorker, log: Log) -> bool:

@@ -42,11 +42,32 @@ class Client(Connection):
         The pool need not have an agent of this name yet."""
         return self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
+    def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None) -> AgentHistory:
+        r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
+
+        Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
+        its own time, and its place in the order of the log."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden}, accept='application/json', repeatable=True), AgentHistory)
+
     def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+
+    def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentOutcomes)
+
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> Download:
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
 
     def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
@@ -232,11 +253,32 @@ class AsyncClient(AsyncConnection):
         The pool need not have an agent of this name yet."""
         return await self._value(Call("PATCH", path("/v1/pools/{pool}/agents/{agent}", pool=pool, agent=agent), body=body, accept='application/json', repeatable=True), ChangedAgent)
 
+    async def get_agent_history(self, pool: str, agent: str, *, method: str | None = None, from_: str | None = None, to: str | None = None, points: int | None = None, hidden: bool | None = None) -> AgentHistory:
+        r"""Return an agent's rating over time: after each outcome by an online method, in each kept solve by a solved one.
+
+        Percent-encode the name, including slashes. Ratings by an online method are those at a checkpoint, at `position`. A late outcome has
+        its own time, and its place in the order of the log."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/history", pool=pool, agent=agent), query={'method': method, 'from': from_, 'to': to, 'points': points, 'hidden': hidden}, accept='application/json', repeatable=True), AgentHistory)
+
     async def list_opponents(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> OpponentList:
         r"""Return an agent's record against each opponent, most games first, with the expected score of their next game.
 
         Percent-encode the name, including slashes. The record is that of a checkpoint, at `position`."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/opponents", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), OpponentList)
+
+    async def list_agent_outcomes(self, pool: str, agent: str, *, cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AgentOutcomes:
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept='application/json', repeatable=True), AgentOutcomes)
+
+    def download_list_agent_outcomes(self, pool: str, agent: str, *, accept: Literal['application/x-ndjson'], cursor: str | None = None, count: int | None = None, method: str | None = None, hidden: bool | None = None) -> AsyncDownload:
+        r"""Return an agent's outcomes, newest first, with the ratings before and after each, and expected scores.
+
+        Percent-encode the name, including slashes. The outcomes are those at a checkpoint, at `position`, in the order of the log. The header
+        Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
+        return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
 
     async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
         r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""

@@ -18,6 +18,9 @@ Cause: TypeAlias = Literal['outcomes', 'generation', 'roster', 'parameters', 've
 Format: TypeAlias = Literal['parquet', 'csv', 'jsonl']
 
 
+OutcomesFormat: TypeAlias = Literal['json', 'jsonl']
+
+
 SeasonStatus: TypeAlias = Literal['requested', 'starting', 'running', 'ended', 'closed']
 
 
@@ -86,6 +89,34 @@ class AgentDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     hidden: bool = False
 
 
+class AgentHistory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's rating over time.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted: that of a checkpoint, or of the newest kept solve.
+        age_seconds: Seconds since the checkpoint was written, or since this solve.
+        method: Method of the ratings.
+        source: `live`: a point for each outcome, in the order of the log. `solved`: a point for each kept solve, by time.
+        total: Number of points in the requested time, before they were thinned.
+        missing: Number of outcomes of the pool whose history should be kept and cannot be read. 0 for solved methods.
+        points: The points, oldest first. Of more than the requested number, each of equal parts of the time keeps its first, last, lowest and highest point.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    method: str
+    source: str
+    total: int
+    missing: int
+    points: list[HistoryPoint]
+
+
 class AgentList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""Agents of a pool: equal names, then names that begin with the query, then names that contain it, each with most outcomes first.
 
@@ -114,6 +145,64 @@ Agents whose display name matches in one of these ways, and whose name does not,
     suggestions: list[str]
 
 
+class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An outcome of an agent.
+
+    Attributes:
+        outcome: Number of the outcome among those of the pool's generation: 1 for the first.
+        time: Time of the outcome in seconds since 1970.
+        weight: Weight of the outcome.
+        result: `won`, `drawn` or `lost`, as in a streak.
+        place: Place of the agent's side.
+        team: Other members of its side.
+        opponents: The other sides, in the order of the outcome.
+        before: Rating before the outcome, by the method of the answer.
+        after: Rating after it.
+        change: `after` less `before`.
+        expected_score: Expected score of the agent's side before the outcome, 0 to 1: the probability to win, where a tie counts a half. With more than two sides, its mean against the other sides.
+    """
+
+    outcome: int
+    time: float
+    weight: float
+    result: str
+    place: int
+    team: list[str]
+    opponents: list[OutcomeSide]
+    before: float
+    after: float
+    change: float
+    expected_score: float
+
+
+class AgentOutcomes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""An agent's outcomes, newest first in the order of the log.
+
+    Attributes:
+        pool: Name of the pool.
+        agent: Name of the agent.
+        generation: Generation of the pool.
+        position: Log offset up to which outcomes were counted: that of a checkpoint.
+        age_seconds: Seconds since the checkpoint was written.
+        method: Online method of ratings and expected scores.
+        total: Number of all outcomes of the agent. Those whose history is not kept are not listed.
+        missing: Number of outcomes of the pool whose history should be kept and cannot be read.
+        outcomes: The outcomes.
+        next: Cursor of the outcomes after these; None at the end.
+    """
+
+    pool: str
+    agent: str
+    generation: int
+    position: int
+    age_seconds: float
+    method: str
+    total: int
+    missing: int
+    outcomes: list[AgentOutcome]
+    next: str | None
+
+
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""One agent.
 
@@ -128,6 +217,9 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         games: Record of its games; None in a pool of scores, or if `no_record` says why.
         scores: Record of its scores; None in a pool of games, or if `no_record` says why.
         no_record: Why there is no record; None if there is one.
+        first_played: Time of its first outcome in seconds since 1970, as the record at a checkpoint; None if the history of this outcome is not kept.
+        last_played: Time of its newest outcome; None if its history is not kept.
+        streak: Equal results of its newest outcomes; None as for `last_played`.
         details: What is known of the agent besides its games; None if nothing is known.
     """
 
@@ -141,6 +233,9 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     games: GamesRecord | None
     scores: ScoresRecord | None
     no_record: str | None
+    first_played: float | None
+    last_played: float | None
+    streak: Streak | None
     details: AgentDetails | None = None
 
 
@@ -593,6 +688,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         bucket_seconds: Width of a time bucket in seconds; None for a single bucket.
         buckets_kept: Number of newest buckets to keep; None for all.
         dedupe_window: Number of outcome ids remembered to find duplicates.
+        history: Number of the newest outcomes whose history is kept: ratings before and after them, by online method; 0 for none.
         max_agents: Largest number of agents. Outcomes that would exceed it are refused.
         max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
     """
@@ -605,6 +701,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     bucket_seconds: int | None = None
     buckets_kept: int | None = None
     dedupe_window: int = 4194304
+    history: int = 10000000
     max_agents: int = 10000000
     max_tasks: int = 1000
 
@@ -815,6 +912,24 @@ class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pool: str
     method: str
     solves: list[Past]
+
+
+class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A rating at a time. Fields that a point does not have are absent.
+
+    Attributes:
+        time: Time of the outcome, or of the solve, in seconds since 1970.
+        rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
+        outcome: Number of the outcome among those of the pool's generation: 1 for the first.
+        rank: Rank by the solve.
+        position: Log offset up to which the solve counted outcomes.
+    """
+
+    time: float
+    rating: float | None
+    outcome: int | None = None
+    rank: int | None = None
+    position: int | None = None
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1236,6 +1351,13 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pairs: int = 0
 
 
+class OutcomeSide(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""A side of an outcome. agents: names of its members. place: 1 for the best; sides that tie share a place."""
+
+    agents: list[str]
+    place: int
+
+
 class Past(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     r"""One kept solve. total: Number of agents on its board."""
 
@@ -1585,6 +1707,18 @@ class SideForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     agents: list[str]
     expected_score: float
     win: float
+
+
+class Streak(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""Equal results of an agent's newest outcomes.
+
+    Attributes:
+        result: `won`: alone in first place; `drawn`: shared the first place; `lost`: another side was placed before it.
+        length: Number of outcomes, among those whose history is kept.
+    """
+
+    result: str
+    length: int
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -60,6 +60,7 @@ class Checkpointer:
         Returns:
             Whether the fold paused to freeze pools.
         """
+        self.writer.history.step(partition.number)
         if self._job is not None:
             if not self._job.done():
                 return False
@@ -89,6 +90,7 @@ class Checkpointer:
             freezing.step(float("inf"))
             self._settle(self._submit(checkpoint, freezing))
         self._executor.shutdown()
+        self.writer.history.close()
 
     @property
     def newest(self) -> Manifest | None:

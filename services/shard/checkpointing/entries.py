@@ -64,13 +64,16 @@ class PoolEntries:
             generation=state.generation.number,
             position=position,
             outcomes=source.content.counts["outcomes"],
+            history_from=max(0, source.content.counts["outcomes"] - state.generation.fold.history),
             object=object_name(partition, state.generation.pool, state.generation.number, position, self.epoch),
             sha256="",
             bytes=0,
             digest="",
             stopped=state.stopped,
         )
-        return PoolToWrite(entry, state.changes.version, source.freeze(), source.retractions.arrays(), state.changes)
+        history = source.content.history
+        beside = source.retractions.arrays() | ({} if history is None else history.arrays())
+        return PoolToWrite(entry, state.changes.version, source.freeze(), beside, state.changes)
 
     def replace(self, items: Iterable[PoolToWrite]) -> None:
         """Note that a checkpoint of these pools was written.

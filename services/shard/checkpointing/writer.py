@@ -11,6 +11,7 @@ from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.records import FOLD_VERSION
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
+from services.shard.checkpointing.history import HistoryWriter
 from services.shard.partition import Partition
 
 log = logging.getLogger("equirank.checkpoint")
@@ -64,8 +65,9 @@ def manifest_of(partition: Partition, log_identity: str, epoch: int, at: float, 
 class CheckpointWriter:
     """Writes and prunes the checkpoints of one partition. Runs on the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. seconds: duration of the last write, successful or
-    not. pruned: whether the last write succeeded, and older checkpoints, including those with erased names, were removed after it.
+    entries: pools of the newest checkpoint. keep: number of checkpoints that are kept. history: segments of history that wait to be
+    written. seconds: duration of the last write, successful or not. pruned: whether the last write succeeded, and older checkpoints,
+    including those with erased names, were removed after it.
 
     renews: whether the next checkpoint is needed although the partition did not change, because a newer one than that of `entries` is
     damaged. A partition without new records would else keep the damaged one as its newest.
@@ -73,6 +75,7 @@ class CheckpointWriter:
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
         self._store, self.entries, self._keep = store, entries, keep
+        self.history = HistoryWriter(store, entries.epoch)
         self.seconds, self.pruned, self.renews = 0.0, False, False
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
@@ -87,10 +90,11 @@ class CheckpointWriter:
         return checkpoint
 
     def _write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> None:
-        """Write the objects and the manifest, then prune.
+        """Write the segments of history, the objects and the manifest, then prune.
 
         Each frozen pool is released as soon as it is written, because freeing thousands at once would delay the folding thread.
         """
+        self.history.write(checkpoint.manifest.partition)
         frozen.reverse()
         items = list[PoolToWrite]()
         while frozen:

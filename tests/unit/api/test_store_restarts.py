@@ -33,6 +33,8 @@ ROUTES = [
     "/insight",
     "/next",
     "/agents/rock/opponents",
+    "/agents/rock/history",
+    "/agents/rock/outcomes",
     "/matchups?agents=rock&agents=paper&method=elo",
     "",
 ]

@@ -103,10 +103,11 @@ def test_checkpoints_and_results_that_lie_elsewhere_are_in_the_backup_and_come_b
 ) -> None:
     (data / "state").rename(tmp_path / "elsewhere")
     ResultFiles(BlobFiles((tmp_path / "elsewhere").as_uri()), 5).write(solved_of(simulated.POOL))
+    BlobFiles((tmp_path / "elsewhere").as_uri()).write("history/p00000/blitz.eqh", [b"outcomes"])
     monkeypatch.setenv("EQUIRANK_CHECKPOINTS", str(tmp_path / "elsewhere"))
     command(tmp_path / "copy", data)
     assert "checkpoints of 1 partitions" in capsys.readouterr().out
-    with pytest.raises(InputError, match=r"EQUIRANK_CHECKPOINTS .*must not contain .*\(checkpoints, objects, results\)"):
+    with pytest.raises(InputError, match=r"EQUIRANK_CHECKPOINTS .*must not contain .*\(checkpoints, objects, history, results\)"):
         restore_command(tmp_path / "copy", tmp_path / "again")
     assert not (tmp_path / "again").exists()
     monkeypatch.setenv("EQUIRANK_CHECKPOINTS", (tmp_path / "new").as_uri())
@@ -115,6 +116,7 @@ def test_checkpoints_and_results_that_lie_elsewhere_are_in_the_backup_and_come_b
     assert not (tmp_path / "again" / "state").exists()
     assert CheckpointStore((tmp_path / "new").as_uri()).recover(HOME, []) is not None
     assert len(BlobFiles((tmp_path / "new").as_uri()).tree("results")) == 1
+    assert BlobFiles((tmp_path / "new").as_uri()).read("history/p00000/blitz.eqh") == b"outcomes"
 
 
 def test_a_restore_that_fails_leaves_no_checkpoints_elsewhere(

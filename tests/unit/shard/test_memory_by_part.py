@@ -28,8 +28,16 @@ def pool(games: int) -> PoolState:
 def test_every_part_of_a_pool_is_counted() -> None:
     state = pool(500)
     tallies = ("pairs", "places", "scores")
-    parts = {"names": ("agents", "tasks"), "ratings": ("online", "activity"), "tallies": tallies, "dedupe": ("dedupe",)}
-    arrays, held = state.arrays(), state.memory()
+    parts = {
+        "names": ("agents", "tasks"),
+        "ratings": ("online", "activity"),
+        "tallies": tallies,
+        "dedupe": ("dedupe",),
+        "history": ("history",),
+    }
+    history, held = state.content.history, state.memory()
+    assert history is not None
+    arrays = state.arrays() | {name: array for name, array in history.arrays().items() if name != "history.first"}
     assert held.keys() == parts.keys()
     for part, prefixes in parts.items():
         content = sum(array.nbytes for name, array in arrays.items() if name.startswith(prefixes))

@@ -1,0 +1,169 @@
+"""The history of a pool's outcomes as readers see it: files of complete segments, and the newest outcomes in the checkpoint.
+
+It has the position of the checkpoint. Files are opened when they are first needed, and stay open for later readers.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.history_files import HistoryFiles, SegmentFile, chained
+from services.checkpoints.objects import BadObject
+from services.checkpoints.segments import Segment, row_type, segment_in_memory
+from services.state.history import TracedOutcomes
+
+log = logging.getLogger("equirank.boards")
+
+_ROWS_AT_ONCE: Final = 256
+
+
+class AgentRow(NamedTuple):
+    """A row of an agent, and the segment that has it. values: a record of `row_type`."""
+
+    segment: Segment
+    values: Any
+
+    @property
+    def outcome(self) -> int:
+        """Number of the outcome among all outcomes of the pool's generation: 1 for the first."""
+        return self.segment.first + int(self.values["outcome"]) + 1
+
+
+class RatingSeries(NamedTuple):
+    """An agent's outcomes, oldest first: number (k,), time in seconds since 1970, and ratings by a method before and after each."""
+
+    outcome: NDArray[np.int64]
+    time: NDArray[np.float64]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+
+class OutcomeHistoryReader:
+    """The kept history of one generation of a pool at one checkpoint. Thread-safe.
+
+    Args:
+        files: The files of history.
+        entry: The pool in the checkpoint.
+        listed: Files of the pool's generation.
+        window: Outcomes in the checkpoint itself.
+        known: History at an earlier checkpoint of the generation, whose open files are used again.
+    """
+
+    def __init__(
+        self,
+        files: HistoryFiles,
+        entry: PoolEntry,
+        listed: Sequence[SegmentFile],
+        window: TracedOutcomes,
+        known: "OutcomeHistoryReader | None" = None,
+    ) -> None:
+        self._files, self._entry, self._window = files, entry, window
+        self._chain = chained(listed, window.first)
+        names = {file.name for segment in self._chain for file in segment}
+        self._open: dict[str, Segment | None] = {} if known is None else {name: known.opened[name] for name in names & known.opened.keys()}
+
+    @classmethod
+    def load(
+        cls, store: CheckpointStore, partition: int, entry: PoolEntry, window: TracedOutcomes, known: "OutcomeHistoryReader | None" = None
+    ) -> "OutcomeHistoryReader":
+        """The history that belongs to a checkpoint. Raises `OSError` if the file system fails."""
+        files = HistoryFiles(store.blobs)
+        listed = [file for file in files.files(partition) if (file.pool, file.generation) == (entry.pool, entry.generation)]
+        return cls(files, entry, listed, window, known)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Online methods whose ratings are recorded."""
+        return tuple(self._window.traces)
+
+    @property
+    def opened(self) -> dict[str, Segment]:
+        """Files that were opened so far, and are not damaged."""
+        return {name: segment for name, segment in self._open.copy().items() if segment is not None and not segment.damaged}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held. Local files are mapped, so their memory is shared."""
+        window = len(self._window.agent) * row_type(self.methods).itemsize
+        return window + (0 if self._files.is_local else sum(segment.nbytes for segment in self.opened.values()))
+
+    @property
+    def missing(self) -> int:
+        """Number of outcomes of the pool that should be kept, and are in no readable file as far as files were opened."""
+        spans = [files[0] for files in self._chain if not all(self._is_bad(file.name) for file in files)]
+        expired = self._entry.history_from
+        held = sum(max(0, span.end - max(span.first, expired)) for span in spans)
+        return max(0, self._window.first - expired) - held
+
+    @cached_property
+    def _newest(self) -> Segment:
+        return segment_in_memory(self._window)
+
+    def segments(self) -> Iterator[Segment]:
+        """All readable segments, newest first. Raises `OSError` if the file system fails."""
+        yield self._newest
+        for files in self._chain:
+            opened = (self._opened(file.name) for file in files)
+            if (segment := next((segment for segment in opened if segment is not None), None)) is not None:
+                yield segment
+
+    def newest(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[AgentRow]:
+        """The rows of an agent, newest first. Raises `OSError`, `BadObject`.
+
+        Args:
+            agent: Id of the agent.
+            outcomes: Number of its outcomes at the checkpoint. Files that are older than all of these are not opened.
+            before: Only outcomes with a lower number.
+        """
+        for segment, begin, end in self._places(agent, outcomes):
+            stop = end if before is None else begin + segment.before(agent, before - 1)
+            while stop > begin:
+                start = max(begin, stop - _ROWS_AT_ONCE)
+                for values in segment.rows(start, stop)[::-1]:
+                    yield AgentRow(segment, values)
+                stop = start
+
+    def oldest(self, agent: int, outcomes: int) -> AgentRow | None:
+        """The first row of an agent; None if it is not kept. Arguments and errors as of `newest`."""
+        places = list(self._places(agent, outcomes))
+        if not places or sum(end - begin for _, begin, end in places) < outcomes:
+            return None
+        segment, begin, _ = places[-1]
+        return AgentRow(segment, segment.rows(begin, begin + 1)[0])
+
+    def series(self, agent: int, outcomes: int, method: str) -> RatingSeries:
+        """All kept outcomes of an agent with its ratings by a method. Other arguments and errors as of `newest`."""
+        parts = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))]
+        for segment, begin, end in self._places(agent, outcomes):
+            rows = segment.rows(begin, end)
+            numbers = segment.first + rows["outcome"].astype(np.int64) + 1
+            parts.append((numbers, rows["time"], rows[f"before.{method}"], rows[f"after.{method}"]))
+        return RatingSeries(*(np.concatenate(column) for column in zip(*reversed(parts), strict=True)))
+
+    def _places(self, agent: int, outcomes: int) -> Iterator[tuple[Segment, int, int]]:
+        """Segments that have an agent, newest first, with its first row and the row after its last one."""
+        segments = self.segments()
+        while outcomes > 0 and (segment := next(segments, None)) is not None:
+            begin, end = segment.places_of(agent)
+            if end > begin:
+                yield segment, begin, end
+                outcomes -= end - begin
+
+    def _opened(self, name: str) -> Segment | None:
+        """A segment's file, opened once; None if it is damaged or gone. Readers then see that its outcomes are missing."""
+        if name not in self._open:
+            try:
+                self._open[name] = self._files.open(name)
+            except BadObject as error:
+                log.warning("a file of history cannot be read: %s", error)
+                self._open[name] = None
+        return None if self._is_bad(name) else self._open[name]
+
+    def _is_bad(self, name: str) -> bool:
+        """Whether a file was found damaged, when it was opened or read."""
+        return name in self._open and ((segment := self._open[name]) is None or segment.damaged)
