@@ -13,7 +13,6 @@ from ratings_core.online import RATERS, Rater
 from ratings_core.records.names import check_name, check_visible_name
 from services.control.erasures import NameMatcher
 from services.control.records import (
-    FIRST_SEASON,
     FOLD_VERSION,
     ControlState,
     FoldSettings,
@@ -24,7 +23,7 @@ from services.control.records import (
     Start,
     without_names,
 )
-from services.wire.pools import Kind
+from services.wire.pools import FIRST_SEASON, Kind
 
 if TYPE_CHECKING:
     from services.runtime.settings import Settings

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from services.control.details_records import DetailsRecords, DetailsWritten
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
-from services.wire.pools import Kind
+from services.wire.pools import FIRST_SEASON, Kind
 
 FOLD_VERSION: Final = 2
 """Number of the fold's meaning. It rises when kernels, defaults, limits or validation change results; then pools get new generations."""
@@ -72,8 +72,6 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Text that is shown beside the name, such as "simulated"."""
 
 
-FIRST_SEASON: Final = "first"
-"""Name of the season before the first one that was started by name."""
 SEASON_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}(?!\n)$"
 SeasonName: TypeAlias = Annotated[str, msgspec.Meta(pattern=SEASON_PATTERN)]
 """Name of a season. It is part of URLs and of names of files."""

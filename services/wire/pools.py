@@ -1,4 +1,4 @@
-"""Names and kinds of pools."""
+"""Names and kinds of pools, and the name of their first season."""
 
 import re
 from enum import StrEnum
@@ -7,6 +7,8 @@ from typing import Final
 from ratings_core.errors import InputError
 
 POOL_PATTERN: Final = r"(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}"
+FIRST_SEASON: Final = "first"
+"""Name of the season before the first one that was started by name."""
 _NAME = re.compile(POOL_PATTERN)
 
 

@@ -28,7 +28,7 @@ import msgspec
 from ratings_core.records.beliefs import Belief, BeliefModel
 from ratings_core.records.forecasts import ForecastClass, ForecastModel
 from services.boards.result import AgentRow, SolvedBoard
-from services.control.records import FIRST_SEASON
+from services.wire.pools import FIRST_SEASON
 
 
 class Fence(NamedTuple):

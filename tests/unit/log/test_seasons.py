@@ -8,7 +8,6 @@ import pytest
 from ratings_core.errors import InputError
 from services.control import generations, seasons
 from services.control.records import (
-    FIRST_SEASON,
     ControlState,
     FoldSettings,
     Generation,
@@ -20,6 +19,7 @@ from services.control.records import (
     encode,
 )
 from services.control.seasons import SeasonStatus, season_request
+from services.wire.pools import FIRST_SEASON
 from tests.support.pools import control_of, pool_of
 
 AUTUMN = SeasonStart(name="autumn", keep=0.5)
