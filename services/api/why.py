@@ -1,4 +1,4 @@
-"""The route that explains a rating of a solved board."""
+"""The route that explains a rating."""
 
 import math
 from functools import partial
@@ -15,6 +15,7 @@ from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.pools import published
 from services.api.problems import ApiError
+from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past import NotKept
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import INSIGHT, PoolHead
@@ -22,6 +23,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.problems.serving import NoCheckpoint
 from services.solve.why import Asked, why
 from services.solve.why_answers import Why
+from services.solve.why_live import why_live
 from services.wire.pools import check_pool_name
 
 Flips: TypeAlias = Annotated[
@@ -59,29 +61,39 @@ Count: TypeAlias = Annotated[int, QueryParameter(ge=1, le=1000, description="Lar
 async def explain_rating(
     here: Here, pool: Pool, method: Method, agent: Agent, flips: Flips = False, since: Since = None, until: Until = None, count: Count = 20
 ) -> Why:
-    """Explain an agent's rating by a solved method: contributions by opponent and by task, which sum to the rating or balance to 0.
+    """Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
-    With `flips`: few outcomes without which the rank would change, verified by a solve without them. With `from`: what changed since that
-    position. The method is solved again on a checkpoint, so large pools are refused. Percent-encode the agent's name, including slashes.
+    By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
+    large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
+    without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes.
     """
     asked = Asked(check_name(agent_name(agent), "agent"), flips, since, until, count)
-    return await here.workers.explanations.run(partial(_explained, here, check_pool_name(pool), method, asked))
+    head = await here.workers.readers.run(partial(_head, here, check_pool_name(pool)))
+    index = await here.agents.get(head) if method in head.online else None
+    return await here.workers.explanations.run(partial(_explained, here, head, index, method, asked))
 
 
-def _explained(here: Context, pool: str, method: str, asked: Asked) -> Why:
+def _head(here: Context, pool: str) -> PoolHead:
     head = published(here, pool).head
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
-    board = _solved_board(here, head, method)
+    return head
+
+
+def _explained(here: Context, head: PoolHead, index: AgentIndex | NoIndex | None, method: str, asked: Asked) -> Why:
+    """The answer. index: The pool's index; None for a solved method."""
+    files = CheckpointStore(here.settings.checkpoint_url)
     try:
-        return why(CheckpointStore(here.settings.checkpoint_url), head, board, asked, here.solves)
+        if index is not None:
+            return why_live(files, here.store, head, index, method, asked)
+        return why(files, head, _solved_board(here, head, method), asked, here.solves)
     except UnknownAgent as error:
         raise ApiError(404, "no such agent", f"{error}: names are case-sensitive") from error
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
     except SolverError as error:
         raise ApiError(422, "no certain ratings", f"{method} did not reach its accuracy on the newest checkpoint: {error}") from error
-    except NoCheckpoint as error:
+    except (NoCheckpoint, NoIndex) as error:
         seconds = str(math.ceil(here.settings.checkpoint_seconds))
         raise ApiError(503, "no checkpoint yet", f"{error}: wait as Retry-After says", headers={"Retry-After": seconds}) from error
 
@@ -91,8 +103,8 @@ def _solved_board(here: Context, head: PoolHead, method: str) -> SolvedBoard:
     if method in (*head.live_methods, INSIGHT):
         raise ApiError(
             422,
-            "not a solved method",
-            f"{method} is no board of a solved method: GET /v1/pools/{head.pool}/boards lists them (`methods.solved`)",
+            "no ratings of a method",
+            f"{method} is no board of a method: GET /v1/pools/{head.pool}/boards lists the methods",
         )
     missing = f"solved board {method}"
     page = read_or_raise(here, head.pool, method, missing, lambda: here.store.solved.page(head.pool, method, 0, 1))

@@ -216,12 +216,12 @@ def agent_history(
         raise InputError("from, to", (since, until), "must be in order: `from` before `to`")
     if method is not None and method not in head.online:
         return _solved_history(store, head, name, method, now, since, until, points)
-    at = _found(store, head, index, name)
+    at = kept_history(store, head, index, name)
     if at is None:
         return None
     known, agent, history = at
-    chosen = _online_method(history, method)
-    series = _read(lambda: history.series(agent, _outcomes_of(known, agent), chosen), known)
+    chosen = online_method(history, method)
+    series = read_history(lambda: history.series(agent, _outcomes_of(known, agent), chosen), known)
     low, high = -math.inf if since is None else since, math.inf if until is None else until
     within = np.flatnonzero((series.time >= low) & (series.time < high))
     kept = within[thinned(series.time[within], series.after[within], points)]
@@ -271,14 +271,16 @@ def agent_outcomes(
     place = None if cursor is None else place_of(cursor, _OutcomesPlace)
     if place is not None and (place.generation, place.agent) != (head.generation, _checksum(name)):
         raise InputError("cursor", cursor, RULE)
-    at = _found(store, head, index, name)
+    at = kept_history(store, head, index, name)
     if at is None:
         return None
     known, agent, history = at
-    chosen = _online_method(history, method)
+    chosen = online_method(history, method)
     before = None if place is None else place.outcome
     total = _outcomes_of(known, agent)
-    rows = _read(lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known)
+    rows = read_history(
+        lambda: [_outcome(known, row, agent, chosen) for row in islice(history.newest(agent, total, before), count + 1)], known
+    )
     last = _OutcomesPlace(head.generation, _checksum(name), rows[count - 1].outcome) if len(rows) > count else None
     return AgentOutcomes(
         pool=head.pool,
@@ -315,7 +317,7 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
         )
 
     try:
-        return _read(read, index)
+        return read_history(read, index)
     except NoIndex as error:  # the profile has ratings and ranks nevertheless
         log.warning("%s", error)
         return nothing
@@ -348,7 +350,7 @@ def _firsts(part: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp
     return order[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))]
 
 
-def _found(
+def kept_history(
     store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, name: str
 ) -> tuple[AgentIndex, int, OutcomeHistoryReader] | None:
     """The index, the agent's id (`UNKNOWN` if it is newer than the checkpoint), and the history; None if the pool has no such agent."""
@@ -370,7 +372,8 @@ def _outcomes_of(index: AgentIndex, agent: int) -> int:
     return 0 if agent == UNKNOWN else index.outcomes(agent)
 
 
-def _online_method(history: OutcomeHistoryReader, method: str | None) -> str:
+def online_method(history: OutcomeHistoryReader, method: str | None) -> str:
+    """The method of an answer; None asks for the first one. Raises `InputError` for another one than an online method."""
     if method is None:
         return history.methods[0]
     if method not in history.methods:
@@ -378,7 +381,7 @@ def _online_method(history: OutcomeHistoryReader, method: str | None) -> str:
     return method
 
 
-def _read(read: Callable[[], T], index: AgentIndex) -> T:
+def read_history(read: Callable[[], T], index: AgentIndex) -> T:
     """The result of `read`. A damaged file is left out by the next try. Raises `NoIndex` if the files cannot be read now."""
     try:
         for _ in range(_TRIES):

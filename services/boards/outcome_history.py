@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.history_files import HistoryFiles, SegmentFile, chained
 from services.checkpoints.objects import BadObject
-from services.checkpoints.segments import Segment, row_type, segment_in_memory
+from services.checkpoints.segments import Rows, Segment, row_type, segment_in_memory
 from services.state.history import TracedOutcomes
 
 log = logging.getLogger("equirank.boards")
@@ -144,6 +144,11 @@ class OutcomeHistoryReader:
             numbers = segment.first + rows["outcome"].astype(np.int64) + 1
             parts.append((numbers, rows["time"], rows[f"before.{method}"], rows[f"after.{method}"]))
         return RatingSeries(*(np.concatenate(column) for column in zip(*reversed(parts), strict=True)))
+
+    def parts(self, agent: int, outcomes: int) -> Iterator[tuple[Segment, Rows]]:
+        """All kept rows of an agent, oldest first, with the segments that have them. Arguments and errors as of `newest`."""
+        for segment, begin, end in reversed(list(self._places(agent, outcomes))):
+            yield segment, segment.rows(begin, end)
 
     def _places(self, agent: int, outcomes: int) -> Iterator[tuple[Segment, int, int]]:
         """Segments that have an agent, newest first, with its first row and the row after its last one."""

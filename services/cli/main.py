@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "top": "Print the best agents of a board.",
     "agents": "Find agents of a pool by name, without regard to case: equal names first, then prefixes, then others, each by outcomes.",
     "agent": "Print an agent: rating and rank by each method, record, rating over time, or outcomes; change details with --set.",
-    "why": "Explain an agent's rating by a solved method: contributions by opponent and task, and the outcomes that decide its rank.",
+    "why": "Explain an agent's rating: contributions by opponent and task, and the outcomes that decide its rank.",
     "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",
     "next": "Recommend which games or measurements to run next to reduce the uncertainty of a target fastest.",
     "methods": "List all solved methods and the pool's choice; change the choice with --add and --drop. "

@@ -1,4 +1,4 @@
-"""`equirank why`: explain an agent's rating by a solved method."""
+"""`equirank why`: explain an agent's rating."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,19 +14,24 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.agent_details import index_of
 from services.cli.installation import head_of, settings_of
 from services.cli.top import Format
 from services.solve.why import Asked
 from services.solve.why import why as computed
 from services.solve.why_answers import Why, WhyChange, WhyFlip, WhySum
+from services.solve.why_live import why_live
 
 
 def why(
     pool: Annotated[str, typer.Argument(help="Name of the pool.")],
     agent: Annotated[str, typer.Argument(help="Name of the agent.")],
-    method: Annotated[str, typer.Option(help="Solved method whose rating is explained.")],
+    method: Annotated[str, typer.Option(help="Online or solved method whose rating is explained.")],
     flips: Annotated[
-        bool, typer.Option("--flips", help="Search for the few outcomes without which the rank would change. Takes up to 20 s.")
+        bool,
+        typer.Option(
+            "--flips", help="Of a solved method: search for the few outcomes without which the rank would change. Takes up to 20 s."
+        ),
     ] = False,
     since: Annotated[int | None, typer.Option("--from", min=0, help="Log position of an earlier state to compare with.")] = None,
     until: Annotated[
@@ -36,15 +41,19 @@ def why(
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
-    """Explain an agent's rating by a solved method: contributions by opponent and task, and the outcomes that decide its rank."""
-    settings = settings_of(data)
+    """Explain an agent's rating: contributions by opponent and task, and the outcomes that decide its rank."""
+    settings, asked = settings_of(data), Asked(agent, flips, since, until, count)
+    files = CheckpointStore(settings.checkpoint_url)
     with closing(open_store(settings)) as store:
         head = head_of(settings, store.live, pool, "POOL")
         page = store.solved.page(pool, method, 0, 1)
-    if page is None or not page[1]:
-        rule = f"must be a solved method with a result on pool {pool} (`equirank methods --pool {pool}` lists the choice)"
-        raise InputError("--method", method, rule)
-    answer = computed(CheckpointStore(settings.checkpoint_url), head, page[0], Asked(agent, flips, since, until, count))
+        if method in head.online:
+            answer = why_live(files, store, head, index_of(settings, head), method, asked)
+        elif page is None or not page[1]:
+            rule = f"must be a method with a board of pool {pool} (`equirank methods --pool {pool}` lists the choice)"
+            raise InputError("--method", method, rule)
+        else:
+            answer = computed(files, head, page[0], asked)
     if format == "json":
         typer.echo(msgspec.json.encode(answer).decode())
     else:
@@ -67,7 +76,8 @@ def title(answer: Why) -> str:
     margins = "" if answer.margins is None else f", {answer.margins} margins"
     place = f"{answer.pool} · " if answer.pool else ""
     at = f" · position {answer.position}" if answer.pool else ""
-    line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, rank {answer.rank} of {answer.agents}{at}"
+    rank = f"{answer.agents} agents" if answer.rank is None else f"rank {answer.rank} of {answer.agents}"
+    line = f"{place}{answer.agent} by {answer.method}{margins}: {rating}, {rank}{at}"
     return line if answer.not_applicable is None else f"{line} · no terms: {answer.not_applicable}"
 
 
@@ -117,10 +127,8 @@ def change_lines(change: WhyChange | None) -> Iterator[str]:
     if change is None:
         return
     old, new = change.before, change.after
-    yield (
-        f"since position {old.position}: {change.outcomes} outcomes; "
-        f"rating {_number(old.rating)} to {_number(new.rating)}, rank {_number(old.rank)} to {_number(new.rank)}"
-    )
+    ranks = "" if old.rank is None and new.rank is None else f", rank {_number(old.rank)} to {_number(new.rank)}"
+    yield f"since position {old.position}: {change.outcomes} outcomes; rating {_number(old.rating)} to {_number(new.rating)}{ranks}"
     for move in change.moves:
         fresh = move.wins or move.losses or move.ties
         results = f"{move.wins:g} won, {move.losses:g} lost, {move.ties:g} tied" if fresh else "earlier results, which count now"

@@ -113,7 +113,7 @@ class WhyState(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted.
         outcomes: Number of outcomes of the pool.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None if it was not part of the solve.
+        rank: Rank of the agent; None if it was not part of the solve, and for an online method.
     """
 
     position: int
@@ -182,7 +182,7 @@ class WhyChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an agent has its rating by a solved method, from a solve of one checkpoint.
+    """Why an agent has its rating: by a solved method from a solve of one checkpoint, by an online method from the history of outcomes.
 
     Attributes:
         pool: Name of the pool; empty for a file.
@@ -192,8 +192,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         position: Log offset up to which outcomes were counted; 0 for a file.
         outcomes: Number of outcomes counted; None for a file.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent.
-        agents: Number of agents of the solve.
+        rank: Rank of the agent; None for an online method, whose board has it.
+        agents: Number of agents of the solve, or of the pool for an online method.
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.
         not_applicable: Why there are no sums; None if there are.
@@ -209,7 +209,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     outcomes: int | None
     rating: float | None
-    rank: int
+    rank: int | None
     agents: int
     margins: Literal["posterior", "observed"] | None
     sums: list[WhySum]

@@ -104,10 +104,11 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
 
     def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
-        r"""Explain an agent's rating by a solved method: contributions by opponent and by task, which sum to the rating or balance to 0.
+        r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
-        With `flips`: few outcomes without which the rank would change, verified by a solve without them. With `from`: what changed since that
-        position. The method is solved again on a checkpoint, so large pools are refused. Percent-encode the agent's name, including slashes."""
+        By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
+        large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
+        without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
 
     def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> Events:
@@ -315,10 +316,11 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/history", pool=pool, method=method), accept='application/json', repeatable=True), History)
 
     async def explain_rating(self, pool: str, method: str, agent: str, *, flips: bool | None = None, from_: int | None = None, to: int | None = None, count: int | None = None) -> Why:
-        r"""Explain an agent's rating by a solved method: contributions by opponent and by task, which sum to the rating or balance to 0.
+        r"""Explain an agent's rating: contributions by opponent and by task, which sum to the rating or balance to 0.
 
-        With `flips`: few outcomes without which the rank would change, verified by a solve without them. With `from`: what changed since that
-        position. The method is solved again on a checkpoint, so large pools are refused. Percent-encode the agent's name, including slashes."""
+        By an online method, they are the changes by the outcomes of the pool's history. A solved method is solved again on a checkpoint, so
+        large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
+        without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
 
     def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> AsyncEvents:

@@ -1788,7 +1788,7 @@ another top; `elsewhere` names them.
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""Why an agent has its rating by a solved method, from a solve of one checkpoint.
+    r"""Why an agent has its rating: by a solved method from a solve of one checkpoint, by an online method from the history of outcomes.
 
     Attributes:
         pool: Name of the pool; empty for a file.
@@ -1798,8 +1798,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset up to which outcomes were counted; 0 for a file.
         outcomes: Number of outcomes counted; None for a file.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent.
-        agents: Number of agents of the solve.
+        rank: Rank of the agent; None for an online method, whose board has it.
+        agents: Number of agents of the solve, or of the pool for an online method.
         margins: Margins that the method used: `posterior` or `observed`; None for methods without margins.
         sums: The sums that explain the rating.
         not_applicable: Why there are no sums; None if there are.
@@ -1815,7 +1815,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int
     outcomes: int | None
     rating: float | None
-    rank: int
+    rank: int | None
     agents: int
     margins: Literal['posterior', 'observed', None]
     sums: list[WhySum]
@@ -1940,7 +1940,7 @@ class WhyState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         position: Log offset up to which outcomes were counted.
         outcomes: Number of outcomes of the pool.
         rating: Rating of the agent; None if it has none.
-        rank: Rank of the agent; None if it was not part of the solve.
+        rank: Rank of the agent; None if it was not part of the solve, and for an online method.
     """
 
     position: int

@@ -134,7 +134,7 @@ def test_an_answer_that_has_no_terms_says_why(blitz: Pool) -> None:
 def test_what_cannot_be_explained_is_a_problem(blitz: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "names are case-sensitive" in blitz.ask("copeland", "Ann", 404)["detail"]
     assert "has no solved board stv" in blitz.ask("stv", "ann", 404)["detail"]
-    assert "is no board of a solved method" in blitz.ask("elo", "ann", 422)["detail"]
+    assert "is no board of a method" in blitz.ask("outcomes", "ann", 422)["detail"]
     assert blitz.ask("copeland", "ann", 422, flip=1)["title"] == "no such parameter"
     monkeypatch.setitem(module.MOST_AGENTS, 3, 3)
     assert "must be at most 3 to explain a rating by alpharank on request" in blitz.ask("alpharank", "ann", 422)["detail"]

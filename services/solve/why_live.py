@@ -1,0 +1,220 @@
+"""Why an agent has its rating by an online method: the changes by its outcomes, by opponent, from the pool's history.
+
+An online rating is the rating before the first outcome plus the change by each outcome. So nothing is solved and nothing is approximated.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.methods.explained import UnknownAgent
+from ratings_core.records.outcomes import WEIGHT_ONE
+from ratings_core.records.roster import UNKNOWN
+from services.boards.agent_history import kept_history, online_method, read_history
+from services.boards.agent_index import AgentIndex, NoIndex
+from services.boards.outcome_history import OutcomeHistoryReader
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.segments import DRAWN, DUEL, LOST, WON, Rows, Segment, row_type
+from services.solve.problems.serving import kept_entry
+from services.solve.why import Asked
+from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, WhyState, WhySum, WhyTerm
+
+_MEANING: Final = "the rating is the rating before the first outcome of the history, plus the change by each outcome"
+_START: Final = "rating before the first outcome of the history"
+_ROUNDING: Final = 1e-12
+"""Largest error of the sum, as a share of the largest absolute rating and of all changes: each change is a difference of two ratings."""
+
+
+class _Against(NamedTuple):
+    """Outcomes against one opponent, or one set of opponents.
+
+    wins, losses, ties: sums of weights. expected: sum of weights times expected scores. change: sum of the changes of the rating.
+    """
+
+    wins: float
+    losses: float
+    ties: float
+    expected: float
+    change: float
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Games, points (a win is 1, a tie 1/2) and expected points."""
+        return {"games": self.wins + self.losses + self.ties, "points": self.wins + self.ties / 2, "expected": self.expected}
+
+
+class _Outcomes(NamedTuple):
+    """Outcomes of the agent, oldest first: number in the pool's generation (k,), row of `row_type` (k,), and its segment (k,)."""
+
+    number: NDArray[np.int64]
+    rows: Rows
+    segments: Sequence[Segment]
+
+    def cut(self, kept: NDArray[np.bool_]) -> "_Outcomes":
+        """Some of the outcomes."""
+        return _Outcomes(self.number[kept], self.rows[kept], [self.segments[at] for at in np.flatnonzero(kept).tolist()])
+
+
+def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: AgentIndex | NoIndex, method: str, asked: Asked) -> Why:
+    """Explain the rating of an agent by an online method.
+
+    Args:
+        files: The checkpoints.
+        store: The store; it knows whether an agent exists that is in no checkpoint.
+        head: Head of the pool.
+        index: The pool's index, of the generation of `head`; or why it is missing.
+        method: An online method of the pool.
+        asked: What is asked.
+
+    Returns:
+        The explanation at the newest checkpoint, or at `until`.
+
+    Raises:
+        UnknownAgent: The pool has no such agent, or no kept outcome of the agent at the position.
+        InputError: `flips` is true, `since` is after `until`, or the pool keeps no history.
+        NoIndex: The index is missing, or the history cannot be read now.
+        NotKept: A position is before all kept checkpoints.
+        NoCheckpoint: A checkpoint cannot be read now.
+        StoreError: The store does not answer.
+    """
+    begun = time.perf_counter()
+    if asked.flips:
+        raise InputError("flips", True, "must not be sent for an online method: without an outcome, all ratings after it are others")
+    if asked.since is not None and asked.until is not None and asked.since > asked.until:
+        raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
+    kept = kept_history(store, head, index, asked.agent)
+    if kept is None or kept[1] == UNKNOWN:
+        raise _unknown(asked.agent, head.pool)
+    known, agent, history = kept
+    online_method(history, method)
+    newest = known.entry
+    if asked.until is not None and (entry := kept_entry(files, head, asked.until)).outcomes < newest.outcomes:
+        newest = entry
+    outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
+    outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
+    if not len(outcomes.rows):
+        raise _unknown(asked.agent, head.pool)
+    start, rating = float(outcomes.rows[f"before.{method}"][0]), float(outcomes.rows[f"after.{method}"][-1])
+    against = read_history(lambda: _by_opponent(known, agent, method, outcomes), known)
+    change = None
+    if asked.since is not None:
+        earlier = kept_entry(files, head, asked.since)
+        newer = outcomes.cut(outcomes.number > earlier.outcomes)
+        before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
+        recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)
+        change = WhyChange(
+            before=WhyState(position=earlier.position, outcomes=earlier.outcomes, rating=before, rank=None),
+            after=WhyState(position=newest.position, outcomes=newest.outcomes, rating=rating, rank=None),
+            outcomes=newest.outcomes - earlier.outcomes,
+            moved_terms=_moved(against, recent, asked.count),
+            **_moves(asked.agent, recent, asked.count),
+        )
+    return Why(
+        pool=head.pool,
+        method=method,
+        agent=asked.agent,
+        generation=known.entry.generation,
+        position=newest.position,
+        outcomes=newest.outcomes,
+        rating=rating,
+        rank=None,
+        agents=len(known),
+        margins=None,
+        sums=[_sum(against, start, rating, asked.count)],
+        change=change,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _unknown(agent: str, pool: str) -> UnknownAgent:
+    return UnknownAgent("agent", agent, f"must have an outcome of pool {pool} whose history is kept, at the position")
+
+
+def _outcomes(history: OutcomeHistoryReader, agent: int, outcomes: int) -> _Outcomes:
+    """All kept outcomes of an agent. Raises `BadObject`, `OSError`."""
+    parts = list(history.parts(agent, outcomes))
+    rows = np.concatenate([rows for _, rows in parts]) if parts else np.zeros(0, row_type(history.methods))
+    first = np.repeat([segment.first for segment, _ in parts], [len(rows) for _, rows in parts]).astype(np.int64)
+    return _Outcomes(first + rows["outcome"] + 1, rows, [segment for segment, rows in parts for _ in range(len(rows))])
+
+
+def _by_opponent(index: AgentIndex, agent: int, method: str, outcomes: _Outcomes) -> dict[str, _Against]:
+    """The outcomes by opponent, largest change first. Opponents of a game with more than two agents are one set, named by all of them."""
+    sets, of = _opponents(outcomes, agent)
+    rows = outcomes.rows
+    weight, result = rows["weight"] / WEIGHT_ONE, rows["result"]
+    columns = (
+        weight * (result == WON),
+        weight * (result == LOST),
+        weight * (result == DRAWN),
+        weight * rows[f"expected.{method}"],
+        rows[f"after.{method}"] - rows[f"before.{method}"],
+    )
+    sums = np.array([np.bincount(of, column, len(sets)) for column in columns])
+    order = np.argsort(-np.abs(sums[-1]), kind="stable").tolist()
+    return {", ".join(map(index.name, sets[at])): _Against(*sums[:, at].tolist()) for at in order}
+
+
+def _opponents(outcomes: _Outcomes, agent: int) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """The sets of opponents, as ascending ids, and the index of the set of each outcome (k,). Raises `BadObject`, `OSError`."""
+    rows, numbers = outcomes.rows, dict[tuple[int, ...], int]()
+    of = np.zeros(len(rows), np.int64)
+    duels = rows["agents"] == DUEL
+    singles, of[duels] = np.unique(rows["other"][duels], return_inverse=True)
+    numbers.update({(other,): at for at, other in enumerate(singles.tolist())})
+    for at in np.flatnonzero(~duels).tolist():
+        members = outcomes.segments[at].members(rows[at], agent)
+        key = tuple(sorted(member.agent for member in members if member.side != rows["side"][at]))
+        of[at] = numbers.setdefault(key, len(numbers))
+    return list(numbers), of
+
+
+def _sum(against: Mapping[str, _Against], start: float, rating: float, count: int) -> WhySum:
+    changes = [one.change for one in against.values()]
+    size = sum(map(abs, changes))
+    listed = [
+        WhyTerm(name=name, value=one.change, share=one.change / size if size else 0.0, details=one.details)
+        for name, one in list(against.items())[:count]
+    ]
+    return WhySum(
+        by="opponent",
+        quantity="change",
+        meaning=_MEANING,
+        total=rating,
+        sum=start + sum(changes),
+        allowed=_ROUNDING * (size + abs(start) + abs(rating)),
+        rest={_START: start},
+        terms=listed,
+        others=len(changes) - len(listed),
+        others_sum=sum(changes[len(listed) :]),
+    )
+
+
+def _moved(against: Mapping[str, _Against], recent: Mapping[str, _Against], count: int) -> list[WhyMovedTerm]:
+    """The terms that changed most since the earlier position."""
+    return [
+        WhyMovedTerm(by="opponent", name=name, before=against[name].change - one.change, after=against[name].change)
+        for name, one in list(recent.items())[:count]
+    ]
+
+
+def _moves(agent: str, recent: Mapping[str, _Against], count: int) -> dict[str, Any]:
+    """Fields of `WhyChange` about new results."""
+    moves = [
+        WhyMove(agent=agent, opponent=name, wins=one.wins, losses=one.losses, ties=one.ties, effect=one.change)
+        for name, one in recent.items()
+    ]
+    others = moves[count:]
+    return {
+        "moves": moves[:count],
+        "other_moves": len(others),
+        "other_effect": sum(move.effect for move in others),
+        "joined_effect": 0.0,
+        "no_moves": None,
+    }

@@ -1,0 +1,118 @@
+"""GET /v1/pools/{pool}/boards/{method}/why/{agent} and `equirank why` by an online method: changes by opponent, from the history."""
+
+import io
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from services.cli.why import show
+from services.solve.why_answers import Why
+from tests.support.api import Running
+from tests.support.histories import TwinRow, twin_rows
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
+from tests.unit.api.test_agent_history import FOLD, NAMES, folded, games
+
+EVENTS = games()
+CUT = 120
+
+
+@pytest.fixture
+def twins(monkeypatch: pytest.MonkeyPatch) -> list[TwinRow]:
+    """Rows of an independent fold, outcome by outcome."""
+    monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 90)
+    return list(twin_rows(state_of("blitz", fold=FOLD), EVENTS))
+
+
+@pytest.fixture
+def played(api: Running, tmp_path: Path, twins: list[TwinRow]) -> Running:
+    """A pool with a checkpoint at position 5 after `CUT` outcomes, and one at position 9 after all."""
+    assert twins
+    served = ServedPool(api.store, tmp_path)
+    state = folded(served, EVENTS[:CUT])
+    served.checkpoint(state, 5)
+    folded(served, EVENTS[CUT:], state=state)
+    served.checkpoint(state, 9)
+    served.publish(state, 9)
+    return api
+
+
+def ask(api: Running, method: str, agent: str, status: int = 200, **query: object) -> dict[str, Any]:
+    answer = api.client.get(f"/v1/pools/blitz/boards/{method}/why/{quote(agent, safe='')}", params=query)  # type: ignore[arg-type]
+    assert answer.status_code == status, answer.text
+    return dict(answer.json())
+
+
+def by_opponent(rows: list[TwinRow], method: str) -> dict[str, tuple[float, float, float]]:
+    """Opponents -> games, points, and change."""
+    found: defaultdict[frozenset[str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for row in rows:
+        others = frozenset(agent for at, (agents, _) in enumerate(row.sides) if at != row.side for agent in agents)
+        points = {"won": 1.0, "drawn": 0.5, "lost": 0.0}[row.result]
+        for at, value in enumerate((row.weight, row.weight * points, row.after[method] - row.before[method])):
+            found[others][at] += value
+    return {"|".join(sorted(others)): (games, points, change) for others, (games, points, change) in found.items()}
+
+
+@pytest.mark.parametrize("method", ["elo", "weng_lin"])
+def test_changes_by_opponent_sum_to_the_rating_and_equal_an_independent_fold(played: Running, twins: list[TwinRow], method: str) -> None:
+    for name in NAMES:
+        rows = [row for row in twins if row.agent == name]
+        found = ask(played, method, name, count=1000)
+        assert (found["position"], found["outcomes"], found["rank"], found["rating"]) == (9, len(EVENTS), None, rows[-1].after[method])
+        (total,) = found["sums"]
+        assert (total["total"], total["rest"]) == (
+            found["rating"],
+            {"rating before the first outcome of the history": rows[0].before[method]},
+        )
+        assert abs(total["sum"] - total["total"]) <= total["allowed"] <= 1e-6
+        expected = by_opponent(rows, method)
+        assert {"|".join(sorted(term["name"].split(", "))) for term in total["terms"]} == expected.keys()
+        for term in total["terms"]:
+            games, points, change = expected["|".join(sorted(term["name"].split(", ")))]
+            assert (term["details"]["games"], term["details"]["points"]) == pytest.approx((games, points))
+            assert term["value"] == pytest.approx(change, abs=1e-9)
+        assert sum(abs(term["share"]) for term in total["terms"]) == pytest.approx(1.0)
+
+
+def test_what_changed_between_two_positions_is_the_outcomes_in_between(played: Running, twins: list[TwinRow]) -> None:
+    rows = [row for row in twins if row.agent == "Ann"]
+    newer = [row for row in rows if row.outcome > CUT]
+    change = ask(played, "elo", "Ann", **{"from": 5, "count": 1000})["change"]
+    assert (change["before"]["position"], change["after"]["position"], change["outcomes"]) == (5, 9, len(EVENTS) - CUT)
+    assert (change["before"]["rating"], change["after"]["rating"]) == (newer[0].before["elo"], rows[-1].after["elo"])
+    effects = sum(move["effect"] for move in change["moves"]) + change["other_effect"]
+    assert effects == pytest.approx(change["after"]["rating"] - change["before"]["rating"])
+    assert sum(move["wins"] + move["losses"] + move["ties"] for move in change["moves"]) == pytest.approx(sum(row.weight for row in newer))
+    assert {move["opponent"] for move in change["moves"]} == {term["name"] for term in change["moved_terms"]}
+    earlier = ask(played, "elo", "Ann", to=5)
+    assert (earlier["position"], earlier["outcomes"], earlier["rating"]) == (5, CUT, change["before"]["rating"])
+    one = ask(played, "elo", "Ann", count=1)
+    assert len(one["sums"][0]["terms"]) == 1
+    assert one["sums"][0]["others"] > 0
+    assert one["sums"][0]["sum"] == pytest.approx(one["rating"])
+
+
+def test_what_cannot_be_explained_is_a_problem(played: Running) -> None:
+    assert "without an outcome, all ratings after it are others" in ask(played, "elo", "Ann", 422, flips=True)["detail"]
+    assert "whose history is kept" in ask(played, "elo", "nobody", 404)["detail"]
+    assert "must be at most `to`" in ask(played, "elo", "Ann", 422, **{"from": 9, "to": 5})["detail"]
+    assert "positions 5, 9" in ask(played, "elo", "Ann", 410, **{"from": 3})["detail"]
+    assert "is no board of a method" in ask(played, "outcomes", "Ann", 422)["detail"]
+
+
+def test_the_command_shows_the_terms_and_no_rank(played: Running) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=160)
+    show(msgspec.convert(ask(played, "elo", "Ann", **{"from": 5}), Why), console)
+    text = out.getvalue()
+    assert "Ann by elo: rating" in text
+    assert "8 agents" in text
+    assert "rank" not in text
+    assert "(rating before the first outcome of the history)" in text
+    assert "since position 5: 80 outcomes" in text
