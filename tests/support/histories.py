@@ -1,14 +1,21 @@
 """A readable twin of the history of a pool: each outcome folded alone, with ratings as readers see them before and after it."""
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from services.control.records import FoldSettings
 from services.state.history import TracedOutcomes
 from services.state.pool import PoolState
-from services.wire.events import GameEvent
+from services.wire.events import GameEvent, Side
 from tests.support.folds import fold_events
+from tests.support.pools import state_of
+from tests.support.served_pools import ServedPool
+
+NAMES = ("Ann", "ann", "x/opponents", "a/b c?#%", "漢字", "agent-1", "agent-2", "agent-10")
+FOLD = FoldSettings(online={"elo": {}, "weng_lin": {}})
 
 
 class TwinRow(NamedTuple):
@@ -63,3 +70,24 @@ def _rows_of(state: PoolState, event: GameEvent, number: int, before: dict[str, 
 def bits_of(outcomes: TracedOutcomes) -> dict[str, bytes]:
     """All columns of a segment or a window as bytes."""
     return {name: array.tobytes() for name, array in outcomes.arrays().items()}
+
+
+def games(count: int = 200) -> list[GameEvent]:
+    """Games of two to four sides, some of them teams, with ties and weights."""
+    draw, made = random.Random(3), []
+    for i in range(count):
+        agents = draw.sample(NAMES, draw.choice((2, 2, 3, 4)))
+        sides = [Side(agents=[agent], place=draw.randrange(3)) for agent in agents]
+        if len(agents) == 4 and i % 2:
+            sides = [Side(agents=agents[:2], place=0), Side(agents=agents[2:], place=1)]
+        weight = draw.choice((1.0, 1.0, 0.5, 2.0))
+        made.append(GameEvent(v=1, id=str(i), pool="blitz", time=float(i), sides=sides, weight=weight))
+    return made
+
+
+def folded(served: ServedPool, events: list[GameEvent], fold: FoldSettings = FOLD, state: PoolState | None = None) -> PoolState:
+    """Fold `events` into a state, a new one by default, whose complete segments are written as files."""
+    state = state or state_of("blitz", fold=fold)
+    served.keep_segments(state)
+    assert fold_events(state, events) == []
+    return state

@@ -2,7 +2,6 @@
 
 import io
 import json
-import random
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,44 +18,21 @@ from services.boards.cursors import RULE
 from services.boards.history import kept
 from services.cli import agent as agent_command
 from services.control.records import FoldSettings
-from services.state.pool import PoolState
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import solved_of
 from tests.support.folds import fold_events
-from tests.support.histories import TwinRow, twin_rows
+from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
 from tests.support.pools import state_of
 from tests.support.served_pools import ServedPool
 
 URL = "/v1/pools/blitz/agents"
-NAMES = ("Ann", "ann", "x/opponents", "a/b c?#%", "漢字", "agent-1", "agent-2", "agent-10")
-FOLD = FoldSettings(online={"elo": {}, "weng_lin": {}})
-
-
-def games(count: int = 200) -> list[GameEvent]:
-    """Games of two to four sides, some of them teams, with ties and weights."""
-    draw, made = random.Random(3), []
-    for i in range(count):
-        agents = draw.sample(NAMES, draw.choice((2, 2, 3, 4)))
-        sides = [Side(agents=[agent], place=draw.randrange(3)) for agent in agents]
-        if len(agents) == 4 and i % 2:
-            sides = [Side(agents=agents[:2], place=0), Side(agents=agents[2:], place=1)]
-        weight = draw.choice((1.0, 1.0, 0.5, 2.0))
-        made.append(GameEvent(v=1, id=str(i), pool="blitz", time=float(i), sides=sides, weight=weight))
-    return made
 
 
 @pytest.fixture(autouse=True)
 def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 90)
-
-
-def folded(served: ServedPool, events: list[GameEvent], fold: FoldSettings = FOLD, state: PoolState | None = None) -> PoolState:
-    state = state or state_of("blitz", fold=fold)
-    served.keep_segments(state)
-    assert fold_events(state, events) == []
-    return state
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from rich.console import Console
 from services.cli.why import show
 from services.solve.why_answers import Why
 from tests.support.api import Running
-from tests.support.histories import TwinRow, twin_rows
+from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
 from tests.support.pools import state_of
 from tests.support.served_pools import ServedPool
-from tests.unit.api.test_agent_history import FOLD, NAMES, folded, games
 
 EVENTS = games()
 CUT = 120
