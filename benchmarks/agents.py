@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.common import Row, arguments, header, show
 from ratings_core.arrays.arena import pack
+from ratings_core.arrays.frozen import Arrays
 from services.boards.agent_index import AgentIndex
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from tests.support.boards import head_of
@@ -52,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 show(Row(f"index of agents, {name}, p99", what, cuts[98], "goal", GOAL_SECONDS))
 
 
-def write(files: CheckpointStore, names: Sequence[str], pairs: int) -> None:
-    """A checkpoint of agents with these names, and of as many pairs."""
+def write(files: CheckpointStore, names: Sequence[str], pairs: int, more: Arrays | None = None) -> None:
+    """A checkpoint of agents with these names, and of as many pairs. more: further arrays by their names."""
     rng, arena = np.random.default_rng(0), pack(names)
     low, high = np.sort(rng.integers(0, len(names), (2, pairs)), axis=0)
     pair = np.unique((low << 32 | high)[low < high])
@@ -68,7 +69,7 @@ def write(files: CheckpointStore, names: Sequence[str], pairs: int) -> None:
         "places": {**one_slab, "start": np.array([0, len(place)]), "key": place, "weight": rng.integers(1, 100 * GAMES_A_PAIR, len(place))},
     }  # fmt: skip
     arrays = {f"{part}.{name}": array for part, named in parts.items() for name, array in named.items()}
-    sha256, size = files.write_object(POOL, {**arrays, "activity": activity.astype(np.int64)}, {})
+    sha256, size = files.write_object(POOL, {**arrays, "activity": activity.astype(np.int64), **(more or {})}, {})
     entry = PoolEntry(
         pool=POOL, kind="games", generation=1, position=1, outcomes=len(pair), object=POOL, sha256=sha256, bytes=size, digest=""
     )

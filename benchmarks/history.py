@@ -92,23 +92,29 @@ def fold(store: CheckpointStore, parts: Sequence[Records], settings: FoldSetting
 
 
 def question_rows(store: CheckpointStore, agents: int, outcomes: int, questions: int) -> Iterator[Row]:
-    files, rng, segment = HistoryFiles(store.blobs), np.random.default_rng(0), SEGMENT_ROWS // 2
-    began = time.perf_counter()
-    for first in range(0, outcomes, segment):
-        files.write(0, POOL, 1, duels(rng, agents, first, min(segment, outcomes - first)), 1)
+    files, began = HistoryFiles(store.blobs), time.perf_counter()
+    window = write(store, POOL, agents, outcomes)
     took, held = time.perf_counter() - began, files.files(0)
     size = sum(len(store.blobs.read(file.name)) for file in held)
     what = f"{agents:,} agents, {outcomes:,} outcomes"
     print(f"{what}: {len(held)} files of {size / outcomes:.1f} bytes an outcome, written in {took:.0f} s", flush=True)
     entry = PoolEntry(pool=POOL, kind="games", generation=1, position=1, outcomes=outcomes, object="", sha256="", bytes=0, digest="")
     began = time.perf_counter()
-    reader = OutcomeHistoryReader.load(store, 0, entry, duels(rng, agents, outcomes, segment - 1))
+    reader = OutcomeHistoryReader.load(store, 0, entry, window)
     list(reader.segments())
     print(f"all files opened in {time.perf_counter() - began:.2f} s, indexes of {reader.nbytes / 1e6:.0f} MB", flush=True)
     for name, ask in kinds(reader, agents, outcomes):  # more than an agent has, so that each question looks into all files
         cuts = quantiles([timed(ask) for _ in range(questions)], n=100)
         print(f"{name}: p50 {1000 * cuts[49]:.2f} ms, p99 {1000 * cuts[98]:.2f} ms", flush=True)
         yield Row(f"history, {name}, p99", what, cuts[98], "goal", GOAL_SECONDS)
+
+
+def write(store: CheckpointStore, pool: str, agents: int, outcomes: int) -> TracedOutcomes:
+    """Write files with the history of this number of random duels, and return a window with newer ones."""
+    files, rng, segment = HistoryFiles(store.blobs), np.random.default_rng(0), SEGMENT_ROWS // 2
+    for first in range(0, outcomes, segment):
+        files.write(0, pool, 1, duels(rng, agents, first, min(segment, outcomes - first)), 1)
+    return duels(rng, agents, outcomes, segment - 1)
 
 
 def duels(rng: np.random.Generator, agents: int, first: int, count: int) -> TracedOutcomes:
