@@ -13,8 +13,8 @@ Until then, each death raises it, and the next shard folds more carefully:
 4. The fourth shard begins with the record at which the third one died, alone.
 
 If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and other
-partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. So a record
-that ends every process ends at most five.
+partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. Neither is the
+end of a shard by an error of a log, such as dead letters that may not be written. So a record that ends every process ends at most five.
 """
 
 import logging
@@ -129,6 +129,11 @@ class RestartCounter:
         """
         if self._counting and (position >= self._until or self._count > _ONCE):
             self._counting = not self._write(position, 0)  # else tried again after the next poll
+
+    def withdraw(self, position: int) -> None:
+        """Set the counter to 0 because the shard ends by an error of a log, which no record caused. position: that of the partition."""
+        if self._counting:
+            self._counting = not self._write(position, 0)
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""

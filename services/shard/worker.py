@@ -17,7 +17,7 @@ from services.boards.store.redis import RedisStore
 from services.control.directory import LiveDirectory
 from services.control.generations import default_fold
 from services.control.log import ControlLog
-from services.log.protocol import Log, Records
+from services.log.protocol import Log, LogError, Records
 from services.log.records import NO_RECORDS
 from services.runtime.settings import Settings
 from services.shard.checkpointing.turns import CheckpointTurns
@@ -151,6 +151,9 @@ class ShardWorker:
                     self._maintenance.step(0.0, behind=behind)
         except Isolated as error:
             self._owned.stop(runtime.partition.number, error)
+        except LogError:  # the shard ends, and no record is to blame
+            runtime.restarts.withdraw(runtime.partition.position)
+            raise
 
     def _has_work(self) -> bool:
         """Whether a build or a half-frozen checkpoint has work to do, so that polls must not wait for records."""
