@@ -71,14 +71,14 @@ def built(
         case "boards":
             return _summary(store, directory, provisional, clock(), agents, asked, known)
         case "board":
-            columns = agents.columns(asked.pool, store.live.head(asked.pool))
             read: Callable[..., Board | None]
             if asked.wanted.selects:
+                columns = agents.columns(asked.pool, store.live.head(asked.pool))
                 read = partial(filtered.page, store, _selection(agents, columns, asked), None, asked.rows)
             else:
                 read = partial(boards.board, store, asked.pool, asked.method, start=asked.start, count=asked.rows, everyone=asked.everyone)
             board = read(now=clock(), provisional=provisional)
-            return None if board is None else columns.board(board)
+            return None if board is None else agents.columns_of(board, store).board(board)
         case "insight":
             return insight(store.solved, asked.pool, now=clock())
 
@@ -188,12 +188,12 @@ def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
     provisional, name = here.settings.provisional, agent_name(agent)
     around = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
-    columns = here.pool_agents.columns(check_pool_name(pool), here.store.live.head(pool))
 
     def read() -> Board | None:
-        return None if columns.is_hidden(name) else around()
+        return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
-    return columns.board(read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read))
+    board = read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read)
+    return here.pool_agents.columns_of(board, here.store).board(board)
 
 
 @get("/v1/pools/{pool:str}/boards/{method:str}/history", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))

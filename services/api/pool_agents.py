@@ -6,12 +6,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from services.api.agent_indexes import AgentIndexes
 from services.api.directory import Directory
 from services.boards.agent_columns import AgentColumns, Matching
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.display_names import DisplayNames
+from services.boards.reading import Board
 from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from services.control.details import AgentFilter
 from services.control.details_records import PoolDetails
 from services.wire.pools import Kind
@@ -74,6 +78,15 @@ class PoolAgents:
             return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
         self._heads[pool] = head
         return AgentColumns(self.details(pool), self._index(head))
+
+    def columns_of(self, board: Board, store: RedisStore) -> AgentColumns:
+        """Return what a board shows of agents. The pool's head is read from the store only if the known one has another generation."""
+        head = self._heads.get(board.pool)
+        if head is None or head.generation != board.generation:
+            head = store.live.head(board.pool)
+        elif board.position > head.position:
+            head = msgspec.structs.replace(head, position=board.position)
+        return self.columns(board.pool, head)
 
     def version(self, pool: str) -> tuple[object, ...]:
         """Return the version of the columns: equal versions mean that answers show the same of agents. It is cheap."""
