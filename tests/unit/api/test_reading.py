@@ -95,7 +95,7 @@ def test_time_that_passes_is_nothing_new(tmp_path: Path, api_redis: str) -> None
         ("/v1/pools/none/boards/elo", 404),
         ("/v1/pools/blitz/boards/none", 404),
         ("/v1/pools/blitz/boards/elo/around/none", 404),
-        ("/v1/pools/blitz/boards/elo/why/rock", 422),
+        ("/v1/pools/blitz/boards/elo/why/rock", 503),
         ("/v1/pools/blitz/boards/insight/why/rock", 422),
         ("/v1/pools/blitz/boards/none/why/rock", 404),
         ("/v1/pools/none/boards/copeland/why/rock", 404),
