@@ -148,9 +148,10 @@ def packed_segment(outcomes: TracedOutcomes) -> list[bytes | memoryview]:
     order = _sorted_order(for_kernels(outcomes.agent))
     agents, start = _index(for_kernels(outcomes.agent), order)
     rows, members = len(order), _count_members(for_kernels(outcomes.sides), for_kernels(outcomes.members))
-    of_rows = rows * row_type(tuple(outcomes.traces)).itemsize
+    words = _OUTCOME_WORDS + _TRACE_WORDS * len(outcomes.traces)
+    of_rows = 4 * words * rows
     data = np.empty(of_rows + members * _MEMBER.itemsize, np.uint8)
-    _write_rows(outcomes, order, data[:of_rows].view(np.uint32).reshape(rows, -1))
+    _write_rows(outcomes, order, data[:of_rows].view(np.uint32).reshape(rows, words))
     _write_members(outcomes, data[of_rows:].view(_MEMBER))
     view = data.data
     checksums = [crc32(view[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
