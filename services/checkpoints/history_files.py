@@ -90,7 +90,7 @@ class HistoryFiles:
             kept: For each pool and generation of the kept checkpoints, the number of its outcomes whose history has expired. A segment is
                 removed if all its outcomes have expired.
         """
-        newest = {pool: generation for pool, generation in sorted(kept)}
+        newest = dict(sorted(kept))
         files = [file for file in self.files(partition) if file.epoch <= epoch]
         own = {file[1:5] for file in files if file.epoch == epoch}
         for file in files:

@@ -65,7 +65,7 @@ class Segment:
         first: Number of outcomes of the pool's generation before the segment.
         end: Number of outcomes up to its last one.
         methods: Online methods in the order of the rows' fields.
-        damaged: Whether a read found damaged data.
+        damaged: Whether a read found damaged data, or no file any more.
 
     Raises:
         BadObject: The file is damaged, or has another format.
@@ -135,7 +135,11 @@ class Segment:
             return b""
         first, last = begin // BLOCK, (end - 1) // BLOCK
         start, stop = first * BLOCK, min(total, (last + 1) * BLOCK)
-        read = memoryview(self._read(self._data + start, self._data + stop))
+        try:
+            read = memoryview(self._read(self._data + start, self._data + stop))
+        except FileNotFoundError as error:  # removed since it was opened, from an object store: its outcomes expired
+            self.damaged = True
+            raise BadObject(f"outcomes {self.first} to {self.end} of a history: their file was removed") from error
         blocks = [crc32(read[at : at + BLOCK]) for at in range(0, len(read), BLOCK)]
         if end > total or len(read) != stop - start or blocks != self._checksums[first : last + 1].tolist():
             self.damaged = True

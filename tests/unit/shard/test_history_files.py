@@ -30,6 +30,7 @@ from tests.support.checkpoints import try_checkpoint
 from tests.support.histories import bits_of
 from tests.support.outcomes import game
 from tests.support.pools import control_of, pool_of
+from tests.support.waiting import PATIENCE as WAITING
 
 ROWS = 40
 FOLD = FoldSettings(history=200)
@@ -325,3 +326,43 @@ def test_the_fold_goes_on_while_a_write_hangs(store: CheckpointStore, monkeypatc
     held = [(file.first, file.end) for file in kept(store)]
     assert held[-2:] == [(160, 180), (180, 200)]
     assert len(held) + writer.dropped == 10
+
+
+def test_the_fold_waits_for_a_slow_writer_that_makes_progress(store: CheckpointStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, log, permits = Owner(store, 1), records(200), threading.Semaphore(0)
+    writer, write = owner.checkpointer.writer.history, HistoryFiles.write
+    monkeypatch.setattr(history_module, "MOST", 2)
+    monkeypatch.setattr(history_module, "PATIENCE", 0.0)
+
+    class OneFileEachTime(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            permits.release()
+            return super().wait(WAITING)
+
+    def slow(self: HistoryFiles, *segment: Any) -> None:
+        permits.acquire()
+        write(self, *segment)
+
+    writer._progress = OneFileEachTime()
+    monkeypatch.setattr(HistoryFiles, "write", slow)
+    for end in range(20, 201, 20):
+        owner.fold(log, end)
+        writer.step(0)
+        assert len(writer._waiting) <= 3
+    permits.release(100)
+    writer.write(0)
+    writer.close()
+    assert writer.dropped == 0
+    assert [(file.first, file.end) for file in kept(store)] == [(first, first + 20) for first in range(0, 200, 20)]
+
+
+def test_a_file_that_is_removed_from_an_object_store_is_damaged_for_who_has_opened_it(store: CheckpointStore) -> None:
+    owner, log = Owner(store, 1), records(30)
+    owner.fold(log, 30)
+    owner.checkpoint()
+    (file,) = kept(store)
+    segment = HistoryFiles(store.blobs).open(file.name)
+    store.blobs.remove(file.name)
+    with pytest.raises(BadObject, match="their file was removed"):
+        segment.rows(*segment.places_of(9))
+    assert segment.damaged
