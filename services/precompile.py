@@ -15,6 +15,7 @@ from ratings_core.online import RATERS
 from ratings_core.records.name_search import INNER, NameSearch
 from ratings_core.records.names import are_names
 from ratings_core.records.roster import Roster
+from services.checkpoints.segments import packed_segment
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.demo import simulated
@@ -39,8 +40,8 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, and
-    solve it by what the demo's pool of its kind has. Search names.
+    """Fold records of each form, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, with
+    its history, and solve it by what the demo's pool of its kind has. Search names.
     """
     are_names(_NAMES)
     roster = Roster()
@@ -66,6 +67,8 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     frozen = state.freeze()
     state.fold(columns_of([msgspec.structs.replace(event, id="later")]))
     frozen.arrays()
+    if state.content.history is not None:
+        packed_segment(state.content.history.window)
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold(columns_of([event]))
     for method, parameters in chosen.items():

@@ -4,7 +4,7 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Final, TypeVar
 from zlib import crc32
 
@@ -69,6 +69,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         rank: Rank by the solve.
+        generation: Generation of the pool whose outcomes the solve counted.
         position: Log offset up to which the solve counted outcomes.
     """
 
@@ -76,6 +77,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     rating: float | None
     outcome: int | None = None
     rank: int | None = None
+    generation: int | None = None
     position: int | None = None
 
 
@@ -307,13 +309,12 @@ def played(index: AgentIndex | NoIndex, name: str) -> Played:
         newest = next(history.newest(agent, outcomes), None)
         if newest is None:
             return nothing
-        result = newest.values["result"]
-        streak = sum(1 for _ in takewhile(lambda row: row.values["result"] == result, history.newest(agent, outcomes)))
+        streak = history.streak(agent, outcomes)
         oldest = history.oldest(agent, outcomes)
         return Played(
             first_played=None if oldest is None else float(oldest.values["time"]),
             last_played=float(newest.values["time"]),
-            streak=Streak(result=RESULTS[int(result)], length=streak),
+            streak=None if streak is None else Streak(result=RESULTS[streak[0]], length=streak[1]),
         )
 
     try:
@@ -426,7 +427,9 @@ def _solved_history(
         return None
     low, high = -math.inf if since is None else since, math.inf if until is None else until
     found = [
-        HistoryPoint(time=solve.past.solved_at, rating=row.rating, rank=row.rank, position=solve.past.position)
+        HistoryPoint(
+            time=solve.past.solved_at, rating=row.rating, rank=row.rank, generation=solve.past.generation, position=solve.past.position
+        )
         for solve in kept
         if low <= solve.past.solved_at < high
         for row in unpacked(solve.rows)

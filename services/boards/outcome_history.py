@@ -19,7 +19,7 @@ from services.state.history import TracedOutcomes
 
 log = logging.getLogger("equirank.boards")
 
-_ROWS_AT_ONCE: Final = 256
+_FIRST_ROWS: Final = 256
 
 
 class AgentRow(NamedTuple):
@@ -120,13 +120,34 @@ class OutcomeHistoryReader:
             outcomes: Number of its outcomes at the checkpoint. Files that are older than all of these are not opened.
             before: Only outcomes with a lower number.
         """
+        for segment, rows in self._newest_rows(agent, outcomes, before):
+            for values in rows:
+                yield AgentRow(segment, values)
+
+    def streak(self, agent: int, outcomes: int) -> tuple[int, int] | None:
+        """The result of an agent's newest outcome, and the number of newest outcomes with this result; None if none is kept.
+
+        Arguments and errors as of `newest`.
+        """
+        result, length = None, 0
+        for _, rows in self._newest_rows(agent, outcomes):
+            results = rows["result"]
+            result = int(results[0]) if result is None else result
+            others = np.flatnonzero(results != result)
+            if len(others):
+                return result, length + int(others[0])
+            length += len(results)
+        return None if result is None else (result, length)
+
+    def _newest_rows(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[tuple[Segment, Rows]]:
+        """Parts of the rows of an agent, newest first, with their segments: few rows at first, then more at once. As `newest`."""
+        size = _FIRST_ROWS
         for segment, begin, end in self._places(agent, outcomes):
             stop = end if before is None else begin + segment.before(agent, before - 1)
             while stop > begin:
-                start = max(begin, stop - _ROWS_AT_ONCE)
-                for values in segment.rows(start, stop)[::-1]:
-                    yield AgentRow(segment, values)
-                stop = start
+                start = max(begin, stop - size)
+                yield segment, segment.rows(start, stop)[::-1]
+                stop, size = start, 2 * size
 
     def oldest(self, agent: int, outcomes: int) -> AgentRow | None:
         """The first row of an agent; None if it is not kept. Arguments and errors as of `newest`."""

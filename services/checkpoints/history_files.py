@@ -81,18 +81,25 @@ class HistoryFiles:
     def prune(self, partition: int, epoch: int, kept: Mapping[tuple[str, int], int]) -> None:
         """Remove the files that no checkpoint needs.
 
+        A generation that began after the newest checkpoint is in none yet, but the caller may have written files of it. So files of this
+        epoch are kept unless a later generation of the pool has a checkpoint. Those of a failed build go then, or with the next epoch.
+
         Args:
             partition: Number of the partition.
             epoch: Epoch of the caller. Files of later epochs are kept.
             kept: For each pool and generation of the kept checkpoints, the number of its outcomes whose history has expired. A segment is
                 removed if all its outcomes have expired.
         """
-        files = self.files(partition)
+        newest = dict(sorted(kept))
+        files = [file for file in self.files(partition) if file.epoch <= epoch]
         own = {file[1:5] for file in files if file.epoch == epoch}
         for file in files:
-            key = file.pool, file.generation
-            expired = key not in kept or file.end <= kept[key]
-            if file.epoch <= epoch and (expired or (file.epoch < epoch and file[1:5] in own)):
+            expired = kept.get((file.pool, file.generation))
+            if expired is None:
+                is_needed = file.epoch == epoch and file.generation > newest.get(file.pool, 0)
+            else:
+                is_needed = file.end > expired and (file.epoch == epoch or file[1:5] not in own)
+            if not is_needed:
                 self._blobs.remove(file.name)
 
 

@@ -65,7 +65,7 @@ class Segment:
         first: Number of outcomes of the pool's generation before the segment.
         end: Number of outcomes up to its last one.
         methods: Online methods in the order of the rows' fields.
-        damaged: Whether a read found damaged data.
+        damaged: Whether a read found damaged data, or no file any more.
 
     Raises:
         BadObject: The file is damaged, or has another format.
@@ -135,7 +135,11 @@ class Segment:
             return b""
         first, last = begin // BLOCK, (end - 1) // BLOCK
         start, stop = first * BLOCK, min(total, (last + 1) * BLOCK)
-        read = memoryview(self._read(self._data + start, self._data + stop))
+        try:
+            read = memoryview(self._read(self._data + start, self._data + stop))
+        except FileNotFoundError as error:  # removed since it was opened, from an object store: its outcomes expired
+            self.damaged = True
+            raise BadObject(f"outcomes {self.first} to {self.end} of a history: their file was removed") from error
         blocks = [crc32(read[at : at + BLOCK]) for at in range(0, len(read), BLOCK)]
         if end > total or len(read) != stop - start or blocks != self._checksums[first : last + 1].tolist():
             self.damaged = True
@@ -145,12 +149,13 @@ class Segment:
 
 def packed_segment(outcomes: TracedOutcomes) -> list[bytes | memoryview]:
     """The file of a segment, as buffers to be written in order."""
-    order = _sorted_order(for_kernels(outcomes.agent))
-    agents, start = _index(for_kernels(outcomes.agent), order)
-    rows, members = len(order), _count_members(for_kernels(outcomes.sides), for_kernels(outcomes.members))
-    of_rows = rows * row_type(tuple(outcomes.traces)).itemsize
+    columns = _kernel_columns(outcomes)
+    row, agents, start = _sorted(columns[-1])
+    rows, members = len(row), _count_members(*columns[:2])
+    words = _OUTCOME_WORDS + _TRACE_WORDS * len(outcomes.traces)
+    of_rows = 4 * words * rows
     data = np.empty(of_rows + members * _MEMBER.itemsize, np.uint8)
-    _write_rows(outcomes, order, data[:of_rows].view(np.uint32).reshape(rows, -1))
+    _write_rows(outcomes, row, data[:of_rows].view(np.uint32).reshape(rows, words))
     _write_members(outcomes, data[of_rows:].view(_MEMBER))
     view = data.data
     checksums = [crc32(view[at : at + BLOCK]) for at in range(0, len(data), BLOCK)]
@@ -165,15 +170,16 @@ def segment_in_memory(outcomes: TracedOutcomes) -> Segment:
     return Segment(lambda start, stop: data[start:stop])
 
 
-def _write_rows(outcomes: TracedOutcomes, order: NDArray[np.int32], rows: NDArray[np.uint32]) -> None:
-    """Write the rows of `row_type`, as words of 32 bits: the field of numpy would be set one by one, with a copy of each column."""
-    side = np.empty(len(order), np.int32)
-    outcome, other, about = (np.empty(len(order), np.uint32) for _ in range(3))
-    _describe(*_kernel_columns(outcomes), side, outcome, other, about)
-    _put_outcomes(rows, order, outcome, _words(outcomes.time), for_kernels(outcomes.weight), other, about)
+def _write_rows(outcomes: TracedOutcomes, row: NDArray[np.int32], rows: NDArray[np.uint32]) -> None:
+    """Write the rows of `row_type`, as words of 32 bits: the field of numpy would be set one by one, with a copy of each column.
+
+    row: index of the row of each agent of each outcome. Kernels go through the outcomes in their order, because columns are read faster so.
+    """
+    _put_outcomes(rows, row, *_kernel_columns(outcomes), _words(outcomes.time), for_kernels(outcomes.weight))
     for at, trace in enumerate(outcomes.traces.values()):
         expected = trace.expected.astype(np.float32).view(np.uint32)
-        _put_trace(rows, _OUTCOME_WORDS + at * _TRACE_WORDS, order, _words(trace.before), _words(trace.after), expected, side)
+        word, members = _OUTCOME_WORDS + at * _TRACE_WORDS, for_kernels(outcomes.members)
+        _put_trace(rows, word, row, members, _words(trace.before), _words(trace.after), expected)
 
 
 def _write_members(outcomes: TracedOutcomes, members: NDArray[Any]) -> None:
@@ -193,8 +199,11 @@ def _kernel_columns(outcomes: TracedOutcomes) -> tuple[NDArray[Any], NDArray[Any
 
 
 @kernel
-def _sorted_order(agent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Indices of the agents in order of their ids, and equal ids in their order: a radix sort by 11 bits."""
+def _sorted(agent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
+    """Sort ids, where equal ids stay in their order: a radix sort by 11 bits.
+
+    Returns the place of each id in the order, the distinct ids, and for each of these its first place; at last the number of ids.
+    """
     order, other = np.arange(len(agent)).astype(np.int32), np.empty(len(agent), np.int32)
     for shift in (0, 11, 22):
         count = np.zeros(2049, np.int64)
@@ -209,52 +218,23 @@ def _sorted_order(agent: NDArray[np.int32]) -> NDArray[np.int32]:
             other[count[digit]] = at
             count[digit] += 1
         order, other = other, order
-    return order
-
-
-@kernel
-def _index(agent: NDArray[np.int32], order: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    """The distinct ids of agents, and for each the place in `order` at which it begins; at last the length of `order`."""
-    agents, start = np.empty(len(order), np.int32), np.empty(len(order) + 1, np.uint32)
-    count = 0
-    for at in range(len(order)):
-        id_ = agent[order[at]]
-        if count == 0 or agents[count - 1] != id_:
-            agents[count], start[count] = id_, at
-            count += 1
-    start[count] = len(order)
-    return agents[:count].copy(), start[: count + 1].copy()
+    place, distinct, start = other, np.empty(len(agent), np.int32), np.empty(len(agent) + 1, np.uint32)
+    found = 0
+    for i in range(len(order)):
+        place[order[i]], id_ = i, agent[order[i]]
+        if found == 0 or distinct[found - 1] != id_:
+            distinct[found], start[found] = id_, i
+            found += 1
+    start[found] = len(order)
+    return place, distinct[:found].copy(), start[: found + 1].copy()
 
 
 @kernel
 def _put_outcomes(
-    rows: NDArray[np.uint32], order: NDArray[np.int32], outcome: NDArray[np.uint32], time: NDArray[np.uint32], weight: NDArray[np.int32],
-    other: NDArray[np.uint32], about: NDArray[np.uint32],
+    rows: NDArray[np.uint32], row: NDArray[np.int32], sides: NDArray[np.uint8], members: NDArray[np.int32], place: NDArray[np.int32],
+    agent: NDArray[np.int32], time: NDArray[np.uint32], weight: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    for i in range(len(order)):
-        at = order[i]
-        game = outcome[at]
-        rows[i, 0], rows[i, 1], rows[i, 2] = game, time[game, 0], time[game, 1]
-        rows[i, 3], rows[i, 4], rows[i, 5] = weight[game], other[at], about[at]
-
-
-@kernel
-def _put_trace(
-    rows: NDArray[np.uint32], word: int, order: NDArray[np.int32], before: NDArray[np.uint32], after: NDArray[np.uint32],
-    expected: NDArray[np.uint32], side: NDArray[np.int32],
-) -> None:  # fmt: skip
-    for i in range(len(order)):
-        at = order[i]
-        rows[i, word], rows[i, word + 1], rows[i, word + 2], rows[i, word + 3] = before[at, 0], before[at, 1], after[at, 0], after[at, 1]
-        rows[i, word + 4] = expected[side[at]]
-
-
-@kernel
-def _describe(
-    sides: NDArray[np.uint8], members: NDArray[np.int32], place: NDArray[np.int32], agent: NDArray[np.int32], of_side: NDArray[np.int32],
-    outcome: NDArray[np.uint32], other: NDArray[np.uint32], about: NDArray[np.uint32],
-) -> None:  # fmt: skip
-    """Write for each agent of each outcome, in order: its side, and the fields of `row_type`. about: agents, side and result in a word."""
+    """Write the fields of `row_type` that all methods share. agents, side and result are one word."""
     first = begin = listed = 0
     for i in range(len(sides)):
         total, best, level = 0, place[first], 0
@@ -266,13 +246,29 @@ def _describe(
         at = begin
         for side in range(first, first + sides[i]):
             result = LOST if place[side] > best else DRAWN if level > 1 else WON
+            about = total | (side - first) << 16 | result << 24
             for _ in range(members[side]):
-                of_side[at], outcome[at] = side, i
-                about[at] = total | (side - first) << 16 | result << 24
-                other[at] = agent[2 * begin + 1 - at] if total == DUEL else listed
+                to = row[at]
+                rows[to, 0], rows[to, 1], rows[to, 2], rows[to, 3] = i, time[i, 0], time[i, 1], weight[i]
+                rows[to, 4], rows[to, 5] = agent[2 * begin + 1 - at] if total == DUEL else listed, about
                 at += 1
         begin, first = at, first + sides[i]
         listed += total if total != DUEL else 0
+
+
+@kernel
+def _put_trace(
+    rows: NDArray[np.uint32], word: int, row: NDArray[np.int32], members: NDArray[np.int32], before: NDArray[np.uint32],
+    after: NDArray[np.uint32], expected: NDArray[np.uint32],
+) -> None:  # fmt: skip
+    """Write the fields of one method, which begin at the word `word` of each row."""
+    at = 0
+    for side in range(len(members)):
+        for _ in range(members[side]):
+            to = row[at]
+            rows[to, word], rows[to, word + 1], rows[to, word + 2] = before[at, 0], before[at, 1], after[at, 0]
+            rows[to, word + 3], rows[to, word + 4] = after[at, 1], expected[side]
+            at += 1
 
 
 @kernel

@@ -50,7 +50,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     buckets_kept: Annotated[int, msgspec.Meta(ge=1)] | None = None
     dedupe_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 4_194_304
-    history: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)] = 10_000_000
+    history: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)] = 1_000_000
     max_agents: Annotated[int, msgspec.Meta(ge=2, le=2**31 - 1)] = 10_000_000
     max_tasks: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1_000
 

@@ -166,15 +166,15 @@ class OutcomeHistory:
             np.subtract(start[1:], start[:-1], out=self._columns[name].reserve(len(start) - 1), casting="unsafe")
             self._columns[name].keep(len(start) - 1)
         if self._columns["agent"].size >= SEGMENT_ROWS:
-            self._complete()
+            self._complete(len(batch.agent))
 
     def _append(self, columns: Mapping[str, NDArray[Any]]) -> None:
         for name, values in columns.items():
             self._columns[name].reserve(len(values))[:] = values
             self._columns[name].keep(len(values))
 
-    def _complete(self) -> None:
-        """Move the complete segments out of the window."""
+    def _complete(self, batch: int) -> None:
+        """Move the complete segments out of the window. The next one has room for another `batch` agents beyond its end."""
         rest = self.window
         while len(rest.agent) >= SEGMENT_ROWS:
             sides = np.cumsum(rest.sides, dtype=np.int64)
@@ -182,7 +182,7 @@ class OutcomeHistory:
             segment, rest = rest.split(int(np.searchsorted(agents, SEGMENT_ROWS)) + 1)
             if self.sink is not None:
                 self.sink(segment)
-        self._restore(rest, SEGMENT_ROWS)
+        self._restore(rest, SEGMENT_ROWS + batch)
 
     def _restore(self, window: TracedOutcomes, room: int = _SMALLEST) -> None:
         self._clear(room)

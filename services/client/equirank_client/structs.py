@@ -701,7 +701,7 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     bucket_seconds: int | None = None
     buckets_kept: int | None = None
     dedupe_window: int = 4194304
-    history: int = 10000000
+    history: int = 1000000
     max_agents: int = 10000000
     max_tasks: int = 1000
 
@@ -922,6 +922,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         rating: Rating after the outcome, or by the solve; None if the solve cannot rate the agent.
         outcome: Number of the outcome among those of the pool's generation: 1 for the first.
         rank: Rank by the solve.
+        generation: Generation of the pool whose outcomes the solve counted.
         position: Log offset up to which the solve counted outcomes.
     """
 
@@ -929,6 +930,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     rating: float | None
     outcome: int | None = None
     rank: int | None = None
+    generation: int | None = None
     position: int | None = None
 
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from services.checkpoints.checkpoint import CheckpointStore
@@ -15,7 +15,7 @@ log = logging.getLogger("equirank.checkpoint")
 MOST: Final = 16
 """Number of segments that may wait. The fold waits for the writer if there are more, so its memory is bounded."""
 PATIENCE: Final = 5.0
-"""Seconds that the fold waits for the writer. After them, the file system counts as failing until a write succeeds."""
+"""Seconds that the fold waits for one segment to be written. After them, the file system counts as failing until a write succeeds."""
 
 
 class _Waiting(NamedTuple):
@@ -45,6 +45,8 @@ class HistoryWriter:
         self._lock, self._fails = threading.Lock(), False
         self._executor: ThreadPoolExecutor | None = None
         self._job: Future[None] | None = None
+        self._progress = threading.Event()
+        """Set when a segment was written, and when the job ends."""
         self.dropped = 0
 
     def put(self, pool: str, generation: int, outcomes: TracedOutcomes) -> None:
@@ -52,18 +54,30 @@ class HistoryWriter:
         self._waiting.append(_Waiting(pool, generation, outcomes))
 
     def step(self, partition: int) -> None:
-        """Begin to write what waits. Called by the folding thread. If too much waits, it waits for the writer, `PATIENCE` at most."""
+        """Begin to write what waits. Called by the folding thread.
+
+        If too much waits, it waits until enough is written, but for each segment `PATIENCE` at most.
+        """
         if not self._waiting:
             return
-        if self._job is not None and len(self._waiting) > MOST and not self._fails and wait([self._job], PATIENCE).not_done:
-            self._fails = True
-        if self._job is not None and self._job.done():
-            self._job = None
+        if self._job is not None:
+            self._wait(self._job)
+            self._job = None if self._job.done() else self._job
         if self._fails:
             self._drop()
         elif self._job is None:
             self._executor = self._executor or ThreadPoolExecutor(1, "history")
             self._job = self._executor.submit(self._try, partition)
+            self._job.add_done_callback(lambda _: self._progress.set())
+
+    def _wait(self, job: "Future[None]") -> None:
+        """Wait while too much waits and the writer makes progress."""
+        while len(self._waiting) > MOST and not self._fails:
+            self._progress.clear()
+            if job.done() or len(self._waiting) <= MOST:
+                return
+            if not self._progress.wait(PATIENCE):
+                self._fails = True
 
     def write(self, partition: int) -> None:
         """Write all segments that wait now. A checkpoint calls it before it writes its manifest. Raises `OSError`."""
@@ -80,6 +94,7 @@ class HistoryWriter:
                     self._fails = True
                     raise
                 self._fails = False
+                self._progress.set()
 
     def close(self) -> None:
         """End the thread."""

@@ -16,6 +16,7 @@ from services.boards.agent_index import AgentIndex
 from services.boards.agents import profile
 from services.boards.cursors import RULE
 from services.boards.history import kept
+from services.checkpoints.segments import Rows, Segment
 from services.cli import agent as agent_command
 from services.control.records import FoldSettings
 from services.wire.events import GameEvent, ScoreEvent, Side
@@ -147,6 +148,24 @@ def test_a_profile_has_first_and_last_games_and_the_streak(api: Running, pool: S
         assert answer["streak"] == {"result": rows[-1].result, "length": length}
 
 
+def test_a_long_streak_is_counted_in_a_few_reads(api: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.state.history.SEGMENT_ROWS", 4000)
+    served, sides = ServedPool(api.store, tmp_path), [[Side(["ann"], 2), Side(["bob"], 1)], [Side(["ann"], 1), Side(["bob"], 2)]]
+    state = folded(served, [GameEvent(v=1, id=str(i), pool="blitz", time=1.0, sides=sides[i > 0], weight=1.0) for i in range(5000)])
+    served.checkpoint(state, 5000, written_at=NOW)
+    served.publish(state, 5000, published_at=NOW)
+    reads, read = list[int](), Segment.rows
+
+    def noted(self: Segment, begin: int, end: int) -> Rows:
+        reads.append(end - begin)
+        return read(self, begin, end)
+
+    monkeypatch.setattr(Segment, "rows", noted)
+    assert asked(api, "ann", "")["streak"] == {"result": "won", "length": 4999}
+    assert asked(api, "bob", "")["streak"] == {"result": "lost", "length": 4999}
+    assert len(reads) < 2 * 12, "for two profiles"
+
+
 def test_expired_outcomes_are_left_out(api: Running, tmp_path: Path) -> None:
     served, fold = ServedPool(api.store, tmp_path), FoldSettings(online={"elo": {}}, history=20)
     state = folded(served, games(), fold)
@@ -197,14 +216,16 @@ def test_an_agent_newer_than_the_checkpoint_has_no_outcomes_yet(api: Running, po
 
 def test_the_history_by_a_solved_method_has_a_point_for_each_kept_solve(api: Running, pool: ServedPool) -> None:
     solves = [
-        msgspec.structs.replace(solved_of(position=at, ratings=[("ann", value), ("bob", 1.0 - value)]), sequence=at, solved_at=1000.0 + at)
-        for at, value in ((100, 0.75), (150, 0.25), (200, 0.5))
+        msgspec.structs.replace(
+            solved_of(position=at, ratings=[("ann", value), ("bob", 1.0 - value)]), sequence=at, solved_at=1000.0 + at, generation=made
+        )
+        for at, value, made in ((100, 0.75, 1), (150, 0.25, 2), (200, 0.5, 2))
     ]
     assert api.store.solved.publish(solves[-1])
     api.store.solved.publish_history("blitz", "maximal_lottery", map(kept, solves))
     answer = asked(api, "ann", "/history", method="maximal_lottery")
-    assert [(point["time"], point["rating"], point["position"]) for point in answer["points"]] == [
-        (1100.0, 0.75, 100), (1150.0, 0.25, 150), (1200.0, 0.5, 200),
+    assert [(point["time"], point["rating"], point["generation"], point["position"]) for point in answer["points"]] == [
+        (1100.0, 0.75, 1, 100), (1150.0, 0.25, 2, 150), (1200.0, 0.5, 2, 200),
     ]  # fmt: skip
     assert (answer["source"], answer["position"], answer["total"]) == ("solved", 200, 3)
     assert asked(api, "ann", "/history", method="maximal_lottery", **{"from": "1150"})["total"] == 2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.checkpoints.history_files import HistoryFiles, SegmentFile, chained, folder_of
 from services.checkpoints.objects import BadObject
 from services.checkpoints.segments import BLOCK
@@ -30,6 +30,7 @@ from tests.support.checkpoints import try_checkpoint
 from tests.support.histories import bits_of
 from tests.support.outcomes import game
 from tests.support.pools import control_of, pool_of
+from tests.support.waiting import PATIENCE as WAITING
 
 ROWS = 40
 FOLD = FoldSettings(history=200)
@@ -78,6 +79,12 @@ def window(store: CheckpointStore) -> TracedOutcomes:
     manifest = store.newest(0)
     assert manifest is not None
     return TracedOutcomes.from_arrays(part(store.read_pool(manifest.pools[0]), PART))
+
+
+def window_of(owner: Owner) -> TracedOutcomes:
+    history = owner.partition.pools["p"].content.history
+    assert history is not None
+    return history.window
 
 
 def bytes_of(store: CheckpointStore) -> dict[tuple[int, int], bytes]:
@@ -168,6 +175,44 @@ def test_a_generation_has_its_own_files_which_go_with_its_checkpoints(store: Che
         owner.partition.edition += 1
         owner.checkpoint()
     assert (len(kept(store)), len(kept(store, generation=2))) == (0, 5)
+
+
+def test_a_checkpoint_keeps_the_files_of_a_generation_that_began_while_it_was_written(
+    store: CheckpointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = control_of(pool_of("p", fold=FOLD))
+    owner, log, write = Owner(store, 1, control), records(100), CheckpointStore.write_manifest
+    owner.fold(log, 100)
+    made = Generation(pool="p", number=2, start=0, time=0.0, fold=FoldSettings(history=200, online={"elo": {"k": 8.0}}))
+
+    def begins(self: CheckpointStore, manifest: Manifest) -> str:
+        if not owner.partition.builds:
+            owner.partition.begin(build := Build(control.pools["p"], made))
+            owner.partition.catch_up(log, build.position)
+            owner.checkpointer.writer.history.write(0)
+        return write(self, manifest)
+
+    monkeypatch.setattr(CheckpointStore, "write_manifest", begins)
+    owner.checkpoint()
+    assert len(kept(store)) == len(kept(store, generation=2)) == 5
+    owner.checkpoint()
+    owner.partition.switch(owner.partition.builds["p", 2])
+    for _ in range(2):
+        owner.partition.edition += 1
+        owner.checkpoint()
+    assert (len(kept(store)), len(kept(store, generation=2))) == (0, 5)
+
+
+def test_files_of_a_generation_that_no_checkpoint_has_go_with_the_next_owner(store: CheckpointStore) -> None:
+    owner, log = Owner(store, 1), records(70)
+    owner.fold(log, 70)
+    owner.checkpointer.writer.history.put("gone", 3, window_of(owner))
+    owner.checkpoint()
+    assert len(kept(store, "gone", 3)) == 1
+    after = Owner(store, 2)
+    after.partition.edition += 1
+    after.checkpoint()
+    assert (len(kept(store, "gone", 3)), len(kept(store))) == (0, 3)
 
 
 def test_a_file_of_this_epoch_is_not_overwritten(tmp_path: Path) -> None:
@@ -281,3 +326,43 @@ def test_the_fold_goes_on_while_a_write_hangs(store: CheckpointStore, monkeypatc
     held = [(file.first, file.end) for file in kept(store)]
     assert held[-2:] == [(160, 180), (180, 200)]
     assert len(held) + writer.dropped == 10
+
+
+def test_the_fold_waits_for_a_slow_writer_that_makes_progress(store: CheckpointStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, log, permits = Owner(store, 1), records(200), threading.Semaphore(0)
+    writer, write = owner.checkpointer.writer.history, HistoryFiles.write
+    monkeypatch.setattr(history_module, "MOST", 2)
+    monkeypatch.setattr(history_module, "PATIENCE", 0.0)
+
+    class OneFileEachTime(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            permits.release()
+            return super().wait(WAITING)
+
+    def slow(self: HistoryFiles, *segment: Any) -> None:
+        permits.acquire()
+        write(self, *segment)
+
+    writer._progress = OneFileEachTime()
+    monkeypatch.setattr(HistoryFiles, "write", slow)
+    for end in range(20, 201, 20):
+        owner.fold(log, end)
+        writer.step(0)
+        assert len(writer._waiting) <= 3
+    permits.release(100)
+    writer.write(0)
+    writer.close()
+    assert writer.dropped == 0
+    assert [(file.first, file.end) for file in kept(store)] == [(first, first + 20) for first in range(0, 200, 20)]
+
+
+def test_a_file_that_is_removed_from_an_object_store_is_damaged_for_who_has_opened_it(store: CheckpointStore) -> None:
+    owner, log = Owner(store, 1), records(30)
+    owner.fold(log, 30)
+    owner.checkpoint()
+    (file,) = kept(store)
+    segment = HistoryFiles(store.blobs).open(file.name)
+    store.blobs.remove(file.name)
+    with pytest.raises(BadObject, match="their file was removed"):
+        segment.rows(*segment.places_of(9))
+    assert segment.damaged

@@ -113,6 +113,14 @@ def test_a_restored_state_records_as_the_one_that_was_not_stopped(at: int) -> No
     assert digest(rest.arrays()) == digest(whole.arrays())
 
 
+def test_a_window_without_outcomes_is_a_segment_without_rows() -> None:
+    duels = [GameEvent(v=1, id=f"d{i}", pool="p", time=1.0, sides=[Side(["a"], 1), Side(["b"], 2)]) for i in range(ROWS // 2)]
+    state, (full,) = recorded(duels, [])
+    empty = segment_in_memory(window(state))
+    assert (full.end, empty.first, empty.end, empty.places_of(0)) == (ROWS // 2, ROWS // 2, ROWS // 2, (0, 0))
+    assert len(empty.rows(0, 0)) == 0
+
+
 def test_arrays_of_a_window_stay_as_they_are_while_the_fold_goes_on() -> None:
     state, _ = recorded(events()[:20], [])
     history = state.content.history

@@ -19,6 +19,7 @@ USED_BY_EVERY_POOL = (
 STREAM = """
 import sys
 from numba.core.dispatcher import Dispatcher
+from services.checkpoints.segments import segment_in_memory
 from services.precompile import warm
 from services.shard.partition import Partition
 from services.log.protocol import Record
@@ -51,6 +52,8 @@ values = [
 ]
 partition = Partition(0, 1)
 partition.fold(TopicRecords(Record(offset, value, 0.0) for offset, value in enumerate(values)), directory)
+window = partition.pools["duels"].content.history.window
+segment_in_memory(window)
 counts = partition.pools["duels"].content.counts
 assert (counts["outcomes"], counts["duplicates"]) == (3000, 200), counts
 print(sorted(signatures() - before))
