@@ -154,7 +154,7 @@ def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
         raise InputError(
             "agent", name, f"must be an agent of {pool}, but the store has no list of its agents: start the engine, or use --unknown"
         )
-    if not boards.outcomes_of(pool, head.generation, [name])[0]:
+    if not boards.has(pool, head.generation, [name])[0]:
         raise InputError("agent", name, f"must be an agent of {pool}; use --unknown to erase a name without outcomes")
 
 

@@ -360,7 +360,7 @@ def kept_history(
     if index.entry.kind != Kind.GAMES:
         raise InputError("pool", head.pool, "must be a pool of games: outcomes with scores have no history")
     agent = index.find(name)
-    if agent is None and not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
+    if agent is None and not store.live.has(head.pool, head.generation, [name])[0]:
         return None
     if index.history is None:
         rule = "must keep its history: its setting `history` is 0, it has no online method, or no outcome came since the upgrade"
@@ -423,7 +423,7 @@ def _solved_history(
     if method not in (solved := store.solved.methods(head.pool)):
         raise InputError("method", method[:100], f"must be a method with a board of pool {head.pool}: {', '.join([*head.online, *solved])}")
     kept = _kept_solves(store, head.pool, method)
-    if not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
+    if not store.live.has(head.pool, head.generation, [name])[0]:
         return None
     low, high = -math.inf if since is None else since, math.inf if until is None else until
     found = [

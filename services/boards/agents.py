@@ -417,7 +417,7 @@ def opponent_list(
     if known is not None and known.leaves_out(name):
         return None
     agent = index.find(name)
-    if agent is None and not store.live.outcomes_of(head.pool, head.generation, [name])[0]:
+    if agent is None and not store.live.has(head.pool, head.generation, [name])[0]:
         return None
     met = NO_OPPONENTS if agent is None else index.opponents(agent)
     begin = 0 if place is None else met.after(place.games, place.opponent)
@@ -460,7 +460,7 @@ def _without_index(
     if cursor is not None:
         raise NoIndex(str(index), retriable=True)  # not `index` itself: requests share it, and each raise would add to its traceback
     if query:
-        names = [query] if is_name(query) and store.live.outcomes_of(head.pool, head.generation, [query])[0] else []
+        names = [query] if is_name(query) and store.live.has(head.pool, head.generation, [query])[0] else []
     else:
         pages = store.live.pages(head, [ACTIVITY], 0, count)
         names = [row.agent for page in pages for row in page.rows]
@@ -500,7 +500,7 @@ def _is_new(store: RedisStore, head: PoolHead, index: AgentIndex, query: str, pl
     """Whether the query is the name of an agent that is newer than the index. places: the first matches in the index."""
     if not is_name(query) or any(place.tier == EXACT and index.name(place.agent) == query for place in places):
         return False
-    return store.live.outcomes_of(head.pool, head.generation, [query])[0] > 0 and index.find(query) is None
+    return store.live.has(head.pool, head.generation, [query])[0] and index.find(query) is None
 
 
 def _after(head: PoolHead, query: str, cursor: str) -> tuple[Place, bool]:

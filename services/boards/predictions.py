@@ -143,10 +143,10 @@ class Matchups(_OfPool, frozen=True, kw_only=True):
 
 
 class UnknownAgents(Exception):  # noqa: N818 - the answer is 404, as of a missing pool
-    """Agents of which no outcome of the pool was counted."""
+    """Agents that are not on the boards of the pool."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"no outcome of the pool has the agents {_listed(names)}")
+        super().__init__(f"the pool has no agents {_listed(names)}")
 
 
 def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], methods: Sequence[str] | None = None) -> Predictions:
@@ -277,8 +277,8 @@ def _chosen(head: PoolHead, methods: Sequence[str] | None) -> list[str]:
 def _known(store: RedisStore, head: PoolHead, agents: Sequence[str]) -> list[str]:
     """The different agents, in their order. Raises `InputError` for no name, and `UnknownAgents`."""
     names = list(dict.fromkeys(check_name(agent, "agent") for agent in agents))
-    counts = store.live.outcomes_of(head.pool, head.generation, names)
-    if missing := [name for name, count in zip(names, counts, strict=True) if not count]:
+    present = store.live.has(head.pool, head.generation, names)
+    if missing := [name for name, is_there in zip(names, present, strict=True) if not is_there]:
         raise UnknownAgents(missing)
     return names
 

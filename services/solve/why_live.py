@@ -76,8 +76,9 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         The explanation at the newest checkpoint, or at `until`.
 
     Raises:
-        UnknownAgent: The pool has no such agent, or no kept outcome of the agent at the position.
-        InputError: `flips` is true, `since` is after `until`, or the pool keeps no history.
+        UnknownAgent: The pool has no such agent at the newest checkpoint.
+        InputError: The history has no outcome of the agent at the position, `flips` is true, `since` is after `until`, or the pool keeps no
+            history.
         NoIndex: The index is missing, or the history cannot be read now.
         NotKept: A position is before all kept checkpoints.
         NoCheckpoint: A checkpoint cannot be read now.
@@ -90,7 +91,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         raise InputError("from", asked.since, f"must be at most `to`, {asked.until}")
     kept = kept_history(store, head, index, asked.agent)
     if kept is None or kept[1] == UNKNOWN:
-        raise _unknown(asked.agent, head.pool)
+        raise UnknownAgent("agent", asked.agent, f"must be an agent of pool {head.pool} at its newest checkpoint")
     known, agent, history = kept
     online_method(history, method)
     newest = known.entry
@@ -99,7 +100,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
-        raise _unknown(asked.agent, head.pool)
+        raise _without_outcomes(asked.agent, head.pool)
     start, rating = float(outcomes.rows[f"before.{method}"][0]), float(outcomes.rows[f"after.{method}"][-1])
     against = read_history(lambda: _by_opponent(known, agent, method, outcomes), known)
     change = None
@@ -132,8 +133,10 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     )
 
 
-def _unknown(agent: str, pool: str) -> UnknownAgent:
-    return UnknownAgent("agent", agent, f"must have an outcome of pool {pool} whose history is kept, at the position")
+def _without_outcomes(agent: str, pool: str) -> InputError:
+    return InputError(
+        "agent", agent, f"must have an outcome in the history of pool {pool} at the position; its rating is the one it began with"
+    )
 
 
 def _outcomes(history: OutcomeHistoryReader, agent: int, outcomes: int) -> _Outcomes:

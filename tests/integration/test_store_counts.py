@@ -17,6 +17,10 @@ def test_counts_of_agents_are_those_of_the_generation_and_0_for_strangers() -> N
         assert store.live.outcomes_of("blitz", 2, ["bob"]) == [0]
         assert store.live.outcomes_of("other", 1, ["bob"]) == [0]
         assert store.live.outcomes_of("blitz", 1, []) == []
+        carried = {"elo": LiveBoard(["ann", "cyd"], [1510.0, 1490.0]), ACTIVITY: LiveBoard(["ann", "cyd"], [4.0, 0.0])}
+        assert store.live.publish(head_of("blitz", position=4, online=["elo"]), 1, carried)
+        assert store.live.has("blitz", 1, ["cyd", "nobody", "ann"]) == [True, False, True]
+        assert store.live.has("blitz", 1, []) == []
 
 
 def test_pages_of_several_boards_tell_counts_and_leave_out_what_is_not_there() -> None:

@@ -140,6 +140,13 @@ class LiveBoards:
         scores = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return list(map(_outcomes, scores))
 
+    def has(self, pool: str, generation: int, agents: Sequence[str]) -> list[bool]:
+        """Whether the pool has each agent. An agent that begins a season with a rating has no outcome at first."""
+        if not agents:
+            return []
+        name = self._keys.live(pool, generation, ACTIVITY)
+        return [score is not None for score in self._redis.run(lambda client: client.zmscore(name, list(agents)))]
+
     def strengths(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[Strength | None]:
         """Mean strength and deviation of each agent by an online method, at pool time; None for agents that are not on its board."""
         board, beliefs = self._keys_of(head.pool, f"{head.generation}/{check_method(method)}")

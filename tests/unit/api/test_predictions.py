@@ -165,6 +165,13 @@ def test_an_agent_that_the_board_of_one_method_lacks_leaves_out_that_method(pool
     assert answer["without"]["weng_lin"] == "its board lacks 'bob' now"
 
 
+def test_an_agent_without_outcomes_in_its_season_has_forecasts(pool: Running) -> None:
+    """It began the season with the rating of the season before."""
+    raw = pool.store.connection
+    raw.run(lambda client: client.zadd("equirank:" + pool.log.outcomes.identity + ":{blitz}:live:1:outcomes", {"bob": 0.0}))
+    assert [one["method"] for one in asked(pool, [["ann"], ["bob"]])["methods"]] == ["elo", "weng_lin"]
+
+
 def test_lists_of_pools_leave_out_what_forecasts_need(pool: Running) -> None:
     [listed] = pool.client.get("/v1/pools").json()["pools"]
     assert listed["head"]["forecasts"] == {}

@@ -99,7 +99,7 @@ def test_what_changed_between_two_positions_is_the_outcomes_in_between(played: R
 
 def test_what_cannot_be_explained_is_a_problem(played: Running) -> None:
     assert "without an outcome, all ratings after it are others" in ask(played, "elo", "Ann", 422, flips=True)["detail"]
-    assert "whose history is kept" in ask(played, "elo", "nobody", 404)["detail"]
+    assert "must be an agent of pool blitz" in ask(played, "elo", "nobody", 404)["detail"]
     assert "must be at most `to`" in ask(played, "elo", "Ann", 422, **{"from": 9, "to": 5})["detail"]
     assert "positions 5, 9" in ask(played, "elo", "Ann", 410, **{"from": 3})["detail"]
     assert "is no board of a method" in ask(played, "outcomes", "Ann", 422)["detail"]
