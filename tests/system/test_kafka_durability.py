@@ -16,6 +16,7 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
@@ -54,8 +55,9 @@ def settings_of(admin: KafkaAdminClient, topic: str) -> dict[str, str]:
 
 def test_topics_of_three_replicas_are_made_durable(quorum: Quorum, admin: KafkaAdminClient) -> None:
     with closing(opened(quorum, prefix := f"d-{uuid.uuid4().hex[:6]}.")) as log:
+        durable = {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
         for name in ("outcomes", "control", "dead-letters"):
-            assert settings_of(admin, f"{prefix}{name}") == {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+            until(lambda name=name: settings_of(admin, f"{prefix}{name}") == durable, f"all brokers know the settings of {name}")
         assert log.weaknesses == []
 
 
