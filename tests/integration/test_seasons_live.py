@@ -346,6 +346,8 @@ def test_an_erased_name_leaves_the_files_of_seasons(quick: Settings, log: Log) -
             control.append(ErasureRequest(pool=POOL, name=erased, by="ann", time=1.0))
             until(lambda: head_of(quick).generation == 3, "a generation without the name")
             assert erased.token in board(quick)
+            checkpoints = CheckpointStore(quick.checkpoint_url)
+            until(lambda: checkpoints.newest_entry(HOME, POOL, 3) is not None, "no checkpoint has the name, as `erase_kept` requires")
             files = SeasonFiles(CheckpointStore(quick.checkpoint_url), log.outcomes.identity)
             files.erase(POOL, generations.NameMatcher(control.refresh().erasures.names(POOL)))
         folder = quick.data / "state" / "seasons"
