@@ -347,7 +347,10 @@ def test_an_erased_name_leaves_the_files_of_seasons(quick: Settings, log: Log) -
             until(lambda: head_of(quick).generation == 3, "a generation without the name")
             assert erased.token in board(quick)
             checkpoints = CheckpointStore(quick.checkpoint_url)
-            until(lambda: checkpoints.newest_entry(HOME, POOL, 3) is not None, "no checkpoint has the name, as `erase_kept` requires")
+            until(
+                lambda: (newest := checkpoints.newest(HOME)) is not None and [one.generation for one in newest.pools] == [3],
+                "the newest checkpoint has no generation with the name, as `erase_kept` requires",
+            )
             files = SeasonFiles(CheckpointStore(quick.checkpoint_url), log.outcomes.identity)
             files.erase(POOL, generations.NameMatcher(control.refresh().erasures.names(POOL)))
         folder = quick.data / "state" / "seasons"
