@@ -53,10 +53,10 @@ def _unknown(boards: LiveBoards | None, pool: str, names: list[str]) -> list[str
         head = None if boards is None else boards.head(pool)
         if boards is None or head is None or not names:
             return []
-        counts = boards.outcomes_of(pool, head.generation, names)
+        present = boards.has(pool, head.generation, names)
     except StoreError:
         return []
-    return [name for name, count in zip(names, counts, strict=True) if not count]
+    return [name for name, is_there in zip(names, present, strict=True) if not is_there]
 
 
 def _names(names: list[str]) -> str:

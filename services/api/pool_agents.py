@@ -80,9 +80,12 @@ class PoolAgents:
         return AgentColumns(self.details(pool), self._index(head))
 
     def columns_of(self, board: Board, store: RedisStore) -> AgentColumns:
-        """Return what a board shows of agents. The pool's head is read from the store only if the known one has another generation."""
+        """Return what a board shows of agents. For a live board of the generation that is known to serve, the store is not asked.
+
+        A solved board can be of an earlier generation than the one that serves.
+        """
         head = self._heads.get(board.pool)
-        if head is None or head.generation != board.generation:
+        if head is None or board.source != "live" or head.generation != board.generation:
             head = store.live.head(board.pool)
         elif board.position > head.position:
             head = msgspec.structs.replace(head, position=board.position)
@@ -115,6 +118,7 @@ class PoolAgents:
 
     async def ready(self, head: PoolHead) -> None:
         """Wait for the first load of the index of a pool's agents, for at most a second."""
+        self._heads[head.pool] = head
         if head.kind == Kind.GAMES:
             await self._indexes.begin(head, _FIRST_SECONDS)
 

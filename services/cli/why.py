@@ -136,7 +136,7 @@ def change_lines(change: WhyChange | None) -> Iterator[str]:
     if change.other_moves:
         yield f"  {change.other_effect:+.4g}  {change.other_moves} other pairs"
     if change.joined_effect:
-        yield f"  {change.joined_effect:+.4g}  agents that were not rated together with this one before"
+        yield f"  {change.joined_effect:+.4g}  agents that were not rated with this one before, or missing outcomes"
     if change.no_moves is not None:
         for term in change.moved_terms:
             yield f"  {term.after - term.before:+.4g}  {term.by} {term.name}: {term.before:.4g} to {term.after:.4g}"

@@ -13,8 +13,9 @@ Until then, each death raises it, and the next shard folds more carefully:
 4. The fourth shard begins with the record at which the third one died, alone.
 
 If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and other
-partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. Neither is the
-end of a shard by an error of a log, such as dead letters that may not be written. So a record that ends every process ends at most five.
+partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. Neither is the end of
+a shard by an error of a log, such as dead letters that may not be written: it sets the counter back to what it found. So a record that
+ends every process ends at most five.
 """
 
 import logging
@@ -65,6 +66,8 @@ class RestartCounter:
         """Records from the first to before the second offset are counted."""
         self._count, self._alone = _ONCE, 0
         """The count that is written, and the number of records that are still folded one at a time."""
+        self._found = 0, 0
+        """Position and count that the deaths before this shard left in the control log."""
         self._counting = False
         """Whether the counter in the control log is above 0 because of this shard."""
 
@@ -86,12 +89,14 @@ class RestartCounter:
         """
         self._begin, self._until, self._count, self._alone = position, end, _ONCE, 0
         self._counting, self.isolated_offset = False, None
+        self._found = position, 0
         known = self._control.known().partitions
         counter = known.restarts.get(self._partition)
         if counter is None or not counter.count or known.skips(self._partition, counter.position):
             return
         if counter.count == _ONCE and counter.epoch == self._epoch:
             return  # written by this shard, which has not died
+        self._found = counter.position, counter.count
         if counter.count == _ONCE or counter.position < position:  # the cause can be any record from here on, or all there were folded
             self._count = _CALLS
             return
@@ -130,10 +135,11 @@ class RestartCounter:
         if self._counting and (position >= self._until or self._count > _ONCE):
             self._counting = not self._write(position, 0)  # else tried again after the next poll
 
-    def withdraw(self, position: int) -> None:
-        """Set the counter to 0 because the shard ends by an error of a log, which no record caused. position: that of the partition."""
+    def withdraw(self) -> None:
+        """Set the counter back to what the shard found, because it ends by an error of a log: this end counts for no record."""
         if self._counting:
-            self._counting = not self._write(position, 0)
+            position, count = self._found
+            self._counting = not self._write(position, count)
 
     def _move_to(self, offset: int) -> None:
         """Write the counter before the records from `offset` on are folded. Raises `Isolated`."""

@@ -76,7 +76,8 @@ class LogWatch:
         self._owned.check_epochs(control.partitions.epochs)
         self._resume(control)
         for runtime in self._owned.running().values():
-            runtime.builder.create_due(self._timer(), control)
+            if not runtime.restarts.careful(runtime.reached):  # a build may be what ended the shards before
+                runtime.builder.create_due(self._timer(), control)
 
     def _resume(self, control: ControlState) -> None:
         """Resume the partitions on which an operator has decided, and those whose log or archive answers again."""

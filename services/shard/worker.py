@@ -152,7 +152,7 @@ class ShardWorker:
         except Isolated as error:
             self._owned.stop(runtime.partition.number, error)
         except LogError:  # the shard ends, and no record is to blame
-            runtime.restarts.withdraw(runtime.partition.position)
+            runtime.restarts.withdraw()
             raise
 
     def _has_work(self) -> bool:

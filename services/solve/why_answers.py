@@ -165,8 +165,8 @@ class WhyChange(msgspec.Struct, frozen=True, kw_only=True):
         moves: Results that moved the rating most, largest effect first.
         other_moves: Number of further pairs, which are not listed.
         other_effect: Sum of their effects.
-        joined_effect: Effect of agents that the earlier solve did not rate together with this agent: they shift the mean of the ratings.
-            Effects and this one sum to the change of the rating.
+        joined_effect: Effect of agents that the earlier solve did not rate together with this agent: they shift the mean of the ratings. Of
+            an online method: effect of outcomes whose history is missing. Effects and this one sum to the change of the rating.
         no_moves: Why `moves` is empty; None if moves were computed.
     """
 
@@ -199,6 +199,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
         not_applicable: Why there are no sums; None if there are.
         flips: Sets of results without which the rank would change, one for each direction in which it can; None if not requested.
         change: What changed since an earlier position; None if not requested.
+        missing: Of an online method: number of outcomes of the pool whose history should be kept and cannot be read.
         seconds: Duration of the computation.
     """
 
@@ -216,6 +217,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     not_applicable: str | None = None
     flips: list[WhyFlip] | None = None
     change: WhyChange | None = None
+    missing: int = 0
     seconds: float = 0.0
 
 

@@ -27,6 +27,7 @@ from services.solve.why_answers import Why, WhyChange, WhyMove, WhyMovedTerm, Wh
 
 _MEANING: Final = "the rating is the rating before the first outcome of the history, plus the change by each outcome"
 _START: Final = "rating before the first outcome of the history"
+_MISSING: Final = "outcomes whose history is missing"
 _ROUNDING: Final = 1e-12
 """Largest error of the sum, as a share of the largest absolute rating and of all changes: each change is a difference of two ratings."""
 
@@ -100,9 +101,11 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     outcomes = read_history(lambda: _outcomes(history, agent, known.outcomes(agent)), known)
     outcomes = outcomes.cut(outcomes.number <= newest.outcomes)
     if not len(outcomes.rows):
-        raise _without_outcomes(asked.agent, head.pool)
+        raise _without_outcomes(asked.agent, head.pool, known.outcomes(agent))
     start, rating = float(outcomes.rows[f"before.{method}"][0]), float(outcomes.rows[f"after.{method}"][-1])
     against = read_history(lambda: _by_opponent(known, agent, method, outcomes), known)
+    jumps = _jumps(outcomes, method)
+    rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
         earlier = kept_entry(files, head, asked.since)
@@ -114,6 +117,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
             after=WhyState(position=newest.position, outcomes=newest.outcomes, rating=rating, rank=None),
             outcomes=newest.outcomes - earlier.outcomes,
             moved_terms=_moved(against, recent, asked.count),
+            joined_effect=_jumps(newer, method),
             **_moves(asked.agent, recent, asked.count),
         )
     return Why(
@@ -127,16 +131,16 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
         rank=None,
         agents=len(known),
         margins=None,
-        sums=[_sum(against, start, rating, asked.count)],
+        sums=[_sum(against, rest, rating, asked.count)],
         change=change,
+        missing=history.missing,
         seconds=time.perf_counter() - begun,
     )
 
 
-def _without_outcomes(agent: str, pool: str) -> InputError:
-    return InputError(
-        "agent", agent, f"must have an outcome in the history of pool {pool} at the position; its rating is the one it began with"
-    )
+def _without_outcomes(agent: str, pool: str, outcomes: int) -> InputError:
+    why = f"the history of its {outcomes} outcomes is not kept, or they are later" if outcomes else "its rating is the one it began with"
+    return InputError("agent", agent, f"must have an outcome in the history of pool {pool} at the position; {why}")
 
 
 def _outcomes(history: OutcomeHistoryReader, agent: int, outcomes: int) -> _Outcomes:
@@ -178,7 +182,12 @@ def _opponents(outcomes: _Outcomes, agent: int) -> tuple[list[tuple[int, ...]], 
     return list(numbers), of
 
 
-def _sum(against: Mapping[str, _Against], start: float, rating: float, count: int) -> WhySum:
+def _jumps(outcomes: _Outcomes, method: str) -> float:
+    """Sum of the changes of the rating between outcomes that follow each other in the history. Only missing outcomes make them."""
+    return float((outcomes.rows[f"before.{method}"][1:] - outcomes.rows[f"after.{method}"][:-1]).sum())
+
+
+def _sum(against: Mapping[str, _Against], rest: dict[str, float], rating: float, count: int) -> WhySum:
     changes = [one.change for one in against.values()]
     size = sum(map(abs, changes))
     listed = [
@@ -190,9 +199,9 @@ def _sum(against: Mapping[str, _Against], start: float, rating: float, count: in
         quantity="change",
         meaning=_MEANING,
         total=rating,
-        sum=start + sum(changes),
-        allowed=_ROUNDING * (size + abs(start) + abs(rating)),
-        rest={_START: start},
+        sum=sum(rest.values()) + sum(changes),
+        allowed=_ROUNDING * (size + sum(map(abs, rest.values())) + abs(rating)),
+        rest=rest,
         terms=listed,
         others=len(changes) - len(listed),
         others_sum=sum(changes[len(listed) :]),
@@ -218,6 +227,5 @@ def _moves(agent: str, recent: Mapping[str, _Against], count: int) -> dict[str, 
         "moves": moves[:count],
         "other_moves": len(others),
         "other_effect": sum(move.effect for move in others),
-        "joined_effect": 0.0,
         "no_moves": None,
     }

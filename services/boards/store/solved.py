@@ -16,6 +16,7 @@ from services.boards.store.keys import Keys, check_method
 from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
 from services.boards.store.seen import Seen
+from services.boards.store.versions import in_season
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -150,16 +151,17 @@ class SolvedBoards:
         raise _switching(pool, method)
 
     def complete_board(self, pool: str, method: str) -> tuple[str, SolvedBoard] | None:
-        """Version and board with all rows; None if there is no such board."""
+        """Version, as `Versions` reads it, and board with all rows; None if there is no such board."""
         for _ in range(_TRIES):
-            if (pointer := self._pointer(pool, method)) is None:
+            pointer, season = self._pointer_and_season(pool, method)
+            if pointer is None:
                 return None
             version, total, board = pointer
             rows = self._keys.rows(pool, method, version)
             parts = [methodcaller("lrange", rows, start, start + MEMBERS_A_CALL - 1) for start in range(0, total, MEMBERS_A_CALL)]
             texts = [text for part in parts for text in self._redis.run(part)]
             if len(texts) == total:
-                return version, self._with_rows(board, texts)
+                return in_season(version, season), self._with_rows(board, texts)
         raise _switching(pool, method)
 
     def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
@@ -248,17 +250,20 @@ class SolvedBoards:
             self._redis.run(lambda client: client.unlink(*names))
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        """The pointer that readers see: a board of an earlier season is replaced by an empty one."""
+        return self._pointer_and_season(pool, method)[0]
+
+    def _pointer_and_season(self, pool: str, method: str) -> tuple[_Pointer | None, str | None]:
+        """The pointer that readers see, and the season of the fence. A board of an earlier season is replaced by an empty one."""
         # The season is read last: after a switch between the two reads, the board is one of the season before, and is not shown.
         commands: list[Command] = [self._pointed(pool, method), methodcaller("hget", self._keys.fence(pool), "season")]
         fields, season = self._redis.pipeline(commands, skip_garbage=True)
         pointer = self._pointer_of(fields)
         if pointer is None:
-            return None
+            return None, season
         self._seen.note(pool, [method])
         version, _, board = pointer
         first = int(season or 1)
-        return pointer if board.generation >= first else (version, 0, _pending(board, first))
+        return pointer if board.generation >= first else (version, 0, _pending(board, first)), season
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)

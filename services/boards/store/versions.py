@@ -34,7 +34,8 @@ class Versions:
             changed = []
             for pool in left:
                 head, members, listed, season = next(answers), next(answers), next(answers), next(answers)
-                boards = {method: _in_season(next(answers), season) for method in expected[pool]}
+                found = [(method, next(answers)) for method in expected[pool]]
+                boards = {method: None if version is None else in_season(version, season) for method, version in found}
                 methods = self._methods[pool] = tuple(sorted(members or ()))
                 if methods != expected[pool]:
                     changed.append(pool)
@@ -56,6 +57,9 @@ class Versions:
         return [*shared, *(methodcaller("hget", keys.solved(pool, method), "version") for method in methods)]
 
 
-def _in_season(version: str | None, season: str | None) -> str | None:
-    """Version of a solved board as readers see it: with another season, an equal board may be hidden."""
-    return None if version is None else f"{season or 1}/{version}"
+def in_season(version: str, season: str | None) -> str:
+    """Version of a solved board as readers see it: with another season, an equal board may be hidden.
+
+    season: the first generation of the season, as the fence has it; None for the first season.
+    """
+    return f"{season or 1}/{version}"

@@ -115,3 +115,16 @@ def test_the_command_shows_the_terms_and_no_rank(played: Running) -> None:
     assert "rank" not in text
     assert "(rating before the first outcome of the history)" in text
     assert "since position 5: 80 outcomes" in text
+
+
+def test_outcomes_whose_history_is_missing_are_one_more_term(played: Running, twins: list[TwinRow], tmp_path: Path) -> None:
+    files = sorted((tmp_path / "state" / "history").rglob("*.eqh"))
+    assert len(files) > 3
+    files[2].unlink()
+    found = ask(played, "elo", "Ann", count=1000)
+    (total,) = found["sums"]
+    rows = [row for row in twins if row.agent == "Ann"]
+    assert (found["missing"] > 0, found["rating"]) == (True, rows[-1].after["elo"])
+    assert "outcomes whose history is missing" in total["rest"]
+    assert sum(term["details"]["games"] for term in total["terms"]) < sum(row.weight for row in rows)
+    assert abs(total["sum"] - total["total"]) <= total["allowed"] <= 1e-6

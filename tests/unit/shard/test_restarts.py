@@ -231,6 +231,19 @@ class TestAfterADeath:
                 pytest.fail("the record was not folded")
         assert counter(control, 10, 20).isolated_offset == deadly
 
+    def test_the_end_of_a_shard_by_an_error_of_a_log_counts_for_no_record_and_hides_no_death(self, control: ControlLog) -> None:
+        first = counter(control, 10, 20)
+        folded(first, control, 10, 12)
+        first.withdraw()
+        assert counted(control) == (10, 0)
+        count(control, 12, MOST_RESTARTS)
+        for _ in range(3):
+            refused = counter(control, 10, 20)
+            folded(refused, control, 10, 12)
+            refused.withdraw()
+            assert counted(control) in {(12, MOST_RESTARTS), (12, ISOLATED)}
+        assert counter(control, 10, 20).isolated_offset == 12
+
     def test_a_partition_beside_the_deadly_record_is_not_isolated(self, control: ControlLog) -> None:
         """Its records of the same poll are folded before, and more records wait."""
         deadly = 13
