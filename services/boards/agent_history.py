@@ -431,7 +431,8 @@ def _solved_history(
             time=solve.past.solved_at, rating=row.rating, rank=row.rank, generation=solve.past.generation, position=solve.past.position
         )
         for solve in kept
-        if low <= solve.past.solved_at < high
+        if solve.past.generation >= head.season_generation  # readers see no solve of a season before
+        and low <= solve.past.solved_at < high
         for row in unpacked(solve.rows)
         if row.agent == name
     ]

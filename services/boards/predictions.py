@@ -161,7 +161,7 @@ def predictions(store: RedisStore, head: PoolHead, matches: Sequence[Match], met
     Raises:
         InputError: A game has fewer than 2 sides or too many, a side without agents, or an agent twice; a name breaks a rule; there are
             more than `_MOST_SEATS` agents; or a method is not an online method of the pool.
-        UnknownAgents: No outcome of the pool has the agents.
+        UnknownAgents: The pool does not have the agents.
         StoreError: The store does not answer.
     """
     agents = [agent for match in matches for side in match.sides for agent in side]
@@ -188,7 +188,7 @@ def matchups(store: RedisStore, head: PoolHead, agents: Sequence[str], method: s
 
     Raises:
         InputError: An agent is named twice, a name breaks a rule, or the method is not an online method of the pool, or cannot forecast.
-        UnknownAgents: No outcome of the pool has the agents.
+        UnknownAgents: The pool does not have the agents.
         StoreError: The store does not answer.
     """
     if len(set(agents)) != len(agents) or len(agents) < 2:
@@ -292,10 +292,13 @@ def _ready(head: PoolHead, method: str) -> tuple[_Forecaster | None, str]:
 
 
 def _strengths(store: RedisStore, head: PoolHead, method: str, agents: Sequence[str]) -> dict[str, Strength] | str:
-    """Agent -> its strength; a text if the board lacks agents, which it does for a moment when a generation begins to serve."""
+    """Agent -> its strength; a text if the board lacks agents.
+
+    It does for a moment when a generation begins to serve, and while an agent has only a rating by another method.
+    """
     read = dict(zip(agents, store.live.strengths(head, method, agents), strict=True))
     missing = [agent for agent, strength in read.items() if strength is None]
-    return f"its board lacks {_listed(missing)} now" if missing else {agent: one for agent, one in read.items() if one is not None}
+    return f"its board has no rating of {_listed(missing)}" if missing else {agent: one for agent, one in read.items() if one is not None}
 
 
 def _forecast(live: _Forecaster, sides: Sequence[Sequence[str]], strengths: Mapping[str, Strength]) -> MatchForecast:

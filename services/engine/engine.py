@@ -226,7 +226,8 @@ class Engine:
     def _close_seasons(self, closer: SeasonCloser, eraser: Eraser, control: ControlLog) -> None:
         """Start the tasks of final boards. No task starts in a partition in which names are being erased."""
         try:
-            closer.step(time.monotonic(), control.known(), eraser.tasks.busy)
+            known = control.known()
+            closer.step(time.monotonic(), known, {*eraser.tasks.busy, *eraser.waiting(known)})
         except OSError as error:
             self._troubles.warn(log, "the files of seasons do not answer; final boards wait: %s", error)
 

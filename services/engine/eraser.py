@@ -101,6 +101,15 @@ class Eraser:
                 arguments = number, ready, _first(ready, control), settled[0], elsewhere, settled[1]
                 self.tasks.start(number, now, partial(self._note, number, due), _ERASE, self._settings, *arguments)
 
+    def waiting(self, control: ControlState) -> set[int]:
+        """Partitions with an erasure that is not complete although a generation without the name serves.
+
+        Final boards of seasons begin no task there, because the erasure waits for such tasks to end.
+        """
+        pending = [request for request in control.erasures.requests if not control.erasures.is_done(request)]
+        served = [one for one in pending if (serving := control.serving(one.pool)) is not None and one.name in serving.erased]
+        return {partition_of(request.pool, self._settings.partitions) for request in served}
+
     def health(self) -> ErasureHealth:
         """Progress of erasures, by the control log as last read."""
         control = self._control.known()

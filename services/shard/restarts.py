@@ -12,10 +12,10 @@ Until then, each death raises it, and the next shard folds more carefully:
 3. The third shard folds the records of the call at which the second one died one at a time, and moves the counter with them.
 4. The fourth shard begins with the record at which the third one died, alone.
 
-If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and other
-partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted. Neither is the end of
-a shard by an error of a log, such as dead letters that may not be written: it sets the counter back to what it found. So a record that
-ends every process ends at most five.
+If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and
+other partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted.
+Neither is the end of a shard by an error of a log, such as dead letters that may not be written: it sets the counter back to what it
+found. So a record that ends every process ends at most five.
 """
 
 import logging

@@ -162,7 +162,7 @@ def test_an_agent_that_the_board_of_one_method_lacks_leaves_out_that_method(pool
     raw.run(lambda client: client.zrem("equirank:" + pool.log.outcomes.identity + ":{blitz}:live:1:weng_lin", "bob"))
     answer = asked(pool, [["ann"], ["bob"]])
     assert [one["method"] for one in answer["methods"]] == ["elo"]
-    assert answer["without"]["weng_lin"] == "its board lacks 'bob' now"
+    assert answer["without"]["weng_lin"] == "its board has no rating of 'bob'"
 
 
 def test_an_agent_without_outcomes_in_its_season_has_forecasts(pool: Running) -> None:
