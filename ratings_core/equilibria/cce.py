@@ -36,6 +36,8 @@ STAGE: Final = 1e-2
 """If eps is smaller than FIRST_EPS of the unit, it is approached in stages of this ratio. Each stage starts
 from the last stage's answer.
 """
+SLACK: Final = 0.5
+"""What gains may exceed eps by, over the tolerance, where eps itself cannot be reached in float64."""
 MOST_WARM: Final = 300
 """Largest number of iterations from another game's multipliers; after these, a fresh start is as good."""
 _NAME: Final = "cce"
@@ -50,17 +52,20 @@ class CCE(GameRatings):
     certificate; higher is better.
 
     play: the equilibrium, stored as priors and multipliers; targets: of each player, over its strategies; least_target: smallest entry of
-    the targets; eps: largest accepted gain, in payoffs, which the ratings depend on; relative_entropy: of play to the targets, nats;
-    entropy_gap: upper bound on its distance from the least relative entropy, nats, if gains are within eps; units: of each player, the
-    largest difference that its own choice can make to its payoff, 1 if no choice matters, (N,); start: for a later solve of a similar game;
-    its arrays `multipliers.P`, one for each player P, are those of play.
-    certificate: ``regret``, the largest gain beyond eps, over its player's unit, computed by contraction of the original game.
+    the targets; eps: largest accepted gain, in payoffs, which the ratings depend on; slack: what gains may exceed eps by, in units, 0 but
+    for games in which strategies that differ by little need multipliers beyond float64: then play is the equilibrium at eps + slack;
+    relative_entropy: of play to the targets, nats; entropy_gap: upper bound on its distance from the least relative entropy, nats, if gains
+    are within eps + slack; units: of each player, the largest difference that its own choice can make to its payoff, 1 if no choice
+    matters, (N,); start: for a later solve of a similar game; its arrays `multipliers.P`, one for each player P, are those of play.
+    certificate: ``regret``, the largest gain beyond eps, over its player's unit, computed by contraction of the original game. It counts
+    the slack.
     """
 
     play: TiltedJoint
     targets: Mixes
     least_target: float
     eps: float
+    slack: float
     relative_entropy: float
     entropy_gap: float
     units: Floats
@@ -83,9 +88,9 @@ def cce(game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFA
     targets = class_targets(small, target, deadline)
     units = units_of(game)
     first = _multipliers(start, game, small, units)
-    program = _Program(small, targets, options.eps, units, 0.3 * options.tolerance, options.max_iterations, deadline.passed)
-    point = program.least(first)
-    result = _described(game, program, point, options.tolerance, started)
+    wanted = _Program(small, targets, options.eps, units, options.tolerance, options.max_iterations, deadline.passed)
+    program, point = wanted.solved(first)
+    result = _described(game, program, point, started)
     return result if options.accept_approximate else _accepted(result, options.tolerance)
 
 
@@ -115,41 +120,68 @@ def rated_player(game: TiltedGame) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """The program on the merged game, and the accuracy required of its solution."""
+    """The program on the merged game, and the accuracy required of its solution. slack: what gains may exceed eps by, in units."""
 
     small: Merged
     targets: Mixes
     eps: float
     units: Floats
-    accuracy: float
+    tolerance: float
     max_iterations: int
     stop: Callable[[], bool]
+    slack: float = 0.0
 
-    def least(self, first: Floats | None) -> DualPoint:
+    @property
+    def accuracy(self) -> float:
+        """Accuracy that is searched for, so that rounding on the original game stays within the tolerance."""
+        return 0.3 * self.tolerance
+
+    def solved(self, first: Floats | None) -> tuple["_Program", DualPoint]:
+        """This program and its solution, or those with slack where only these reach the tolerance.
+
+        Near copies of a strategy differ by a small d. Without slack, multipliers are as large as 1/d, and rounding of gains counts times
+        the multipliers. With slack they are at most some 1/slack.
+        """
+        point = self._least(first)
+        if self._reached(point) or point.hopeless or self.stop():
+            return self, point
+        slackened = replace(self, slack=SLACK * self.tolerance)
+        other = slackened._least(None)
+        evaluations, steps = point.evaluations + other.evaluations, point.newton_steps + other.newton_steps
+        chosen, best = (slackened, other) if slackened._reached(other) else (self, point)
+        return chosen, replace(best, evaluations=evaluations, newton_steps=steps)
+
+    def _reached(self, point: DualPoint) -> bool:
+        return max(point.excess, abs(point.gap)) <= self.tolerance - self.slack
+
+    def _least(self, first: Floats | None) -> DualPoint:
         """Solve from multipliers of a similar game if they lead to a solution, otherwise in stages of falling eps.
 
         All stages except the last are solved to a tenth of their eps only.
         """
-        warm = None if first is None else self._solved(first, None, near=True)
+        warm = None if first is None else self._at_stage(first, None, near=True)
         if warm is not None and (max(warm.excess, abs(warm.gap)) <= self.accuracy or warm.hopeless or self.stop()):
             return warm
-        unit = np.repeat(self.units, self.small.game.shape)
-        last = float((self.eps / unit).max())
+        last = float(self._limits().max())
+        x = np.zeros(len(self._limits()))
         stages = [FIRST_EPS * STAGE**k for k in range(8) if FIRST_EPS * STAGE**k > max(10 * last, self.accuracy)]
-        x = np.zeros(len(unit))
         evaluations, steps = (warm.evaluations, warm.newton_steps) if warm else (0, 0)
         for stage in (*stages, None):
-            point = self._solved(x, stage)
+            point = self._at_stage(x, stage)
             x, evaluations, steps = point.x, evaluations + point.evaluations, steps + point.newton_steps
             if point.hopeless:
                 break
         return replace(point, evaluations=evaluations, newton_steps=steps)
 
-    def _solved(self, x: Floats, stage: float | None, *, near: bool = False) -> DualPoint:
+    def _limits(self) -> Floats:
+        """Largest gain of each strategy, concatenated over players, in units."""
+        return np.asarray(np.repeat(self.eps / self.units + self.slack, self.small.game.shape), np.float64)
+
+    def _at_stage(self, x: Floats, stage: float | None, *, near: bool = False) -> DualPoint:
         unit = np.repeat(self.units, self.small.game.shape)
         accuracy, digits = (self.accuracy, DIGITS) if stage is None else (0.1 * stage, 0.1 * stage)
-        eps = self.eps / unit if stage is None else np.full(len(unit), stage)
-        dual = Dual(contractions(self.small.game), logs_of(self.targets), eps, unit, int(np.prod(self.small.game.shape)))
+        limits = self._limits() if stage is None else np.full(len(unit), stage)
+        dual = Dual(contractions(self.small.game), logs_of(self.targets), limits, unit, int(np.prod(self.small.game.shape)))
         most = min(self.max_iterations, MOST_WARM) if near else self.max_iterations
         return least(dual, x, accuracy, digits, most, self.stop, near=near)
 
@@ -168,7 +200,7 @@ def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Fl
     return np.concatenate(small.totals(multipliers)) * np.repeat(units, small.game.shape)
 
 
-def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance: float, started: float) -> CCE:
+def _described(game: TiltedGame, program: _Program, point: DualPoint, started: float) -> CCE:
     """The result on the original game. An even split within classes has the same form, with multipliers on first members."""
     small, eps, units = program.small, program.eps, program.units
     lambdas = np.split(point.x, np.cumsum(small.game.shape)[:-1])
@@ -178,8 +210,9 @@ def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance:
     regrets = np.array([max(0.0, float(own.max())) for own in at.gains])
     excess = max(0.0, float(((regrets - eps) / units).max()))
     weights, gains = np.concatenate(multipliers), np.concatenate(at.gains)
-    gap = float(weights @ (eps - gains))
-    within = excess <= tolerance and abs(gap) <= tolerance
+    slack = program.slack * np.repeat(units, game.shape)
+    gap = float(weights @ (eps + slack - gains))
+    within = excess <= program.tolerance and abs(gap) <= program.tolerance
     return CCE(
         ratings=at.gains[rated_player(game)],
         certificate=Certificate("regret", excess),
@@ -197,6 +230,7 @@ def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance:
         targets=given,
         least_target=min(float(own.min()) for own in given),
         eps=eps,
+        slack=program.slack,
         relative_entropy=-float(weights @ gains) - at.log_total,
         entropy_gap=gap,
         units=units,

@@ -25,6 +25,8 @@ NEWTON_WORK: Final = 2e10
 DIGITS: Final = 1e-11
 """Accuracy that Newton's method aims at near the minimum: a gap of g leaves errors of up to sqrt(2 g) in probabilities (Pinsker)."""
 NEAR_STEPS: Final = 4
+PATIENCE: Final = 30
+"""Number of Newton steps in a row, none of which comes nearer to the minimum by half, after which the search ends."""
 SUFFICIENT: Final = 1e-4
 _RIDGE: Final = 1e-14
 
@@ -149,19 +151,29 @@ class _Counted:
 
 
 def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tuple[Floats, Moments, int]:
-    """Projected Newton steps until the accuracy is reached, no step improves, or a step would cost too much."""
+    """Projected Newton steps until the accuracy is reached, steps no longer lead there, or a step would cost too much.
+
+    Returns the point with the least shortfall, its moments, and the number of steps.
+    """
     dual, at = counted.dual, counted.moments(x)
-    for step in range(max_steps):
-        excess, gap = shortfalls(dual, x, at)
+    best, best_at, least_shortfall, halved, step = x, at, np.inf, 0, 0
+    for step in range(max_steps + 1):
+        shortfall = max(map(abs, shortfalls(dual, x, at)))
+        if shortfall < 0.5 * least_shortfall:
+            halved = step
+        if shortfall < least_shortfall:
+            best, best_at, least_shortfall = x, at, shortfall
+        if shortfall <= accuracy or step - halved >= PATIENCE or step == max_steps or counted.stop():
+            break
         gradient = dual.gradient(at)
         free = (x > 0) | (gradient < 0)
-        if (excess <= accuracy and abs(gap) <= accuracy) or dual.joints * float(free.sum()) ** 2 > NEWTON_WORK or counted.stop():
-            return x, at, step
+        if dual.joints * float(free.sum()) ** 2 > NEWTON_WORK:
+            break
         better = _searched(counted, x, at, _direction(dual, x, at, gradient, free))
         if better is None:
-            return x, at, step
+            break
         x, at = better
-    return x, at, max_steps
+    return best, best_at, step
 
 
 def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArray[np.bool_]) -> Floats:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import LLEOptions, cce, lle
-from ratings_core.games import AgentAgentTask
+from ratings_core.equilibria import CCEOptions, LLEOptions, cce, lle
+from ratings_core.games import AgentAgentTask, NormalForm
+from ratings_core.solution import Status
 
 AGENTS, TASKS, COPIES = 6, 5, 10
 NOISE = 1e-9
@@ -48,3 +49,47 @@ def test_a_path_that_cannot_tell_copies_apart_ends_at_its_regret_and_not_after_t
     found = lle(AgentAgentTask.of(np.hstack([scores, copies])), options=LLEOptions(max_steps=500))
     assert found.certificate.value <= 1e-7
     assert found.stats["steps"] < 200
+
+
+CYCLE = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+
+
+def with_near_copy(noise, players, seed):
+    """Rock, paper, scissors and a copy of rock that differs by noise, for two players, or for three with a third of random payoffs."""
+    rng = np.random.default_rng(seed)
+    change = noise * rng.normal(size=(4, 4))
+    change[:3, :3] = 0.0
+    copied = np.array([0, 1, 2, 0])
+    duel = CYCLE[np.ix_(copied, copied)] + change - change.T
+    if players == 2:
+        return NormalForm.of([duel, -duel])
+    stack = np.stack([duel, 0.5 * duel, -0.2 * duel], -1)
+    return NormalForm.of([stack, -stack, rng.normal(size=stack.shape)])
+
+
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("digits", range(1, 17))
+def test_a_near_copy_in_a_cycle_leaves_an_equilibrium_within_the_tolerance_at_any_noise(digits, players):
+    for seed in range(2):
+        game = with_near_copy(10.0**-digits, players, seed)
+        for method in (cce, lle):
+            assert method(game).status is Status.OPTIMAL
+
+
+def test_where_multipliers_are_beyond_float64_the_equilibrium_has_slack_that_the_certificate_counts():
+    game = with_near_copy(1e-6, 2, 0)
+    answer = cce(game)
+    assert answer.slack == 5e-7
+    assert answer.certificate.value == pytest.approx(5e-7, rel=1e-3)
+    allowed = cce(game, options=CCEOptions(eps=5e-7 * answer.units[0]))
+    assert allowed.slack == 0
+    assert answer.ratings == pytest.approx(allowed.ratings, abs=1e-9)
+    assert answer.relative_entropy == pytest.approx(allowed.relative_entropy, abs=1e-6)
+
+
+@pytest.mark.parametrize("noise", [1e-7, 1e-9, 1e-12])
+def test_a_copy_that_differs_by_less_than_the_tolerance_is_played_as_its_target_says(noise):
+    answer = cce(with_near_copy(noise, 2, 1))
+    counted_twice = cce(with_near_copy(0.0, 2, 1), target="even", options=CCEOptions(merge=False))
+    assert answer.relative_entropy == pytest.approx(counted_twice.relative_entropy, abs=1e-6)
+    assert answer.slack == 0
