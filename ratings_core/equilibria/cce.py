@@ -142,19 +142,19 @@ class _Program:
         Near copies of a strategy differ by a small d. Without slack, multipliers are as large as 1/d, and rounding of gains counts times
         the multipliers. With slack they are at most some 1/slack.
         """
-        point = self._least(first)
-        if self._reached(point) or point.hopeless or self.stop():
+        point = self.least(first)
+        if self.reached(point) or point.hopeless or self.stop():
             return self, point
         slackened = replace(self, slack=SLACK * self.tolerance)
-        other = slackened._least(None)
+        other = slackened.least(None)
         evaluations, steps = point.evaluations + other.evaluations, point.newton_steps + other.newton_steps
-        chosen, best = (slackened, other) if slackened._reached(other) else (self, point)
+        chosen, best = (slackened, other) if slackened.reached(other) else (self, point)
         return chosen, replace(best, evaluations=evaluations, newton_steps=steps)
 
-    def _reached(self, point: DualPoint) -> bool:
+    def reached(self, point: DualPoint) -> bool:
         return max(point.excess, abs(point.gap)) <= self.tolerance - self.slack
 
-    def _least(self, first: Floats | None) -> DualPoint:
+    def least(self, first: Floats | None) -> DualPoint:
         """Solve from multipliers of a similar game if they lead to a solution, otherwise in stages of falling eps.
 
         All stages except the last are solved to a tenth of their eps only.
