@@ -4,6 +4,7 @@ The front door:
 
 - `rate(games, method, ...)`: ratings by any method, from a data frame, a table, a file or tuples.
 - `compare(games, methods)`: several methods, and how far their rankings differ.
+- `scoreboard(games)`: which method predicts the games best, each from earlier games only.
 - `predict(games, a, b)`: the expected score of a against b.
 - `Online(method)`: an online method that learns game by game.
 - Each method is a function too: ``maximal_lottery(games, **options)`` is ``rate(games, "maximal_lottery", **options)``.
@@ -23,8 +24,21 @@ if TYPE_CHECKING:
     from ratings_core.front.online import Online
     from ratings_core.front.rate import predict, rate
     from ratings_core.front.rating import Rating
+    from ratings_core.front.scoreboard import Scoreboard, scoreboard
 
-__all__ = ["Comparison", "InputError", "Online", "Rating", "ReadOptions", "SolverError", "compare", "predict", "rate"]
+__all__ = [
+    "Comparison",
+    "InputError",
+    "Online",
+    "Rating",
+    "ReadOptions",
+    "Scoreboard",
+    "SolverError",
+    "compare",
+    "predict",
+    "rate",
+    "scoreboard",
+]
 
 _MODULES: Final = {
     "Comparison": "front.compare",
@@ -32,10 +46,12 @@ _MODULES: Final = {
     "Online": "front.online",
     "Rating": "front.rating",
     "ReadOptions": "formats.options",
+    "Scoreboard": "front.scoreboard",
     "SolverError": "errors",
     "compare": "front.compare",
     "predict": "front.rate",
     "rate": "front.rate",
+    "scoreboard": "front.scoreboard",
 }
 """Name -> module. A name is imported when it is first used, so that a program loads only what it needs."""
 

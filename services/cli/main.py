@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "replay": "Send files of outcomes to the log of the installation. Outcomes that were sent before are not sent again.",
     "inspect": "Show what a file is taken for: its kind, the roles of its columns, agents, groups that never met, and bad rows.",
     "solve": "Rate the agents of a file or of a pool with one method. A certificate proves the quality of the result.",
+    "scoreboard": "Show which method predicts the games of a file best. Each game is predicted from earlier games only.",
     "top": "Print the best agents of a board.",
     "agents": "Find agents of a pool by name, without regard to case: equal names first, then prefixes, then others, each by outcomes.",
     "agent": "Print an agent: rating and rank by each method, record, rating over time, or outcomes; change details with --set.",
