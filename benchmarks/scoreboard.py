@@ -1,9 +1,9 @@
 """Which rating predicts best: `ratings_core.scoreboard` on real histories and on drawn ones, as the page docs/papers/scoreboard.md.
 
-`python -m benchmarks.scoreboard [--quick] [--output FILE] [--only NAME ...]`. Real histories are in EQUIRANK_SHARED or ../shared: results of
-national teams, men and women, and 29 seasons of the first English league; one that is missing is left out, and the page says so. The drawn
-histories are those of `benchmarks.forecasts`: battles of models of nearly equal strength, chess players, and tennis players who drift. Without
-`--output` the page is printed. `--quick` takes the last 2,000 games of each, and ten refits.
+`python -m benchmarks.scoreboard [--quick] [--output FILE] [--only NAME ...]`. Real histories are in EQUIRANK_SHARED or ../shared: results
+of national teams, men and women, and 29 seasons of the first English league. One that is missing is left out, and the page says so. The
+drawn histories are those of `benchmarks.forecasts`: battles of models of nearly equal strength, chess players, and tennis players who
+drift. Without `--output` the page is printed. `--quick` takes the last 2,000 games of each, and ten refits.
 """
 
 import csv
@@ -21,6 +21,15 @@ from ratings_core.front.scoreboard import BLOCKS, REFITS, Score, Scoreboard
 
 Table: TypeAlias = Mapping[str, Any]
 """Columns first, second and result."""
+INTRODUCTION: Final = """\
+Each game is predicted from earlier games only. Online methods predict a game just before they learn it. Bradley-Terry and posterior
+margins are solved again {refits} times in the course of a history, and predict the games until the next time. All forecasts are calibrated
+by one scale that earlier games fit. Settings are chosen on the first half of the games, by log loss; all figures are of the second half.
+
+- A coin has log loss 0.6931 and Brier score 0.25, where a tie is half a win.
+- `±` is half of a 95 % interval, from {blocks} blocks of successive games.
+- *Behind the best* is the difference of log losses, game by game.
+- *Favourite won* counts decided games."""
 QUICK_GAMES: Final = 2_000
 QUICK_REFITS: Final = 10
 
@@ -101,11 +110,7 @@ def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> s
     lines = [
         "# Which rating predicts best",
         "",
-        "Each game is predicted from earlier games only. Online methods predict a game just before they learn it. Bradley-Terry and posterior margins are solved again "
-        f"{refits} times in the course of a history, and predict the games until the next time. All forecasts are calibrated by one scale that earlier games fit.",
-        "Settings are chosen on the first half of the games, by log loss; all figures are of the second half. A coin has log loss 0.6931 and Brier score 0.25, where a tie is half a win.",
-        f"`±` is half of a 95 % interval from {BLOCKS} blocks of successive games. *Behind the best* is the difference of log losses, game by game.",
-        "*Favourite won* counts decided games.",
+        INTRODUCTION.format(refits=refits, blocks=BLOCKS),
         "",
         "```sh",
         f".venv/bin/python -m benchmarks.scoreboard{command} --output docs/papers/scoreboard.md",

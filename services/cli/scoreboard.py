@@ -36,7 +36,7 @@ def scoreboard(
         list[str] | None, typer.Option(help=f"Method: {', '.join((*ONLINE, *SOLVED))}. Repeatable. By default all of them.")
     ] = None,
     refits: Annotated[int, typer.Option(min=2, help="Number of times that solved methods are solved again.")] = REFITS,
-    choose: Annotated[bool, typer.Option("--choose/--defaults", help="Choose settings on the first half of the games, or not.")] = True,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Choose no settings on the first half of the games.")] = False,
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file. By default it is detected.")] = None,
     unplayed: UnplayedOption = "skip",
     column: Columns = None,
@@ -55,7 +55,7 @@ def scoreboard(
         time_format=time_format, decimal=decimal,
     )  # fmt: skip
     part = _read(file, options, bad_rows)
-    shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=choose, progress=_progress)
+    shown = scoreboard_of(part, method or (*ONLINE, *SOLVED), refits=refits, choose=not defaults, progress=_progress)
     if output == "json":
         for one in shown.scores:
             sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
