@@ -153,6 +153,7 @@ def _folded_outcomes(source: FileSource, reading: Reading, fold: FoldSettings) -
         for value, columns in chosen.slices([line.event for line in lines]):
             if refused := slices.part(value).fold(columns):
                 raise InputError(f"{name}: {refused[0].path}", f"{len(refused)} refused", refused[0].rule)
+    chosen.check()
     return slices.sorted(), judged(counts, name, reading.bad_rows) | dict(+chosen.left_out)
 
 

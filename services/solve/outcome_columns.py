@@ -3,6 +3,7 @@
 A column is one of `COLUMNS`, `meta.FIELD`, or the key of a tag. The module imports nothing that takes time to load.
 """
 
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from ratings_core.errors import InputError
@@ -13,13 +14,22 @@ META: Final = "meta."
 """Prefix of a field of `meta`."""
 
 
-def check_column(column: str) -> None:
-    """Raise `InputError` unless `column` names a column of outcomes."""
-    from ratings_core.records.tags import key_rule  # noqa: PLC0415 - loads msgspec and NumPy
+def names_tag(column: str) -> bool:
+    """Whether a column is the key of a tag, and not another column."""
+    return column not in COLUMNS and not column.startswith(META)
 
-    if not (column in COLUMNS or (column.startswith(META) and column != META) or key_rule(column) is None):
-        rule = f"must be one of {', '.join(COLUMNS)}, meta.FIELD for a field of meta, or the key of a tag"
-        raise InputError("column", column, rule)
+
+def check_tags(columns: Iterable[str], keys: Collection[str]) -> None:
+    """Raise `InputError` for a column that is neither one of outcomes nor the key of a tag that an outcome has.
+
+    Args:
+        columns: Names of columns.
+        keys: Keys of the tags of all outcomes.
+    """
+    for column in columns:
+        if column == META or (names_tag(column) and column not in keys):
+            tags = f"the key of a tag: {', '.join(sorted(keys)) or 'no outcome has tags'}"
+            raise InputError("column", column, f"must be one of {', '.join(COLUMNS)}, meta.FIELD for a field of meta, or {tags}")
 
 
 def cell_text(value: Any) -> str:

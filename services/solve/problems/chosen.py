@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.errors import InputError
 from ratings_core.formats.options import NOT_CHOSEN, ReadOptions
-from services.solve.outcome_columns import COLUMNS, META, cell_text, check_column, field_text
+from ratings_core.records.tags import tags_of
+from services.solve.outcome_columns import COLUMNS, META, cell_text, check_tags, field_text
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.state.edits import NONE, Retracted
 from services.wire.columns import Retractions, by_kind
@@ -50,17 +51,20 @@ class Chosen:
         left_out: Reason -> number of outcomes that were left out.
 
     Raises:
-        InputError: A column cannot be one of outcomes.
+        InputError: A column does not exist in files.
     """
 
     def __init__(self, options: ReadOptions, retractions: Retractions) -> None:
         self._where, self._slice_by, self._once = options.where, options.slice_by, CountedOnce()
-        for column in options.columns:
-            check_column(column)
-            if column == "offset":
-                raise InputError("column", column, "must be left out for a file, whose outcomes have no offsets in a log")
+        self._columns, self._keys = options.columns, set[str]()
+        if "offset" in self._columns:
+            raise InputError("column", "offset", "must be left out for a file, whose outcomes have no offsets in a log")
         self._once.retract(retractions)
         self.left_out = Counter[str]()
+
+    def check(self) -> None:
+        """Raise `InputError` for a column that no outcome so far has. Call it after the last outcome."""
+        check_tags(self._columns, self._keys)
 
     def slices(self, events: Sequence[Event]) -> Iterator[tuple[str, Games | TaskScores]]:
         """Yield value and outcomes of each slice, in order. The value is empty without `slice_by`."""
@@ -68,6 +72,8 @@ class Chosen:
             if isinstance(columns, Retractions):
                 continue
             counted = self._once.mask(columns)
+            if columns.tags is not None:
+                self._keys.update(*(tags_of(text) for text in columns.tags.texts.names()))
             chosen, own = counted.copy(), [events[i] for i in at.tolist()]
             for column, value in self._where:
                 chosen &= _values(own, column) == value

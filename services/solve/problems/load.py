@@ -64,6 +64,7 @@ def load_slices(
         for lines in pool_lines(source, named, counts):
             for value, columns in chosen.slices([line.event for line in lines]):
                 slices.part(value).add(columns)
+        chosen.check()
         left_out = judged(counts, path.name, bad_rows) | dict(+chosen.left_out)
         return {value: Loaded(reading.kind, counted.problem(), left_out) for value, counted in slices.sorted()}
 
