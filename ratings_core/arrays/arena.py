@@ -1,5 +1,6 @@
 """Arenas: many texts in a single byte array, which kernels read instead of Python strings."""
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -56,6 +57,11 @@ class Arena:
         """Raises `InputError` if a text is not UTF-8."""
         if not self.bytes.tobytes().isascii():
             self.names()
+
+    def pieces(self) -> "list[builtins.bytes]":
+        """The bytes of each text, which need not be UTF-8."""
+        blob = self.bytes.tobytes()
+        return [blob[a:b] for a, b in pairwise(self.start.tolist())]
 
     def names(self) -> list[str]:
         """The texts as strings. Raises `InputError` if a text is not UTF-8."""

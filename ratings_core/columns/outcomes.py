@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, join_starts
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
+from ratings_core.columns.tags import Tags
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
@@ -39,8 +40,9 @@ class Games:
         task_of: int64 (n,), index into `tasks`, or -1.
         meta: n texts, the JSON `meta` of each game; empty if it has none.
         id_hash: uint64 (n, 2), hash of the id.
-        body_hash: uint64 (n,), hash of sides, places, task and weight. It does not cover id, time and meta, so a retry with a new time
-            stamp has the same body.
+        body_hash: uint64 (n,), hash of sides, places, task, weight and tags. It does not cover id, time and meta, so a retry with a new
+            time stamp has the same body.
+        tags: Tags of the games; None if no game has tags.
     """
 
     names: Coded
@@ -54,6 +56,7 @@ class Games:
     meta: Arena
     id_hash: NDArray[np.uint64]
     body_hash: NDArray[np.uint64]
+    tags: Tags | None = None
 
     @classmethod
     def hashed(
@@ -69,6 +72,7 @@ class Games:
         tasks: Arena,
         task_of: NDArray[np.int64],
         meta: Arena | None = None,
+        tags: Tags | None = None,
         name_hash: NDArray[np.uint64] | None = None,
     ) -> "Games":
         """Make columns and compute their hashes. The arguments are as in the class, apart from these:
@@ -78,7 +82,7 @@ class Games:
         """
         meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
         id_hash, units = hash128(ids.bytes, ids.start), _units(weight)
-        unhashed = cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED)
+        unhashed = cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED, tags)
         return unhashed.renamed(names, name_hash)
 
     def renamed(self, names: Coded, name_hash: NDArray[np.uint64] | None = None) -> "Games":
@@ -92,6 +96,8 @@ class Games:
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
         hashes = name_hashes(names) if name_hash is None else name_hash
         _hash_games(names.code, hashes, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
+        if self.tags is not None:
+            self.tags.mixed_into(body)
         return replace(self, names=names, body_hash=body)
 
     @classmethod
@@ -111,6 +117,7 @@ class Games:
             meta=Arena.joined([part.meta for part in parts]),
             id_hash=np.concatenate([part.id_hash for part in parts]),
             body_hash=np.concatenate([part.body_hash for part in parts]),
+            tags=Tags.joined([(part.tags, len(part)) for part in parts]),
         )
 
     def __len__(self) -> int:
@@ -138,6 +145,7 @@ class Games:
             meta=self.meta.take(order),
             id_hash=self.id_hash[order],
             body_hash=self.body_hash[order],
+            tags=None if self.tags is None else self.tags.take(order),
         )
 
     def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> OutcomeBatch:
@@ -171,7 +179,8 @@ class TaskScores:
         score: float64 (scores,).
         tasks: n task names.
         weight, time, id_hash: As in `Games`.
-        body_hash: uint64 (n,), hash of the task, the weight and the scores. It does not depend on the order of the scores.
+        body_hash: uint64 (n,), hash of the task, the weight, the scores and the tags. It does not depend on the order of the scores.
+        tags: As in `Games`.
     """
 
     names: Coded
@@ -182,6 +191,7 @@ class TaskScores:
     time: NDArray[np.float64]
     id_hash: NDArray[np.uint64]
     body_hash: NDArray[np.uint64]
+    tags: Tags | None = None
 
     @classmethod
     def hashed(
@@ -194,13 +204,14 @@ class TaskScores:
         tasks: Arena,
         weight: NDArray[np.float64],
         time: NDArray[np.float64],
+        tags: Tags | None = None,
     ) -> "TaskScores":
         """Make columns and compute their hashes. The arguments are as in the class, apart from these:
 
         ids: n outcome ids; weight: float64 (n,), as in the outcomes.
         """
         id_hash, score = hash128(ids.bytes, ids.start), score + 0.0  # turns -0.0 into 0.0, because equal scores must have equal hashes
-        return cls(names, start, score, tasks, _units(weight), time, id_hash, _UNHASHED).renamed(names)
+        return cls(names, start, score, tasks, _units(weight), time, id_hash, _UNHASHED, tags).renamed(names)
 
     def renamed(self, names: Coded) -> "TaskScores":
         """The same outcomes with other names, with the body hashes of outcomes sent with these names.
@@ -211,6 +222,8 @@ class TaskScores:
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
         hashes = name_hashes(names)
         _hash_scores(names.code, hashes, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
+        if self.tags is not None:
+            self.tags.mixed_into(body)
         return replace(self, names=names, body_hash=body)
 
     @classmethod
@@ -227,6 +240,7 @@ class TaskScores:
             time=np.concatenate([part.time for part in parts]),
             id_hash=np.concatenate([part.id_hash for part in parts]),
             body_hash=np.concatenate([part.body_hash for part in parts]),
+            tags=Tags.joined([(part.tags, len(part)) for part in parts]),
         )
 
     def __len__(self) -> int:
@@ -249,6 +263,7 @@ class TaskScores:
             time=self.time[order],
             id_hash=self.id_hash[order],
             body_hash=self.body_hash[order],
+            tags=None if self.tags is None else self.tags.take(order),
         )
 
     def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> ScoreBatch:

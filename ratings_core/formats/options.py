@@ -9,6 +9,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats.features import Feature
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.roles import Roles
+from ratings_core.records.tags import broken_tag
 
 Unplayed: TypeAlias = Literal["skip", "refuse", "last"]
 """Games without a result: left out, or refused; or, in tables of places, agents without a place share the last one."""
@@ -35,6 +36,7 @@ class ReadOptions:
         where: (column, value) pairs that a row must have; other rows are left out.
         slice_by: Column whose values divide the rows into slices; None for one slice.
         features: Covariates of each game.
+        tags: (key, column) pairs: the column of each tag. An empty cell gives no tag.
         time_format: Format of times as in `strptime`; None to recognize it.
         decimal: Decimal mark of numbers in texts, a comma or a point; the other one can divide thousands. None to recognize it.
     """
@@ -48,6 +50,7 @@ class ReadOptions:
     where: tuple[tuple[str, str], ...] = ()
     slice_by: str | None = None
     features: tuple[Feature, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
     time_format: str | None = None
     decimal: Decimal | None = None
 
@@ -58,6 +61,9 @@ class ReadOptions:
         checks.choice("unplayed", self.unplayed, get_args(Unplayed))
         if self.decimal is not None:
             checks.choice("decimal", self.decimal, get_args(Decimal))
+        keys = [key for key, _ in self.tags]
+        if (broken := broken_tag(dict.fromkeys(keys, "value"))) is not None or len(set(keys)) < len(keys):
+            raise InputError("tag", ", ".join(keys), "must name each key once" if broken is None else broken.rule)
         for word, meaning in self.values.items():
             if meaning not in MEANINGS:
                 raise InputError("value", f"{meaning}={word}", f"must say what the word means: one of {', '.join(MEANINGS)}")
@@ -66,6 +72,7 @@ class ReadOptions:
     def columns(self) -> list[str]:
         """Columns that these options name, besides those of the roles."""
         named = [*(column for column, _ in self.where), *(() if self.slice_by is None else (self.slice_by,))]
+        named += [column for _, column in self.tags]
         return list(dict.fromkeys([*named, *(column for feature in self.features for column in feature.columns)]))
 
 

@@ -1,6 +1,7 @@
 """Tables with a row for each game of two sides."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import distinct, duels
+from ratings_core.columns.tags import Tags
 from ratings_core.errors import InputError
 from ratings_core.formats.options import NO_RESULT, NOT_CHOSEN, ReadOptions
 from ratings_core.formats.parts import FilePart, RowCounts
@@ -22,6 +24,7 @@ from ratings_core.formats.verdicts import Verdicts
 from ratings_core.formats.words import NOT_PLAYED, TIE, UNKNOWN, is_not_played, meanings, won_of_cell
 from ratings_core.records.names import is_name, name_rule
 from ratings_core.records.outcomes import MAX_SCORE, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.tags import canonical_tags, value_rule
 from ratings_core.solution import Floats
 
 _USUAL: Final = ("model_a", "model_b", "tie", "a", "b", "win", "loss", "draw", "1-0", "0-1", "1/2-1/2", "1", "0.5", "0")
@@ -151,6 +154,22 @@ class RowReader(TableReader):
         empty = np.array([not name for name in names], np.bool_)
         return coded.texts, np.where(empty[coded.code], -1, coded.code).astype(np.int64)
 
+    def tags(self, cells: Cells, verdicts: Verdicts) -> Tags | None:
+        """Tags of the rows; None if no row has any."""
+        columns = [cells.coded(column) for _, column in self.options.tags]
+        if not columns or not len(cells):
+            return None
+        for (_, column), coded in zip(self.options.tags, columns, strict=True):
+            rules = [value_rule(text) if text else None for text in coded.texts.names()]
+            for rule in dict.fromkeys(rule for rule in rules if rule is not None):
+                verdicts.refuse(np.array([one == rule for one in rules], np.bool_)[coded.code], column, rule)
+        sets, number = np.unique(np.column_stack([coded.code for coded in columns]), axis=0, return_inverse=True)
+        texts = [coded.texts.names() for coded in columns]
+        keys = [key for key, _ in self.options.tags]
+        made = [{key: of[code] for key, of, code in zip(keys, texts, codes, strict=True) if of[code]} for codes in sets.tolist()]
+        canonical = np.array([canonical_tags(tags) for tags in made], object)
+        return Tags.of(canonical[number.ravel()].tolist())
+
     def features(self, cells: Cells, verdicts: Verdicts) -> Floats | None:
         """Values of the features, float64 (n, k); None without features."""
         if not self.options.features:
@@ -218,11 +237,13 @@ class PairGames(RowReader):
         verdicts.refuse(both[0] == both[1], columns[1], "must differ from the first side")
         won = self._won(cells, verdicts, named)
         time, weight, tasks = self.times(cells, verdicts), self.weights(cells, verdicts), self.tasks(cells, verdicts)
+        tags = self.tags(cells, verdicts)
 
         def make(kept: NDArray[np.int64]) -> Any:
             home, away = (Coded(codes.texts, np.ascontiguousarray(side[kept])) for side in both)
             named = None if tasks is None else (tasks[0], tasks[1][kept])
-            return duels(home, away, won[kept], weight=_at(weight, kept), time=_at(time, kept), tasks=named)
+            games = duels(home, away, won[kept], weight=_at(weight, kept), time=_at(time, kept), tasks=named)
+            return games if tags is None else replace(games, tags=tags.take(kept))
 
         return self.part(cells, verdicts, counts, make, has_time=time is not None)
 

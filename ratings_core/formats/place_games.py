@@ -1,5 +1,6 @@
 """Long tables: a row for each agent of a game, with its place. Rows of one game can be anywhere in the table."""
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import singles
+from ratings_core.columns.tags import NO_TAGS, Tags
 from ratings_core.formats.options import NO_RESULT
 from ratings_core.formats.pair_games import RowReader
 from ratings_core.formats.parts import FilePart, RowCounts
@@ -27,16 +29,20 @@ _WORDS: Final = frozenset(
 """Words in a column of places that are no place: not classified, did not finish or start, disqualified, and the like."""
 FEW: Final = "fewer than two agents with a place"
 BROKEN: Final = "of a game with a bad row"
-_GAME, _AGENT, _PLACE, _TIME, _WEIGHT, _TASK, _SLICE, _ROW = range(8)
+_GAME, _AGENT, _PLACE, _TIME, _WEIGHT, _TASK, _SLICE, _TAGS, _ROW = range(9)
 """Columns of the rows that are held."""
+_TAG: Final = "--tag"
+"""Stands for the columns of tags in errors."""
 
 
 class PlaceGames(RowReader):
-    """Reads tables with a row for each agent of a game. Memory grows with 64 bytes for each row."""
+    """Reads tables with a row for each agent of a game. Memory grows with 72 bytes for each row."""
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
         self._games, self._agents, self._named, self._values = Roster(), Roster(), Roster(), Roster()
+        self._sets: dict[str, int] = {}
+        """Number of each set of tags."""
         self._held: list[NDArray[np.float64]] = []
         self._hashes: list[NDArray[np.uint64]] = []
 
@@ -55,13 +61,14 @@ class PlaceGames(RowReader):
         games, agents = self.names(cells, game, verdicts, "a game"), self.names(cells, agent, verdicts)
         time, weight, tasks = self.times(cells, verdicts), self.weights(cells, verdicts), self.tasks(cells, verdicts)
         slices = None if self.options.slice_by is None else cells.coded(self.options.slice_by)
+        tags = self.tags(cells, verdicts)
 
         def make(kept: NDArray[np.int64]) -> None:
             columns = [
                 self._games.intern_coded(games.take(kept)), self._agents.intern_coded(agents.take(kept)),
                 np.where(no_place, _LAST, places)[kept], np.zeros(len(kept)) if time is None else time[kept],
                 np.ones(len(kept)) if weight is None else weight[kept], _ids(self._named, tasks, kept),
-                _slice_ids(self._values, slices, kept), block.numbers[kept],
+                _slice_ids(self._values, slices, kept), self._tag_ids(tags, kept), block.numbers[kept],
             ]  # fmt: skip
             self._held.append(np.column_stack(columns).astype(np.float64))
             if block.hashes is not None:
@@ -93,6 +100,8 @@ class PlaceGames(RowReader):
             weight=heads[:, _WEIGHT], time=heads[:, _TIME],
             tasks=(_arena(self._named), heads[:, _TASK].astype(np.int64)) if len(self._named) else None,
         )  # fmt: skip
+        if self._sets:
+            games = replace(games, tags=Tags(pack(list(self._sets)), heads[:, _TAGS].astype(np.int32)))
         return FilePart(
             columns=games,
             rows=heads[:, _ROW].astype(np.int64),
@@ -100,6 +109,13 @@ class PlaceGames(RowReader):
             slices=None if self.options.slice_by is None else Coded(_values(self._values), heads[:, _SLICE].astype(np.int32)),
             timed=np.full(len(heads), self._times is not None),
         )
+
+    def _tag_ids(self, tags: Tags | None, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of the set of tags of each kept row, or -1."""
+        if tags is None:
+            return np.full(len(kept), NO_TAGS, np.int64)
+        numbers = [self._sets.setdefault(text, len(self._sets)) for text in tags.texts.names()]
+        return np.array([*numbers, NO_TAGS], np.int64)[tags.code[kept]]
 
     def _games_of(self, rows: Floats) -> NDArray[np.int64]:
         """Number of each row's game. Games are numbered in order of their first rows.
@@ -124,7 +140,8 @@ class PlaceGames(RowReader):
         is_loose = self.options.roles.game is None and can_name_several_games(roles.game or "")
         repeat_rule = f"must be in each game once{f'; {roles.game} names several games: --column game=HEADER' if is_loose else ''}"
         verdicts.refuse(_repeated(game, rows[:, _AGENT]), roles.agent, repeat_rule)
-        for at, column in ((_TIME, roles.time), (_WEIGHT, roles.weight), (_TASK, roles.task), (_SLICE, self.options.slice_by)):
+        same = ((_TIME, roles.time), (_WEIGHT, roles.weight), (_TASK, roles.task), (_SLICE, self.options.slice_by), (_TAGS, _TAG))
+        for at, column in same:
             rule = "must be the same in all rows of a game"
             rule += " (if it does not say when the game was played: --column time=)" if at == _TIME else ""
             verdicts.refuse(rows[:, at] != _first(game, rows[:, at]), column, rule)
@@ -139,6 +156,8 @@ class PlaceGames(RowReader):
             return self._named.name(int(row[_TASK])) if row[_TASK] >= 0 else ""
         if column == self.options.slice_by:
             return self._values.name(int(row[_SLICE])).removeprefix("=")
+        if column == _TAG:
+            return list(self._sets)[int(row[_TAGS])] if row[_TAGS] >= 0 else ""
         return float(row[_TIME if column == self.roles.time else _WEIGHT])
 
 

@@ -214,9 +214,10 @@ def check_options(kind: FileKind, options: ReadOptions) -> None:
     if kind is FileKind.GAMES:
         return
     asked = {
-        "where": options.where,
-        "slice-by": options.slice_by,
+        "where": options.where if kind is not FileKind.OUTCOMES else (),
+        "slice-by": options.slice_by if kind is not FileKind.OUTCOMES else None,
         "feature": options.features,
+        "tag": options.tags,
         "column": list(options.roles.named.items()),
         "value": dict(options.values),
         "time-format": options.time_format,
@@ -224,8 +225,7 @@ def check_options(kind: FileKind, options: ReadOptions) -> None:
         "trim": options.trim and kind is not FileKind.SCORES,
     }
     if (name := next((name for name, value in asked.items() if value), None)) is not None:
-        hint = " (of a pool: `equirank solve --pool POOL`)" if kind is FileKind.OUTCOMES and name in ("where", "slice-by") else ""
-        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of games have columns{hint}")
+        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of games have columns")
 
 
 def _first_rows(text: str, table: CsvTable) -> list[list[str]]:

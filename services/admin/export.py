@@ -18,6 +18,7 @@ from services.log.reading import read_parts
 
 COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
+    "tags",
 )  # fmt: skip
 """Columns that an export may have; docs/guides/archive.md describes them."""
 _ROWS: Final = 1 << 17

@@ -24,8 +24,8 @@ from ratings_core.front.load import Loaded
 from ratings_core.front.slices import Slices
 from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
+from ratings_core.records.tags import tag_of, tags_of
 from services.admin.export import Wanted, tables
-from services.admin.pool_columns import COLUMNS
 from services.admin.pool_range import PoolRange
 from services.control.generations import erasing, make_raters
 from services.control.records import ControlState, Generation, PoolCreated
@@ -33,13 +33,13 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
+from services.solve.outcome_columns import COLUMNS, META, cell_text, check_tags, field_text, names_tag
 from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
 from services.state.edits import LEFT_OUT, Edits, Retracted
 from services.state.opening import rated_initial
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 
-_META: Final = "meta."
 _NOT_IN_RANGE: Final = "not in the range of positions and times"
 
 Columns: TypeAlias = Games | TaskScores
@@ -59,10 +59,10 @@ class PoolSlice:
     where: Sequence[tuple[str, str]] = ()
     slice_by: str | None = None
 
-    def __post_init__(self) -> None:
-        for column in (*(column for column, _ in self.where), *([self.slice_by] if self.slice_by is not None else [])):
-            if column not in COLUMNS and (not column.startswith(_META) or column == _META):
-                raise InputError("column", column, f"must be one of {', '.join(COLUMNS)}, or meta.FIELD for a field of meta")
+    @property
+    def columns(self) -> list[str]:
+        """Columns of `where` and `slice_by`."""
+        return [*(column for column, _ in self.where), *([] if self.slice_by is None else [self.slice_by])]
 
 
 class _Pool(NamedTuple):
@@ -145,19 +145,23 @@ def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, l
     made = pool.made
     retractions = tables(log, control, Wanted(PoolRange(pool.created.pool, made.start), kind=RETRACTION))
     edits = Edits(made, Retracted.of([decode.retractions(table).id_hash for table, _ in retractions]))
-    seen, known = DedupeWindow(made.fold.dedupe_window), Roster()
+    seen, known, keys = DedupeWindow(made.fold.dedupe_window), Roster(), set[str]()
+    uses_tags = any(map(names_tag, wanted.columns))
     kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
     for table, _ in tables(log, control, Wanted(PoolRange(pool.created.pool, made.start, wanted.range.end), kind=kind)):
         columns, kept = edits.apply(columns_of(table), known)
         known.intern_coded(columns.names)
         verdict = seen.admit(columns.id_hash, columns.body_hash)
         rows, columns = table.take(np.flatnonzero(kept)[verdict == NEW]), columns.take(verdict == NEW)
+        if uses_tags:
+            keys.update(*(tags_of(text) for text in set(rows["tags"].to_pylist()) if text))
         chosen = _chosen(rows, wanted, left_out)
         left_out["duplicates"] += int(np.count_nonzero(verdict == DUPLICATE))
         left_out["conflicts"] += int(np.count_nonzero(verdict != NEW) - np.count_nonzero(verdict == DUPLICATE))
         columns, values = columns.take(chosen), _values(rows, wanted.slice_by)[chosen]
         for value in sorted(set(values.tolist())):
             yield value, columns.take(values == value)
+    check_tags(wanted.columns, keys)
     left_out.update(dict(zip(LEFT_OUT, edits.left_out.tolist(), strict=True)))
     for reason in [reason for reason, count in left_out.items() if not count]:
         del left_out[reason]
@@ -176,21 +180,15 @@ def _chosen(rows: Any, wanted: PoolSlice, left_out: Counter[str]) -> NDArray[np.
 
 
 def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
-    """Text of each row's value of a column or `meta` field: object (n,). Rows without a value, and all rows without `column`, have ""."""
+    """Text of each row's value of a column, `meta` field or tag: object (n,); "" without a value, and in all rows without `column`."""
     values = np.full(len(rows), "", object)
     if column is None:
         return values
     if column in COLUMNS:
-        values[:] = [_cell_text(value) for value in rows[column].to_pylist()]
-        return values
-    field = column.removeprefix(_META)
-    metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
-    values[:] = [_cell_text(meta.get(field)) if isinstance(meta, dict) else "" for meta in metas]
+        values[:] = [cell_text(value) for value in rows[column].to_pylist()]
+    elif column.startswith(META):
+        metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
+        values[:] = [field_text(meta, column) for meta in metas]
+    else:
+        values[:] = ["" if text is None else tag_of(text, column) or "" for text in rows["tags"].to_pylist()]
     return values
-
-
-def _cell_text(value: Any) -> str:
-    """Text of a value for comparison: empty for None, `true` or `false` for bools."""
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)

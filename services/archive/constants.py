@@ -25,10 +25,14 @@ def constants(fragments: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
     values_by_column: defaultdict[str, set[Any]] = defaultdict(set)
     for fragment in fragments:
         for group in map(fragment.metadata.row_group, range(fragment.metadata.num_row_groups)):
+            absent = {name for name in names if name in STEADY}
             for column in map(group.column, range(group.num_columns)):
                 name, _, in_list = column.path_in_schema.partition(".")
+                absent.discard(name)
                 if name in STEADY and name in names:
                     values_by_column[name].add(_value(column, in_list=bool(in_list)))
+            for name in absent:  # a file of an earlier release: readers get null
+                values_by_column[name].add(None)
     return {name: values.pop() for name, values in values_by_column.items() if len(values) == 1 and _VARIES not in values}
 
 

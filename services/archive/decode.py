@@ -8,11 +8,13 @@ from msgspec import UNSET, Raw
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.arrays.arrow import arena, coded, tasks
+from ratings_core.arrays.arrow import arena, coded, tasks, whole
 from ratings_core.arrays.hashing import hash128
 from ratings_core.columns.outcomes import Games, TaskScores
+from ratings_core.columns.tags import NO_TAGS, Tags
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
+from ratings_core.records.tags import tags_of
 from services.archive.schema import GAME, RETRACTION, SCORES
 from services.wire.columns import Retractions
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
@@ -44,6 +46,7 @@ def games(table: pa.Table) -> Games:
         tasks=named,
         task_of=task_of,
         meta=_metas(table),
+        tags=_tags(table),
     )
 
 
@@ -58,6 +61,7 @@ def scores(table: pa.Table) -> TaskScores:
         tasks=arena(_combined(table["task"])),
         weight=table["weight"].to_numpy(),
         time=table["time"].to_numpy(),
+        tags=_tags(table),
     )
 
 
@@ -76,11 +80,12 @@ def event(row: dict[str, Any]) -> Event:
     """Decode a row as the outcome or retraction that was sent. Raises `InputError` for an unread row."""
     head = {"v": 1, "id": row["id"], "pool": row["pool"], "time": row["time"]}
     head["meta"] = UNSET if row["meta"] is None else Raw(row["meta"])
+    tags = UNSET if row["tags"] is None else tags_of(row["tags"])
     if row["kind"] == GAME:
-        return GameEvent(**head, sides=_sides(row), task=row["task"], weight=row["weight"])
+        return GameEvent(**head, sides=_sides(row), task=row["task"], weight=row["weight"], tags=tags)
     if row["kind"] == SCORES:
         measured = dict(zip(row["agents"], row["scores"], strict=True))
-        return ScoreEvent(**head, task=row["task"], scores=measured, weight=row["weight"])
+        return ScoreEvent(**head, task=row["task"], scores=measured, weight=row["weight"], tags=tags)
     if row["kind"] == RETRACTION:
         return RetractEvent(**head, retracts=row["retracts"])
     raise InputError("kind", row["kind"], f"must be an outcome or a retraction (offset {row['offset']}, item {row['item']})")
@@ -143,3 +148,11 @@ def _metas(table: pa.Table) -> Arena:
     if metas.null_count == len(metas):
         return Arena(np.zeros(0, np.uint8), np.zeros(len(metas) + 1, np.int64))
     return arena(metas.cast(pa.large_string()).fill_null(""))
+
+
+def _tags(table: pa.Table) -> Tags | None:
+    column = _combined(table["tags"])
+    if column.null_count == len(column):
+        return None
+    encoded = column.dictionary_encode()
+    return Tags(arena(encoded.dictionary), whole(encoded.indices, NO_TAGS).astype(np.int32))

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.records.tags import canonical_tags
 from services.archive.schema import CONTENT, GAME, RETRACTION, SCORES, UNREAD, fields
 from services.log.protocol import Record
 from services.wire import events
@@ -89,6 +90,7 @@ def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
         "agents": pa.ListArray.from_arrays(start, _texts(columns.names.arena())),
         "sides": pa.ListArray.from_arrays(start, pa.array(np.repeat(side, members), pa.int32())),
         "places": pa.ListArray.from_arrays(start, pa.array(np.repeat(columns.place, members), pa.int32())),
+        "tags": None if columns.tags is None else _texts(columns.tags.texts).take(pa.array(columns.tags.code, mask=columns.tags.code < 0)),
     }
     return _table(row_columns, records, scanned.record, scanned.item.astype(np.int32))
 
@@ -116,6 +118,7 @@ def _event_columns(outcomes: Sequence[Event]) -> dict[str, list[Any]]:
         "scores": [measured and list(measured.values()) for measured in scores],
         "retracts": [event.retracts if isinstance(event, RetractEvent) else None for event in outcomes],
         "meta": [None if event.meta is UNSET else bytes(event.meta) for event in outcomes],
+        "tags": [_tags(event) for event in outcomes],
     }
 
 
@@ -123,6 +126,11 @@ def _agents(sides: list[events.Side] | None, scores: dict[str, float] | None) ->
     if sides is not None:
         return [agent for side in sides for agent in side.agents]
     return None if scores is None else list(scores)
+
+
+def _tags(event: Event) -> str | None:
+    """Canonical text of an outcome's tags; None without tags."""
+    return None if isinstance(event, RetractEvent) or event.tags is UNSET else canonical_tags(event.tags) or None
 
 
 def _refusal_columns(decoded: Decoded, values: Sequence[bytes]) -> dict[str, list[Any]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
-    "raw",
+    "tags", "raw",
 )  # fmt: skip
 _ROWS: Final = 1 << 15
 """Approximate maximal rows of a part. Their fold takes some 20 milliseconds."""

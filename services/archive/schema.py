@@ -3,7 +3,8 @@
 A row is one item of a log record: an outcome, a retraction, or bytes that the wire schema refuses. Rows have the order of the log. The
 columns up to `raw` depend on the log alone. `generation`, `verdict` and `reason` are reserved.
 
-Tables of earlier releases have one more column, `chain`. Readers ignore it, and new rows leave it null.
+Tables of earlier releases have one more column, `chain`: readers ignore it, and new rows leave it null. They lack the column `tags` until
+rows are appended.
 
 Lists of an outcome have equal length. Agent k plays on side `sides[k]`, which took place `places[k]`; or it reached `scores[k]`.
 """
@@ -53,6 +54,7 @@ SCHEMA: Final = pa.schema(
         pa.field("scores", pa.list_(pa.float64())),
         pa.field("retracts", pa.string()),
         pa.field("meta", pa.binary()),
+        pa.field("tags", pa.string()),
         pa.field("raw", pa.binary()),
         pa.field("generation", pa.int64()),
         pa.field("verdict", pa.string()),
@@ -61,14 +63,15 @@ SCHEMA: Final = pa.schema(
 )
 """segment: row // SEGMENT_ROWS. row: number of the row in its partition, from 0, without gaps. offset, item: record of the log, and index
 in its array (-1: the complete record was refused). logged: time of the record in the log, limited to years 1 to 9999. time: of the
-outcome, seconds since 1970. meta: JSON text as it was sent. raw: refused bytes as they were sent."""
+outcome, seconds since 1970. meta: JSON text as it was sent. tags: JSON object with sorted keys; null without tags, and in rows of earlier
+releases. raw: refused bytes as they were sent."""
 CODED: Final = SCHEMA.set(
     SCHEMA.get_field_index("agents"), pa.field("agents", pa.list_(pa.field("element", pa.dictionary(pa.int32(), pa.string()))))
 )
 """Columns as readers get them: names of agents are dictionary codes, so each distinct name is processed once, not once per outcome."""
 NAMES: Final = "agents.list.element"
 """Path of the agents' names in Parquet files."""
-STEADY: Final = ("item", "kind", "pool", "weight", "task", "scores", "retracts", "meta", "raw")
+STEADY: Final = ("item", "kind", "pool", "weight", "task", "scores", "retracts", "meta", "tags", "raw")
 """Columns that often are null or constant in all rows. Folds take a constant value from the files' statistics instead of reading the
 column. If `ArchiveReader` reads such a column anyway, it compares the values with the statistics.
 """

@@ -41,6 +41,9 @@ UnplayedOption: TypeAlias = Annotated[
 ]  # fmt: skip
 Trim: TypeAlias = Annotated[bool, typer.Option("--trim", help="Strip white space from the cells.")]
 Where: TypeAlias = Annotated[list[str] | None, typer.Option("--where", help="Only rows of games with column=value. Repeatable.")]
+Tags: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--tag", help="Column of a tag of the outcomes, as key=header, such as language=lang. Repeatable.")
+]
 Features: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -69,6 +72,7 @@ def read_options(
     where: Sequence[str] | None = None,
     slice_by: str | None = None,
     features: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
     time_format: str | None = None,
     decimal: Decimal | None = None,
 ) -> ReadOptions:
@@ -84,6 +88,7 @@ def read_options(
         where: Texts column=value.
         slice_by: As in `ReadOptions`.
         features: Texts of features.
+        tags: Texts key=header.
         time_format: As in `ReadOptions`.
         decimal: As in `ReadOptions`.
 
@@ -100,6 +105,7 @@ def read_options(
         where=tuple(name_and_value(text, "where", "must be column=value") for text in where or ()),
         slice_by=slice_by,
         features=tuple(Feature.parsed(text) for text in features or ()),
+        tags=tuple(name_and_value(text, "tag", "must be key=header") for text in tags or ()),
         time_format=time_format,
         decimal=decimal,
     )

@@ -27,6 +27,7 @@ from services.cli.options import (
     Delimiter,
     Features,
     Sort,
+    Tags,
     TimeFormat,
     Trim,
     UnplayedOption,
@@ -62,6 +63,7 @@ def replay(
     decimal: DecimalOption = None,
     sort: Sort = False,
     feature: Features = None,
+    tag: Tags = None,
     again: Annotated[bool, typer.Option("--again", help="Send files again that were sent before. Their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
     data: Data = None,
@@ -76,7 +78,7 @@ def replay(
     settings = settings_of(data)
     options = read_options(
         FileKind(kind) if kind else None, unplayed=unplayed, columns=column, values=value, delimiter=delimiter, trim=trim, where=where,
-        features=feature, time_format=time_format, decimal=decimal,
+        features=feature, tags=tag, time_format=time_format, decimal=decimal,
     )  # fmt: skip
     sending = Sending(pool, options, None if at is None else seconds(at, "--time"), bad_rows, again=again, by_time=sort)
     console = Console(soft_wrap=True)

@@ -14,7 +14,6 @@ from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
 from ratings_core.methods.names import MODULES, ONLINE
 from ratings_core.voting.profile import Unlisted
-from services.admin.pool_columns import COLUMNS
 from services.boards.result import Intervals, SolveResult
 from services.cli.cells import interval_line, ranked_table, roster_line
 from services.cli.options import (
@@ -33,6 +32,7 @@ from services.cli.options import (
     read_options,
 )
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
+from services.solve.outcome_columns import COLUMNS
 from services.solve.registry.methods import Ties
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def solve(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Only rows of games with column=value. Repeatable. For a pool, column is one of {', '.join(COLUMNS)}, or meta.FIELD."
+            help="Only rows of games with column=value. Repeatable. For a pool and for outcomes, column is the key of a tag, "
+            f"one of {', '.join(COLUMNS)}, or meta.FIELD."
         ),
     ] = None,
     time_format: TimeFormat = None,

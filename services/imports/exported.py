@@ -19,6 +19,8 @@ from ratings_core.formats.tables.block import each_row
 from ratings_core.formats.tables.csv_table import CsvTable
 
 _SHOWN: Final = 200
+_LATER: Final = frozenset({"tags"})
+"""Columns that exports of earlier releases lack."""
 
 
 def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -37,7 +39,7 @@ def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     from services.wire.bulk.texts import outcome  # noqa: PLC0415 - as above
 
     _check_types(parquet_types(stream))
-    for place, row in python_rows(stream, COLUMNS, list(COLUMNS)):
+    for place, row in python_rows(stream, [name for name in COLUMNS if name not in _LATER], list(COLUMNS)):
         yield place, msgspec.json.encode(outcome(row)).decode()
 
 
@@ -60,9 +62,9 @@ def csv_texts(stream: BufferedReader) -> Iterator[tuple[int, str]]:
 
     table, readers = CsvTable(stream, ","), _cell_readers()
     for name in readers:
-        if name not in table.header:
+        if name not in table.header and name not in _LATER:
             raise FormatError(1, name, table.header, "must be a column of the header")
-    places = [(name, table.header.index(name), read) for name, read in readers.items()]
+    places = [(name, table.header.index(name), read) for name, read in readers.items() if name in table.header]
     for line, cells in each_row(table):
         yield line, msgspec.json.encode(outcome({name: read(cells[at], line, name) for name, at, read in places if cells[at]})).decode()
 

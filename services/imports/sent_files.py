@@ -132,14 +132,18 @@ class SentFile:
 
 
 def _hidden(columns: Games | TaskScores) -> dict[int, tuple[str, str]]:
-    """Index of each outcome with a hidden character in a name -> this name and the character."""
+    """Index of each outcome with a hidden character in a name or in its tags -> this text and the character."""
     if isinstance(columns, Games):
         owner = np.repeat(np.arange(len(columns)), np.diff(columns.agent_start[columns.side_start]))
         task_owner = np.flatnonzero(columns.task_of >= 0)
     else:
         owner, task_owner = np.repeat(np.arange(len(columns)), np.diff(columns.start)), np.arange(len(columns))
     hidden = _hidden_texts(columns.names, owner)
-    return _hidden_texts(Coded.of(columns.tasks), task_owner) | hidden
+    hidden |= _hidden_texts(Coded.of(columns.tasks), task_owner)
+    if columns.tags is None:
+        return hidden
+    tagged = np.flatnonzero(columns.tags.code >= 0)
+    return _hidden_texts(Coded(columns.tags.texts, columns.tags.code[tagged]), tagged) | hidden
 
 
 def _hidden_texts(names: Coded, owner: NDArray[np.int64]) -> dict[int, tuple[str, str]]:

@@ -24,10 +24,13 @@ from ratings_core.problems.inputs import Problem, ScoresInput
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import SolveResult
 from services.control.generations import make_raters
+from services.control.records import FoldSettings
 from services.solve.fold_file import FoldedRows, fold_lines, folded_result, offline_fold, state_of
+from services.solve.problems.chosen import Chosen
 from services.solve.problems.load import OFFLINE, load_slices, named_pool, pool_lines
 from services.solve.registry import methods
 from services.solve.registry.methods import Ties
+from services.state.pool import PoolState
 from services.wire.pools import Kind
 
 if TYPE_CHECKING:
@@ -125,11 +128,7 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
         fold = offline_fold(asked.method, asked.parameters)
         rater = make_raters(Kind.GAMES, fold)[asked.method]
         if kind is FileKind.OUTCOMES:
-            named, counts = named_pool(source, reading.pool), RowCounts()
-            state = state_of(named, fold)
-            for lines in pool_lines(source, named, counts):
-                fold_lines(reading.file.name, state, lines)
-            left_out, folded = judged(counts, reading.file.name, reading.bad_rows), [("", state)]
+            folded, left_out = _folded_outcomes(source, reading, fold)
         else:
             slices = Slices(lambda: FoldedRows(state_of(OFFLINE, fold)))
             left_out = collect(read, slices, FoldedRows.add, reading.bad_rows, by_time=reading.by_time)
@@ -139,6 +138,23 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     note = "; ".join([*notes, *([read.order_note] if read.order_note and not reading.by_time else [])])
     for value, state in folded:
         yield replace(answer_of(value, folded_result(state, asked.method, rater, seconds), kind, left_out, options.slice_by), note=note)
+
+
+def _folded_outcomes(source: FileSource, reading: Reading, fold: FoldSettings) -> tuple[list[tuple[str, PoolState]], dict[str, int]]:
+    """Value and state of each slice of a file of outcomes, and the counts of rows that are left out. Raises `InputError`."""
+    named, counts, options, name = named_pool(source, reading.pool), RowCounts(), reading.options, reading.file.name
+    if not options.where and options.slice_by is None:
+        state = state_of(named, fold)
+        for lines in pool_lines(source, named, counts):
+            fold_lines(name, state, lines)
+        return [("", state)], judged(counts, name, reading.bad_rows)
+    chosen, slices = Chosen(options, named.retractions), Slices(lambda: state_of(named, fold))
+    for lines in pool_lines(source, named, counts):
+        for value, columns in chosen.slices([line.event for line in lines]):
+            if refused := slices.part(value).fold(columns):
+                raise InputError(f"{name}: {refused[0].path}", f"{len(refused)} refused", refused[0].rule)
+    chosen.check()
+    return slices.sorted(), judged(counts, name, reading.bad_rows) | dict(+chosen.left_out)
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:

@@ -13,7 +13,9 @@ from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128
 from ratings_core.columns.outcomes import Games, TaskScores, numbered, starts_of
+from ratings_core.columns.tags import Tags
 from ratings_core.records.outcomes import NO_TASK
+from ratings_core.records.tags import canonical_tags
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
 
@@ -74,6 +76,7 @@ def columns_of_games(events: Sequence[GameEvent]) -> Games:
         tasks=tasks,
         task_of=task_of,
         meta=_metas(events),
+        tags=_tags(events),
     )
 
 
@@ -87,6 +90,7 @@ def columns_of_scores(events: Sequence[ScoreEvent]) -> TaskScores:
         tasks=pack([event.task for event in events]),
         weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
         time=_times(events),
+        tags=_tags(events),
     )
 
 
@@ -117,6 +121,12 @@ def _tasks(tasks: Sequence[str | None]) -> tuple[Arena, NDArray[np.int64]]:
         return pack(named), np.full(len(tasks), NO_TASK, np.int64)
     has = np.array([task is not None for task in tasks], np.bool_)
     return pack(named), numbered(has)
+
+
+def _tags(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> Tags | None:
+    if all(event.tags is UNSET for event in events):
+        return None
+    return Tags.of([None if event.tags is UNSET else canonical_tags(event.tags) for event in events])
 
 
 def _metas(events: Sequence[GameEvent]) -> Arena:

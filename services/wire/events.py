@@ -21,6 +21,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES, are_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.tags import MAX_TAG_BYTES, MAX_TAGS, TAG_KEY, broken_tag
 from services.wire import rules
 from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind, is_pool_name
@@ -39,6 +40,9 @@ _RUN_BYTES: Final = 1 << 18
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
 Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
 Weight: TypeAlias = Annotated[float, Meta(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
+TagKey: TypeAlias = Annotated[str, Meta(pattern=rf"^{TAG_KEY}(?!\n)$")]
+TagValue: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_BYTES)]
+Tags: TypeAlias = Annotated[dict[TagKey, TagValue], Meta(max_length=MAX_TAGS)]
 Score: TypeAlias = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
 
 
@@ -56,6 +60,7 @@ class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fiel
         kind: Kind of the pools that take this outcome.
         time: Seconds since 1970.
         task: What was played, if the producer distinguishes tasks.
+        tags: Texts by key that divide a pool's outcomes into slices, such as the language.
         meta: JSON that the schema does not interpret. A pool can read numbers in it as features.
     """
 
@@ -67,11 +72,12 @@ class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fiel
     sides: Annotated[list[Side], Meta(min_length=2, max_length=MAX_SIDES)]
     task: Name | None = None
     weight: Weight = 1.0
+    tags: Tags | UnsetType = UNSET
     meta: Raw | UnsetType = UNSET
 
 
 class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """Scores of agents on one task. Higher scores are better."""
+    """Scores of agents on one task. Higher scores are better. tags: As in `GameEvent`."""
 
     kind: ClassVar[Kind] = Kind.SCORES
     v: Literal[1]
@@ -81,6 +87,7 @@ class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fie
     task: Name
     scores: Annotated[dict[Name, Score], Meta(min_length=1)]
     weight: Weight = 1.0
+    tags: Tags | UnsetType = UNSET
     meta: Raw | UnsetType = UNSET
 
 
@@ -334,11 +341,14 @@ def _sound(events: Sequence[Event]) -> bool:
         games, others = cast("Sequence[GameEvent]", events), []
     else:
         games, others = [event for event in events if type(event) is GameEvent], [event for event in events if type(event) is not GameEvent]
-    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and _sound_metas(events)
+    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and _sound_rest(events)
 
 
-def _sound_metas(events: Sequence[Event]) -> bool:
-    return all(rules.meta_rule(event.meta) is None for event in events if event.meta is not UNSET)
+def _sound_rest(events: Sequence[Event]) -> bool:
+    """Whether `meta` and tags keep their rules."""
+    metas = (event.meta for event in events if event.meta is not UNSET)
+    tagged = (event.tags for event in events if not isinstance(event, RetractEvent) and event.tags is not UNSET)
+    return all(rules.meta_rule(meta) is None for meta in metas) and all(broken_tag(tags) is None for tags in tagged)
 
 
 def _sound_texts(events: Sequence[Event]) -> bool:

@@ -1,10 +1,12 @@
-"""A rule for names in new outcomes: every character must be displayed.
+"""A rule for names and values of tags in new outcomes: every character must be displayed.
 
 The decoder accepts other names too, because records that a log already holds must fold as before. The writers of outcomes (the API,
 `equirank replay` and `equirank dead-letters replay`) check this rule in addition.
 """
 
 from collections.abc import Sequence
+
+from msgspec import UNSET
 
 from ratings_core.records.names import hidden_character, invisible_rule
 from services.wire.events import Event, GameEvent, ScoreEvent
@@ -25,8 +27,12 @@ def hidden_names(events: Sequence[Event]) -> dict[int, Broken]:
 
 def _texts(event: Event) -> list[str]:
     if isinstance(event, GameEvent):
-        return [event.id, event.task or "", *(agent for side in event.sides for agent in side.agents)]
-    return [event.id, event.task, *event.scores] if isinstance(event, ScoreEvent) else [event.id]
+        return [event.id, event.task or "", *(agent for side in event.sides for agent in side.agents), *_tags(event).values()]
+    return [event.id, event.task, *event.scores, *_tags(event).values()] if isinstance(event, ScoreEvent) else [event.id]
+
+
+def _tags(event: GameEvent | ScoreEvent) -> dict[str, str]:
+    return {} if event.tags is UNSET else event.tags
 
 
 def _broken(event: Event) -> Broken | None:
@@ -40,7 +46,12 @@ def _paths(event: Event) -> list[str]:
     """Path of each of `_texts`."""
     if isinstance(event, GameEvent):
         agents = [f"$.sides[{i}].agents[{j}]" for i, side in enumerate(event.sides) for j in range(len(side.agents))]
-        return ["$.id", "$.task", *agents]
+        return ["$.id", "$.task", *agents, *_tag_paths(event)]
     if isinstance(event, ScoreEvent):
-        return ["$.id", "$.task", *(member_path("$.scores", agent, quoted=True) for agent in event.scores)]
+        scores = [member_path("$.scores", agent, quoted=True) for agent in event.scores]
+        return ["$.id", "$.task", *scores, *_tag_paths(event)]
     return ["$.id"]
+
+
+def _tag_paths(event: GameEvent | ScoreEvent) -> list[str]:
+    return [member_path("$.tags", key) for key in _tags(event)]

@@ -17,6 +17,7 @@ import numpy as np
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.tags import broken_tag
 from services.wire.pools import check_pool_name
 
 MAX_RECORD_BYTES: Final = 1 << 20
@@ -32,8 +33,8 @@ MAX_PLACE: Final = 2**31 - 1
 _HEAD: Final = ("v", "id", "pool", "time")
 _NEEDED: Final = {"sides": (*_HEAD, "sides"), "scores": (*_HEAD, "task", "scores"), "retracts": (*_HEAD, "retracts")}
 _FIELDS: Final = {
-    "sides": (*_HEAD, "sides", "task", "weight", "meta"),
-    "scores": (*_HEAD, "task", "scores", "weight", "meta"),
+    "sides": (*_HEAD, "sides", "task", "weight", "tags", "meta"),
+    "scores": (*_HEAD, "task", "scores", "weight", "tags", "meta"),
     "retracts": (*_HEAD, "retracts", "meta"),
 }
 _SIDE: Final = ("agents", "place")
@@ -259,6 +260,11 @@ def _check_scores(value: Any, path: str) -> None:
         _check_number(score, where, -MAX_SCORE, MAX_SCORE)
 
 
+def _check_tags(value: Any, path: str) -> None:
+    if (broken := broken_tag(value)) is not None:
+        _break(path if broken.key is None else member_path(path, broken.key), broken.rule)
+
+
 _CHECKS: Final[Mapping[str, Callable[[Any, str], None]]] = {
     "id": _check_text,
     "pool": partial(_check_text, check=check_pool_name),
@@ -267,6 +273,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], None]]] = {
     "task": _check_text,
     "scores": _check_scores,
     "retracts": _check_text,
+    "tags": _check_tags,
     "weight": partial(_check_number, low=MIN_WEIGHT, high=MAX_WEIGHT),
 }
 

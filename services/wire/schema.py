@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
+from ratings_core.records.tags import MAX_TAG_BYTES, MAX_TAGS, TAG_KEY
 from services.wire import rules
 
 Schema = dict[str, Any]
@@ -30,9 +31,10 @@ _NAME_PATTERN: Final = _pattern(_CONTROL + _HIDDEN)
 _KNOWN_PATTERN: Final = _pattern(_CONTROL + _BIDI)
 _POOL_PATTERN: Final = r"^([a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}(?!\n)$"
 
-_HIDDEN_IN_LOGS: Final = "the decoder also accepts names with characters that are not displayed, because logs can contain them"
+_HIDDEN_IN_LOGS: Final = "the decoder also accepts names and tags with characters that are not displayed, because logs can contain them"
 _NOT_SAID: Final = (
     f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without unpaired surrogates",
+    f"values of tags follow the same rules and are at most {MAX_TAG_BYTES} bytes",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
     _HIDDEN_IN_LOGS,
     "an array contains outcomes of one pool",
@@ -103,6 +105,18 @@ def _weight() -> Schema:
     return {"type": "number", "minimum": MIN_WEIGHT, "maximum": MAX_WEIGHT, "default": 1.0}
 
 
+def tags() -> Schema:
+    """Schema of the tags of a new outcome."""
+    value = {"type": "string", "minLength": 1, "maxLength": MAX_TAG_BYTES, "pattern": _NAME_PATTERN}
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": rf"^{TAG_KEY}(?!\n)$"},
+        "additionalProperties": value,
+        "maxProperties": MAX_TAGS,
+        "description": "Texts by key that divide a pool's outcomes into slices, such as the language.",
+    }
+
+
 def _side() -> Schema:
     return _closed(
         {
@@ -121,13 +135,13 @@ def _side() -> Schema:
 def _game() -> Schema:
     sides = {"type": "array", "items": {"$ref": "#/$defs/side"}, "minItems": 2, "maxItems": MAX_SIDES}
     task = {"anyOf": [{"$ref": "#/$defs/name"}, {"type": "null"}]}
-    return _outcome({"sides": sides, "task": task, "weight": _weight()}, ["sides"])
+    return _outcome({"sides": sides, "task": task, "weight": _weight(), "tags": tags()}, ["sides"])
 
 
 def _scores() -> Schema:
     score = {"type": "number", "minimum": -MAX_SCORE, "maximum": MAX_SCORE}
     scores = {"type": "object", "propertyNames": {"$ref": "#/$defs/name"}, "additionalProperties": score, "minProperties": 1}
-    return _outcome({"task": {"$ref": "#/$defs/name"}, "scores": scores, "weight": _weight()}, ["task", "scores"])
+    return _outcome({"task": {"$ref": "#/$defs/name"}, "scores": scores, "weight": _weight(), "tags": tags()}, ["task", "scores"])
 
 
 def _retraction() -> Schema:

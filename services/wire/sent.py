@@ -15,6 +15,7 @@ from services.wire.pools import POOL_PATTERN
 NewName: TypeAlias = Annotated[str, Meta(extra_json_schema=schema.new_name())]
 KnownName: TypeAlias = Annotated[str, Meta(extra_json_schema=schema.known_name())]
 _Pool: TypeAlias = Annotated[str, Meta(extra_json_schema={"pattern": rf"^{POOL_PATTERN}(?!\n)$"})]
+_Tags: TypeAlias = Annotated[dict[str, str], Meta(extra_json_schema=schema.tags())]
 _Meta: TypeAlias = Annotated[Any, Meta(description="Any JSON. Kept with the outcome; a pool can use numbers in it as features.")]
 
 
@@ -38,6 +39,7 @@ class SentGame(GameEvent, frozen=True, kw_only=True, forbid_unknown_fields=True)
     time: Time | UnsetType = UNSET  # type: ignore[assignment]
     sides: Annotated[list[SentSide], Meta(min_length=2, max_length=MAX_SIDES)]  # type: ignore[assignment]
     task: NewName | None = None
+    tags: _Tags | UnsetType = UNSET
     meta: _Meta | UnsetType = UNSET
 
 
@@ -53,6 +55,7 @@ class SentScores(ScoreEvent, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pool: _Pool
     time: Time | UnsetType = UNSET  # type: ignore[assignment]
     task: NewName
+    tags: _Tags | UnsetType = UNSET
     meta: _Meta | UnsetType = UNSET
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from typer.testing import CliRunner
 
 from ratings_core.errors import RatingsError
@@ -39,7 +39,9 @@ def game(i: int, **changes: Any) -> GameEvent:
     sides = [Side([first], 1), Side([second], 1 if i % 5 == 0 else 2)]
     meta = Raw(json.dumps({"lang": ("en", "de")[i % 2], "rated": i % 4 == 0}).encode())
     task, weight = ("grass", "ice", None)[i % 3], (1.0, 0.5)[i % 2]
-    fields = {"id": f"g{i}", "time": float(i), "sides": sides, "task": task, "weight": weight, "meta": meta}
+    tags = {"language": ("English", "German")[i % 2], "category": ("math", "law", "code")[i % 3]}
+    tagged: dict[str, Any] = {} if i % 10 == 9 else {"tags": tags}
+    fields = {"id": f"g{i}", "time": float(i), "sides": sides, "task": task, "weight": weight, "meta": meta, **tagged}
     return GameEvent(v=1, pool=POOL, **{**fields, **changes})
 
 
@@ -170,12 +172,34 @@ def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
         equirank("solve", *words)
 
 
-def test_a_slice_of_a_file_of_outcomes_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    (file := tmp_path / "games.jsonl").write_text(
-        '{"v":1,"id":"g1","pool":"blitz","time":0,"sides":[{"agents":["ann"],"place":1},{"agents":["bob"],"place":2}]}\n'
-    )
-    with pytest.raises(RatingsError, match="of a pool: `equirank solve --pool POOL`"):
-        equirank("solve", str(file), "--method", "copeland", "--where", "task=grass")
+def tags_of(one: GameEvent) -> dict[str, str]:
+    return {} if one.tags is UNSET else one.tags
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize("method", ["elo", "copeland"])
+def test_slices_by_tags_are_those_of_a_file_of_the_same_outcomes(tmp_path: Path, method: str) -> None:
+    games = edited(counted())
+    words = ("--method", method, "--where", "language=English", "--slice-by", "category")
+    live = {answer["extra"]["slice"]["value"]: ratings(answer) for answer in solved("--pool", POOL, *words)}
+    assert list(live) == ["code", "law", "math"]
+    for category, found in live.items():
+        chosen = [one for one in games if tags_of(one) == {"language": "English", "category": category}]
+        assert found == of_file(tmp_path, chosen, "--method", method)
+    (tmp_path / "all.jsonl").write_bytes(b"".join(events.encode([one]) + b"\n" for one in [*games, games[0]]))
+    offline = solved(str(tmp_path / "all.jsonl"), *words)
+    assert {answer["extra"]["slice"]["value"]: ratings(answer) for answer in offline} == live
+    others = [one for one in games if tags_of(one).get("language") != "English"]
+    assert offline[0]["extra"]["rows_left_out"] == {"not chosen by --where": len(others)}
+
+
+def test_a_tag_that_no_outcome_of_a_file_has_is_refused(tmp_path: Path) -> None:
+    (file := tmp_path / "games.jsonl").write_bytes(events.encode([game(1)]))
+    for method in ("elo", "copeland"):
+        with pytest.raises(RatingsError, match="or the key of a tag: category, language"):
+            equirank("solve", str(file), "--method", method, "--where", "lang=English")
+        with pytest.raises(RatingsError, match="have no offsets"):
+            equirank("solve", str(file), "--method", method, "--slice-by", "offset")
 
 
 @pytest.mark.usefixtures("settings")

@@ -49,7 +49,9 @@ def _game(rng: np.random.Generator, number: int) -> dict[str, object]:
     cut = int(rng.integers(1, len(agents)))
     sides = [{"agents": agents[:cut], "place": int(rng.integers(1, 3))}, {"agents": agents[cut:], "place": 2}]
     game: dict[str, object] = {"v": 1, "id": f"g{number}", "pool": "games", "time": number / 7, "sides": sides}
-    return game | [{}, {"weight": 0.3}, {"task": "Curaçao"}, {"meta": {"a": [1, None]}}][int(rng.integers(0, 4))]
+    tagged = {"tags": {"map": "Österreich", "ax": str(number % 2)}}
+    more = [{}, {"weight": 0.3}, {"task": "Curaçao"}, {"meta": {"a": [1, None]}}, tagged]
+    return game | more[int(rng.integers(0, len(more)))]
 
 
 def append(writer: ArchiveWriter, records: list[Record], count: int) -> int:

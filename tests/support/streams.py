@@ -1,10 +1,12 @@
 """Make Arrow IPC streams of schema v1c, as a producer does."""
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+from msgspec import UNSET
 
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
@@ -21,6 +23,7 @@ TYPES: Final[Mapping[str, pa.DataType]] = {
     "places": pa.list_(pa.int32()),
     "scores": pa.list_(pa.float64()),
     "retracts": pa.string(),
+    "tags": TEXT,
     "meta": pa.binary(),
 }
 _KINDS: Final = {GameEvent: "game", ScoreEvent: "scores", RetractEvent: "retraction"}
@@ -37,6 +40,8 @@ def row(event: Event) -> dict[str, Any]:
         made |= {"agents": list(event.scores), "scores": list(event.scores.values())}
     if isinstance(event, RetractEvent):
         return made | {"retracts": event.retracts}
+    if event.tags is not UNSET:
+        made["tags"] = json.dumps(event.tags)
     return made | {"task": event.task, "weight": None if event.weight == 1.0 else event.weight}
 
 

@@ -1654,6 +1654,7 @@ class SentGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     sides: list[SentSide]
     task: str | None = None
     weight: float = 1.0
+    tags: dict[str, str] = {}
     meta: Any = None
 
 
@@ -1687,6 +1688,7 @@ class SentScores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     task: str
     scores: dict[str, float]
     weight: float = 1.0
+    tags: dict[str, str] = {}
     meta: Any = None
 
 

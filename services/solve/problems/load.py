@@ -1,15 +1,14 @@
 """Problems from files, for `equirank solve`: those of the library, and those of outcomes of the wire schema."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratings_core.columns.outcomes import Games, TaskScores
+from ratings_core.columns.outcomes import Games
 from ratings_core.errors import InputError
 from ratings_core.formats.kinds import FileKind
 from ratings_core.formats.options import ReadOptions
@@ -19,12 +18,12 @@ from ratings_core.formats.source import FileSource
 from ratings_core.front.counted import COUNTED_ONCE, Counted, Counting, number_hashes
 from ratings_core.front.load import BadRows, Loaded, judged
 from ratings_core.front.load import load as load_rows
+from ratings_core.front.slices import Slices
 from ratings_core.voting.profile import Unlisted
 from services.imports.wire_files import Line, decoded_lines, outcome_lines
-from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
-from services.state.edits import NONE, Retracted
-from services.wire.columns import Retractions, by_kind, columns_of_retractions
-from services.wire.events import Event, RetractEvent
+from services.solve.problems.chosen import Chosen
+from services.wire.columns import Retractions, columns_of_retractions
+from services.wire.events import RetractEvent
 
 _LINES: Final = 5_000
 
@@ -41,7 +40,7 @@ def load_slices(
     """Load the problem of a file, or one problem for each value of the column `options.slice_by`.
 
     Args:
-        path: The file. Only files of games can have slices.
+        path: The file. Only files of games and of outcomes can have slices.
         options: How the file is read.
         pool: Pool whose outcomes are read, if a file of outcomes names several pools.
         counting: How games are counted.
@@ -58,36 +57,16 @@ def load_slices(
         reading = FileReading(source, options)
         if reading.kind is not FileKind.OUTCOMES:
             return load_rows(reading, counting=counting, unlisted=unlisted, bad_rows=bad_rows)
-        named, counted = named_pool(source, pool), CountedEvents(counting)
-        counted.retract(named.retractions)
-        counts = RowCounts()
+        named, counts = named_pool(source, pool), RowCounts()
+        chosen, slices = Chosen(options, named.retractions), Slices(lambda: Counted(counting))
+        if options.slice_by is None:
+            slices.part("")
         for lines in pool_lines(source, named, counts):
-            counted.add([line.event for line in lines])
-        left_out = judged(counts, path.name, bad_rows)
-        return {"": Loaded(reading.kind, counted.counted.problem(), left_out)}
-
-
-class CountedEvents:
-    """Tallies of outcomes, counted as a fold does: once for each id, without retracted outcomes. Memory takes 28 bytes for each id."""
-
-    def __init__(self, counting: Counting = COUNTED_ONCE) -> None:
-        self.counted, self._seen = Counted(counting), DedupeWindow(MAX_CAPACITY)
-        self._retracted = NONE
-
-    def retract(self, retractions: Retractions) -> None:
-        """Do not count these outcomes. retractions: all of the file."""
-        self._retracted = Retracted.of([retractions.id_hash])
-
-    def add(self, events: Sequence[Event]) -> None:
-        """Count outcomes, in order."""
-        for _, columns in by_kind(events):
-            if not isinstance(columns, Retractions):
-                self.counted.add(columns.take(self._counts(columns)))
-
-    def _counts(self, columns: Games | TaskScores) -> NDArray[np.bool_]:
-        """Mask of the outcomes that count: the first outcome of each id, unless it is retracted."""
-        first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
-        return np.asarray(first & ~self._retracted.among(columns.id_hash))
+            for value, columns in chosen.slices([line.event for line in lines]):
+                slices.part(value).add(columns)
+        chosen.check()
+        left_out = judged(counts, path.name, bad_rows) | dict(+chosen.left_out)
+        return {value: Loaded(reading.kind, counted.problem(), left_out) for value, counted in slices.sorted()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.arrow import arena, coded, numbers, tasks, whole
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.outcomes import NOT_USED, Games, name_hashes
+from ratings_core.columns.tags import NO_TAGS, Tags
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.names import are_packed_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
@@ -48,8 +49,9 @@ class PlainStream(NamedTuple):
 
     @property
     def is_ascii(self) -> bool:
-        """Whether all ids, names and tasks are ASCII. ASCII names have no hidden characters."""
-        return not any((texts.bytes > _ASCII).any() for texts in (self.ids, self.columns.names.texts, self.columns.tasks))
+        """Whether all ids, names, tasks and tags are ASCII. ASCII texts have no hidden characters."""
+        tags = [] if self.columns.tags is None else [self.columns.tags.texts]
+        return not any((texts.bytes > _ASCII).any() for texts in (self.ids, self.columns.names.texts, self.columns.tasks, *tags))
 
 
 def plain(value: bytes) -> PlainStream | None:
@@ -74,8 +76,9 @@ def _games(table: pa.Table) -> PlainStream | None:
     ids, time, weight = arena(column["id"]), numbers(column["time"]), _weights(column.get("weight"), len(table))
     named, task_of = tasks(column.get("task", pa.nulls(len(table), pa.string())))
     sound = are_packed_names(ids) and are_packed_names(named) and _within(time, -MAX_TIME, MAX_TIME)
+    tags, broken = _tags(column["tags"]) if "tags" in column else (None, False)
     lists = _lists(column["agents"], column["sides"], column["places"])
-    if lists is None or not sound or not _within(weight, MIN_WEIGHT, MAX_WEIGHT):
+    if lists is None or broken or not sound or not _within(weight, MIN_WEIGHT, MAX_WEIGHT):
         return None
     names, hashes, side_start, place, agent_start = lists
     columns = Games.hashed(
@@ -88,9 +91,18 @@ def _games(table: pa.Table) -> PlainStream | None:
         time=time,
         tasks=named,
         task_of=task_of,
+        tags=tags,
         name_hash=hashes,
     )
     return PlainStream(columns, ids, weight, pools[0])
+
+
+def _tags(column: pa.Array) -> tuple[Tags | None, bool]:
+    """Tags of the rows, and whether the tags of a row break a rule."""
+    coded_texts = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    texts, code = arena(coded_texts.dictionary), whole(coded_texts.indices, NO_TAGS).astype(np.int32)
+    tags, broken = Tags.of_json(texts.pieces(), code)
+    return tags, bool(broken.any())
 
 
 def _distinct(texts: pa.Array) -> list[Any]:

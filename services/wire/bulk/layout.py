@@ -49,6 +49,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "places": Column(WHOLE, True, f"must be lists (list or large_list) {_WHOLE_RULE}"),
     "scores": Column(NUMBER, True, f"must be lists (list or large_list): the values {_NUMBER_RULE}"),
     "retracts": Column(TEXT, False, _TEXT_RULE),
+    "tags": Column(TEXT, False, "must be JSON objects as text: string, large_string, or a dictionary of one of them"),
     "meta": Column(JSON, False, "must be JSON text: string, large_string, binary or large_binary"),
 }
 """Columns that a stream may have; the archive has columns of the same names. An absent column means null in every row."""

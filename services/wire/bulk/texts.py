@@ -1,7 +1,8 @@
 """Conversion of a stream to JSON: an array with one outcome for each row, in the spelling of `events.encode`.
 
 A field with a null value is omitted. Columns can have values that no outcome can have: lists that do not fit together, a `kind` other than
-the row's, or `meta` that is not JSON. Such a value is written as a field that no outcome has, so the decoder refuses only this row.
+the row's, or `tags` or `meta` that is not JSON. Such a value is written as a field that no outcome has, so the decoder refuses only this
+row.
 """
 
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ from services.wire.bulk.layout import COLUMNS
 from services.wire.rules import UnparsableError
 
 _KINDS: Final = {"sides": "game", "scores": "scores", "retracts": "retraction"}
-_NO_JSON: Final = "meta, which is no JSON text"
-_META_DEPTH: Final = rules.MAX_DEPTH - 2
-"""Levels of nesting that remain for `meta` inside of an outcome inside of an array."""
+_NO_JSON: Final = ", which is no JSON text"
+_DEPTH: Final = rules.MAX_DEPTH - 2
+"""Levels of nesting that remain for a field inside of an outcome inside of an array."""
 _ABSENT: Final = dict.fromkeys(COLUMNS)
 _encoder: Final = msgspec.json.Encoder()
 
@@ -38,7 +39,9 @@ def outcome(row: Mapping[str, Any]) -> dict[str, Any]:
         made["weight"] = cells["weight"]
     if cells["kind"] is not None and [cells["kind"]] != [kind for field, kind in _KINDS.items() if field in made]:
         made["kind"] = cells["kind"]
-    return made if cells["meta"] is None else made | _meta(cells["meta"])
+    for name, text in _given(cells, "tags", "meta").items():
+        made |= _json(name, text)
+    return made
 
 
 def _given(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -73,13 +76,13 @@ def _sides(agents: list[str | None], sides: list[int], places: list[int | None])
     return made
 
 
-def _meta(text: str | bytes) -> dict[str, Any]:
-    """The unchanged `meta`. The decoder checks its length, depth and characters. A text that is not JSON becomes an invalid field."""
+def _json(name: str, text: str | bytes) -> dict[str, Any]:
+    """The unchanged JSON of a field. The decoder checks its content. A text that is not JSON becomes an invalid field."""
     data = text.encode() if isinstance(text, str) else text
     try:
-        if not rules.too_deep(data, _META_DEPTH):
+        if not rules.too_deep(data, _DEPTH):
             rules.parse(data)
-            return {"meta": Raw(data)}
+            return {name: Raw(data)}
     except UnparsableError:
         pass
-    return {_NO_JSON: data.decode(errors="replace")}
+    return {f"{name}{_NO_JSON}": data.decode(errors="replace")}

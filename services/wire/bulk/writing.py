@@ -11,6 +11,7 @@ from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.arrow import arrow_texts
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.outcomes import Games, TaskScores
+from ratings_core.columns.tags import Tags
 from ratings_core.errors import InputError
 from ratings_core.records.outcomes import WEIGHT_ONE
 from services.wire.bulk.layout import MAX_TEXT_BYTES
@@ -71,7 +72,7 @@ def _games(games: Games) -> dict[str, Any]:
     }
     if (games.task_of >= 0).any():
         columns["task"] = _tasks(games)
-    return columns | _weights(games.weight)
+    return columns | _weights(games.weight) | _tags(games.tags)
 
 
 def _scores(scores: TaskScores) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def _scores(scores: TaskScores) -> dict[str, Any]:
         "agents": _lists(scores.start, _coded(scores.names)),
         "scores": _lists(scores.start, pa.array(scores.score)),
     }
-    return columns | _weights(scores.weight)
+    return columns | _weights(scores.weight) | _tags(scores.tags)
 
 
 def _lists(start: NDArray[np.int64], values: Any) -> Any:
@@ -104,15 +105,30 @@ def _weights(units: NDArray[np.int64]) -> dict[str, Any]:
     return {} if (units == WEIGHT_ONE).all() else {"weight": pa.array(units / WEIGHT_ONE)}
 
 
+def _tags(tags: Tags | None) -> dict[str, Any]:
+    """The column of tags, which is absent if no row has tags."""
+    if tags is None:
+        return {}
+    used = np.unique(tags.code[tags.code >= 0]).astype(np.int64)
+    number = np.zeros(len(tags.texts) + 1, np.int32)
+    number[used] = np.arange(len(used))
+    codes = pa.array(number[tags.code], mask=tags.code < 0)
+    return {"tags": pa.DictionaryArray.from_arrays(codes, arrow_texts(tags.texts.take(used)).cast(pa.string()))}
+
+
 def _constant(text: str, rows: int) -> Any:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
 
 
 def _bytes_of_texts(outcomes: Games | TaskScores, begin: int, end: int) -> int:
-    """Bytes of the names of some outcomes, each counted for every use."""
+    """Bytes of the names and tags of some outcomes, each counted for every use."""
     start = outcomes.agent_start[outcomes.side_start] if isinstance(outcomes, Games) else outcomes.start
     lengths = np.diff(outcomes.names.texts.start)
-    return int(lengths[outcomes.names.code[start[begin] : start[end]]].sum())
+    total = int(lengths[outcomes.names.code[start[begin] : start[end]]].sum())
+    if outcomes.tags is not None:
+        code = outcomes.tags.code[begin:end]
+        total += int(np.diff(outcomes.tags.texts.start)[code[code >= 0]].sum())
+    return total
 
 
 def _stream(batch: Any) -> bytes:

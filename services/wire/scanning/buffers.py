@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.kernels.memory import Memory, byte_at, set_word, word_at
 
-IDS, NAMES, TASKS, POOLS = range(4)
-"""Kinds of text."""
-LATER_TIME, LATER_WEIGHT = range(4, 6)
+IDS, NAMES, TASKS, POOLS, TAGS = range(5)
+"""Kinds of text. A text of tags is the JSON of their object, as it was sent."""
+_KINDS: Final = 5
+LATER_TIME, LATER_WEIGHT = range(_KINDS, _KINDS + 2)
 """Kinds of numbers that a kernel leaves to Python; their codes follow the kinds of text."""
 
-OUTCOMES, SIDES, NAME_COUNT, TASK_COUNT, POOL_COUNT, LATER = range(6)
+OUTCOMES, SIDES, NAME_COUNT, TASK_COUNT, POOL_COUNT, TAGS_COUNT, LATER = range(7)
 """Indices of the first words of a table: the number of entries of each type so far."""
-COUNTS: Final = 6
+COUNTS: Final = 7
 FULL: Final = COUNTS
 """Index of the word that is not 0 after a value did not fit into its column."""
 _COLUMNS: Final = COUNTS + 1
-TEXTS, STARTS, LATER_ROWS = _COLUMNS, _COLUMNS + 2 * 4, _COLUMNS + 2 * 8
-SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(_COLUMNS + 2 * 9, _COLUMNS + 2 * 17, 2)
-"""Indices of the words with the address of a column; the next word is its size. `TEXTS` and `STARTS` are the first of four columns, one for
+TEXTS, STARTS, LATER_ROWS = _COLUMNS, _COLUMNS + 2 * _KINDS, _COLUMNS + 4 * _KINDS
+SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, TAGS_OF, POOL, RECORD = range(LATER_ROWS + 2, LATER_ROWS + 20, 2)
+"""Indices of the words with the address of a column; the next word is its size. `TEXTS` and `STARTS` are the first of five columns, one for
 each kind of text."""
 
 
@@ -34,7 +35,8 @@ class ColumnBuffers:
     """Columns long enough for all outcomes in records of `size` bytes, and their table. Unused pages of the columns take no memory.
 
     `columns[TEXTS + 2 * kind]` has the bytes of all texts of a kind, and `columns[STARTS + 2 * kind]` the offset of each text. `WEIGHT` and
-    `TIME` are float64. `POOL` has for each outcome the index of its pool's text; two pool texts can be equal unless they are neighbors.
+    `TIME` are float64. `TAGS_OF` has for each outcome the index of its text of tags, or -1; texts of tags can be equal. `POOL` has for
+    each outcome the index of its pool's text; two pool texts can be equal unless they are neighbors.
     `LATER_ROWS` is int64 (k, 4): outcome, kind, begin and end of each value that a kernel leaves to Python; begin and end are offsets in
     the texts of the kind, or for a number in the records. `PLACE` is int64. The other columns are as in `Games`.
 
@@ -47,9 +49,10 @@ class ColumnBuffers:
         # Lower bounds of the bytes of JSON for a name, a side and an outcome. The extra entries are for a field that is given twice: it is
         # written before the repetition is detected.
         names, sides, outcomes = size // 4 + 8, size // 16 + 8, size // 64 + 8
-        starts = {STARTS + 2 * kind: names if kind == NAMES else outcomes for kind in range(4)} | {SIDE_START: outcomes, AGENT_START: sides}
-        lengths = starts | {PLACE: sides, TASK_OF: outcomes, POOL: outcomes, RECORD: outcomes}
-        self.columns: dict[int, NDArray[Any]] = {TEXTS + 2 * kind: np.empty(size + 4, np.uint8) for kind in range(4)}
+        starts = {STARTS + 2 * kind: names if kind == NAMES else outcomes for kind in range(_KINDS)}
+        starts |= {SIDE_START: outcomes, AGENT_START: sides}
+        lengths = starts | {PLACE: sides, TASK_OF: outcomes, TAGS_OF: outcomes, POOL: outcomes, RECORD: outcomes}
+        self.columns: dict[int, NDArray[Any]] = {TEXTS + 2 * kind: np.empty(size + 4, np.uint8) for kind in range(_KINDS)}
         self.columns |= {name: np.empty(length, np.int64) for name, length in lengths.items()}
         self.columns |= {WEIGHT: np.empty(outcomes), TIME: np.empty(outcomes), LATER_ROWS: np.empty((size // 32 + 1, 4), np.int64)}
         for name in starts:

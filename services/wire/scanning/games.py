@@ -1,9 +1,10 @@
 """Kernels that read plain games from the bytes of records into columns. The decoder of `services.wire.events` reads all other records.
 
-A record is plain if it is JSON with games of one pool, each with the fields v, id, pool, time, sides, task and weight at most once, in any
-order and spacing, and if every value is certainly valid. At anything else (another field, half a surrogate pair, a broken rule, invalid
-JSON) the kernels stop reading the record. They give no verdict on it: only the decoder of `services.wire.events` refuses outcomes. Values
-that a kernel cannot check are left to Python: texts beyond ASCII, and numbers that one division of doubles does not round correctly.
+A record is plain if it is JSON with games of one pool, each with the fields v, id, pool, time, sides, task, weight and tags at most once,
+in any order and spacing, and if every value is certainly valid. At anything else (another field, half a surrogate pair, a broken rule,
+invalid JSON) the kernels stop reading the record. They give no verdict on it: only the decoder of `services.wire.events` refuses outcomes.
+Values that a kernel cannot check are left to Python: texts beyond ASCII, tags, and numbers that one division of doubles does not round
+correctly.
 
 In the small functions, `data` is the memory of all records, and `at` is the index of a byte in it, or `FAIL` if the record is not plain.
 `room` is the memory of `ColumnBuffers.table`, and `i` is the index of the outcome. Every loop stops at `END` or before, and every index is
@@ -15,8 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.columns.tags import NO_TAGS
 from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.kernels.memory import Memory, byte_at, set_word, word_at
+from ratings_core.kernels.memory import Memory, byte_at, set_byte, set_word, word_at
 from ratings_core.records.outcomes import MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT, NO_TASK
 from services.wire.scanning.buffers import (
     AGENT_START,
@@ -35,18 +37,26 @@ from services.wire.scanning.buffers import (
     RECORD,
     SIDE_START,
     SIDES,
+    STARTS,
+    TAGS,
+    TAGS_COUNT,
+    TAGS_OF,
     TASK_COUNT,
     TASK_OF,
     TASKS,
+    TEXTS,
     TIME,
     WEIGHT,
     bits,
+    column,
     get,
     put,
     same,
 )
 from services.wire.scanning.values import (
+    BACKSLASH,
     COMMA,
+    END_BYTE,
     FAIL,
     LIST,
     LIST_END,
@@ -70,7 +80,9 @@ def _word_of(text: str) -> int:
     return int.from_bytes(text.encode())
 
 
-_F_V, _F_ID, _F_POOL, _F_TIME, _F_SIDES, _F_TASK, _F_WEIGHT = map(_word_of, ("v", "id", "pool", "time", "sides", "task", "weight"))
+_F_V, _F_ID, _F_POOL, _F_TIME, _F_SIDES, _F_TASK, _F_WEIGHT, _F_TAGS = map(
+    _word_of, ("v", "id", "pool", "time", "sides", "task", "weight", "tags")
+)
 _F_AGENTS, _F_PLACE = map(_word_of, ("agents", "place"))
 _NULL: Final = _word_of("null")
 _NEEDED, _SIDE_NEEDED = 0b11111, 0b11
@@ -120,6 +132,7 @@ def _outcome(data: Memory, at: int, room: Memory, record: int) -> int:
     i, met = word_at(room, OUTCOMES), 0
     put(room, WEIGHT, i, bits(1.0))
     put(room, TASK_OF, i, NO_TASK)
+    put(room, TAGS_OF, i, NO_TAGS)
     put(room, RECORD, i, record)
     while True:
         at, field = member(data, at + 1)
@@ -155,6 +168,8 @@ def _value(data: Memory, at: int, field: int, room: Memory, i: int) -> tuple[int
         at, bit = _task(data, at, room, i), 32
     elif field == _F_WEIGHT:
         at, bit = number(data, at, room, WEIGHT, MIN_WEIGHT, MAX_WEIGHT, LATER_WEIGHT, i), 64
+    elif field == _F_TAGS:
+        at, bit = _tags(data, at, room, i), 128
     return at, bit
 
 
@@ -182,6 +197,40 @@ def _task(data: Memory, at: int, room: Memory, i: int) -> int:
     put(room, TASK_OF, i, k)
     set_word(room, TASK_COUNT, k + 1)
     return text(data, at, room, TASKS, k, i)
+
+
+@kernel
+def _tags(data: Memory, at: int, room: Memory, i: int) -> int:
+    """Copy the text of the tags, up to the first closing brace outside of strings. Python reads each distinct text.
+
+    Returns:
+        The index after the text.
+    """
+    if byte_at(data, at) != OBJECT:
+        return FAIL
+    k = word_at(room, TAGS_COUNT)
+    starts, texts = column(room, STARTS + 2 * TAGS), column(room, TEXTS + 2 * TAGS)
+    to, in_string, fits = word_at(starts, k), False, True
+    while True:
+        byte = byte_at(data, at)
+        if byte == BACKSLASH:
+            fits &= set_byte(texts, to, byte)
+            at, to = at + 1, to + 1
+            byte = byte_at(data, at)  # the escaped character ends no string
+            in_string ^= byte == QUOTE
+        if byte == END_BYTE:
+            return FAIL
+        fits &= set_byte(texts, to, byte)
+        at, to = at + 1, to + 1
+        in_string ^= byte == QUOTE
+        if byte == OBJECT_END and not in_string:
+            break
+    if not fits or not set_word(starts, k + 1, to):
+        return FAIL
+    is_known = k > 0 and same(room, TAGS, k - 1, k)
+    put(room, TAGS_OF, i, k - is_known)
+    set_word(room, TAGS_COUNT, k + 1 - is_known)
+    return at
 
 
 @kernel

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.outcomes import Games
+from ratings_core.columns.tags import NO_TAGS, Tags
 from ratings_core.kernels.compile import kernel
 from ratings_core.records.names import is_name
 from ratings_core.records.outcomes import MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
@@ -40,6 +41,9 @@ from services.wire.scanning.buffers import (
     SIDE_START,
     SIDES,
     STARTS,
+    TAGS,
+    TAGS_COUNT,
+    TAGS_OF,
     TASK_COUNT,
     TASK_OF,
     TASKS,
@@ -91,10 +95,11 @@ def scan(values: Sequence[bytes]) -> Scanned:
     games.scan(np.frombuffer(data, np.uint8), start, MAX_RECORD_BYTES, room.table)
     n = room.table[:COUNTS].tolist()
     pools = _arena(room, POOLS, n[POOL_COUNT]).names()
-    wrong = _check_left_values(room, data, n[LATER])
+    tags, broken = _tags(room, n)
+    wrong = [*_check_left_values(room, data, n[LATER]), *np.flatnonzero(broken).tolist()]
     ids = _arena(room, IDS, n[OUTCOMES])
     weight, record, pool = (room.columns[name][: n[OUTCOMES]] for name in (WEIGHT, RECORD, POOL))
-    columns = _columns(room, n, ids)
+    columns = _columns(room, n, ids, tags)
     sound = np.array([is_pool_name(name) for name in pools], np.bool_)[pool]
     if wrong or not sound.all():
         sound &= ~np.isin(record, record[wrong])
@@ -158,7 +163,17 @@ def _is_name(text: bytes) -> bool:
         return False
 
 
-def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> Games:
+def _tags(room: ColumnBuffers, n: Sequence[int]) -> tuple[Tags | None, NDArray[np.bool_]]:
+    """Tags of the outcomes, and whether those of each outcome break a rule, bool (outcomes,)."""
+    if not n[TAGS_COUNT]:
+        return None, np.zeros(n[OUTCOMES], np.bool_)
+    texts = _arena(room, TAGS, n[TAGS_COUNT]).pieces()
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    code = np.array([*(numbers[text] for text in texts), NO_TAGS], np.int32)[room.columns[TAGS_OF][: n[OUTCOMES]]]
+    return Tags.of_json(list(numbers), code)
+
+
+def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena, tags: Tags | None) -> Games:
     outcomes, sides, columns = n[OUTCOMES], n[SIDES], room.columns
     return Games.hashed(
         ids=ids,
@@ -170,6 +185,7 @@ def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> Games:
         time=columns[TIME][:outcomes],
         tasks=_arena(room, TASKS, n[TASK_COUNT]),
         task_of=columns[TASK_OF][:outcomes],
+        tags=tags,
     )
 
 

@@ -16,6 +16,7 @@ from services.wire.scanning.buffers import PLACE, STARTS, TEXTS, bits, column, n
 
 END: Final = b"\0"
 """The byte after each record. No plain record contains it."""
+END_BYTE: Final = 0
 FAIL: Final = -1
 QUOTE, COMMA, OBJECT, OBJECT_END, LIST, LIST_END, ONE = (ord(c) for c in '",{}[]1')
 
@@ -27,7 +28,7 @@ _TENS: Final = 10.0 ** np.arange(_DIGITS + 1)
 1990)."""
 
 _TAB, _LINE_FEED, _RETURN, _SPACE = (ord(c) for c in "\t\n\r ")
-_BACKSLASH, _SLASH, _COLON, _DOT, _MINUS, _PLUS = (ord(c) for c in "\\/:.-+")
+BACKSLASH, _SLASH, _COLON, _DOT, _MINUS, _PLUS = (ord(c) for c in "\\/:.-+")
 _ZERO, _NINE, _E, _U, _A = (ord(c) for c in "09eua")
 _LOWER: Final = 0x20
 """Bit that turns an uppercase ASCII letter into a lowercase one."""
@@ -77,7 +78,7 @@ def text(data: Memory, at: int, room: Memory, kind: int, k: int, i: int) -> int:
             break
         if byte < _SPACE or byte == _DELETE:
             return FAIL
-        if byte == _BACKSLASH:
+        if byte == BACKSLASH:
             at, length = _escaped(data, at + 1, texts, to)
             if at < 0:
                 return FAIL
@@ -100,7 +101,7 @@ def _escaped(data: Memory, at: int, texts: Memory, to: int) -> tuple[int, int]:
     Returns:
         The index after the escape, and the number of bytes written.
     """
-    if byte_at(data, at) in (QUOTE, _BACKSLASH, _SLASH):
+    if byte_at(data, at) in (QUOTE, BACKSLASH, _SLASH):
         return (at + 1, 1) if set_byte(texts, to, byte_at(data, at)) else (FAIL, 0)
     code = _hexadecimal(data, at + 1) if byte_at(data, at) == _U else FAIL
     if code < _SPACE or code == _DELETE or code >> 11 == _SURROGATE:

@@ -65,6 +65,8 @@ def test_displayed_names_are_accepted(name: str) -> None:
         (game("g", time=5.0, sides=[{"agents": ["a"], "place": 1}, {"agents": ["b", "c\u200b"], "place": 2}]), "sides[1].agents[1]"),
         ({"v": 1, "id": "s", "pool": "p", "time": 1.0, "task": "t", "scores": {"a": 1.0, "b\u200b": 2.0}}, 'scores["b\\u200b"]'),
         ({"v": 1, "id": "r\u200b", "pool": "p", "time": 1.0, "retracts": "g"}, "id"),
+        (game("g", "a", "b", time=5.0, tags={"map": "x", "language": "en\u200b"}), "tags.language"),
+        ({"v": 1, "id": "s", "pool": "p", "time": 1.0, "task": "t", "scores": {"a": 1.0}, "tags": {"k": "a\u200bb"}}, "tags.k"),
     ],
 )
 def test_a_request_with_a_hidden_name_writes_nothing_and_names_the_field(api: Running, item: dict[str, object], path: str) -> None:

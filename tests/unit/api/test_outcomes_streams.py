@@ -27,7 +27,7 @@ def post(api: Running, body: bytes, kind: str = STREAM) -> httpx.Response:
 
 
 def test_a_stream_of_games_is_in_the_log_as_it_was_sent(api: Running) -> None:
-    body = packed([game(number) for number in range(2_000)])
+    body = packed([game(number, **({"tags": {"map": f"m{number % 3}"}} if number % 2 else {})) for number in range(2_000)])
     answer = post(api, body)
     assert answer.status_code == 202
     found = answer.json()
@@ -55,6 +55,8 @@ REFUSED = {
     "a rule": (game(2, sides=[Side(["a"], 1), Side(["a"], 2)]), "$[1].sides[1].agents[0]", "bad_field"),
     "a time ahead": (game(2, time=NOW + 301), "$[1].time", "future_time"),
     "a name that is not displayed": (game(2, sides=[Side(["a\u200b"], 1), Side(["b"], 2)]), "$[1].sides[0].agents[0]", "bad_field"),
+    "a tag that is not displayed": (game(2, tags={"map": "a\u200b"}), "$[1].tags.map", "bad_field"),
+    "a key of a tag": (game(2, tags={"Map": "a"}), "$[1].tags.Map", "bad_field"),
     "another pool": (game(2, pool="rapid"), "$[1].pool", "mixed_pools"),
 }
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from ratings_core.errors import InputError
 from services.archive import decode
@@ -31,6 +32,10 @@ TIME = st.floats(-1e11, 1e11)
 WEIGHT = st.floats(0.001, 1000)
 META = st.sampled_from([{}, {"meta": {"k": [1.5, None, "ü"]}}, {"meta": 0}])
 FUTURE = b'{"v":1,"id":"x","pool":"p","time":1e99,"sides":[]}'
+TAGS = st.just(UNSET) | st.dictionaries(
+    st.sampled_from(["map", "language"]), st.sampled_from(["Deutsch", "Ελληνικά", 'a"b']), min_size=1
+).map(lambda tags: dict(sorted(tags.items())))
+"""Rows keep tags by rising key."""
 REFUSED = st.sampled_from([b"{", b"\xff\xfe", b"[]", b'[{"v":1},{"v":2}]', b"7", FUTURE, b""])
 
 
@@ -40,13 +45,15 @@ def game(draw: st.DrawFn) -> GameEvent:
     cuts = sorted(draw(st.sets(st.integers(1, len(agents) - 1), min_size=1)))
     places = st.integers(-(2**31), 2**31 - 1) | st.integers(1, 2)
     sides = [Side(agents[a:b], draw(places)) for a, b in zip([0, *cuts], [*cuts, len(agents)], strict=True)]
-    return GameEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), sides=sides, task=draw(st.none() | NAME), weight=draw(WEIGHT))
+    return GameEvent(
+        v=1, id=draw(NAME), pool="p", time=draw(TIME), sides=sides, task=draw(st.none() | NAME), weight=draw(WEIGHT), tags=draw(TAGS)
+    )
 
 
 @st.composite
 def score(draw: st.DrawFn) -> ScoreEvent:
     scores = draw(st.dictionaries(NAME, st.floats(-1e15, 1e15), min_size=1))
-    return ScoreEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), task=draw(NAME), scores=scores, weight=draw(WEIGHT))
+    return ScoreEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), task=draw(NAME), scores=scores, weight=draw(WEIGHT), tags=draw(TAGS))
 
 
 @st.composite
@@ -115,7 +122,9 @@ def test_scores_are_the_columns_that_decoding_gives(outcomes: list[ScoreEvent]) 
 def assert_same(ours: Any, twin: Any) -> None:
     for field in twin.__slots__:
         mine, other = getattr(ours, field), getattr(twin, field)
-        if hasattr(other, "names"):
+        if other is None:
+            assert mine is None, field
+        elif hasattr(other, "names"):
             assert mine.names() == other.names(), field
         else:
             np.testing.assert_array_equal(mine, other, err_msg=field)

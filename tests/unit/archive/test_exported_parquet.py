@@ -26,7 +26,7 @@ from tests.support.files import outcomes_of
 
 GAME: dict[str, Any] = {
     "offset": 1, "item": 0, "logged": 0, "kind": "game", "pool": "p", "id": "a", "time": 1.0, "weight": 1.0, "task": None,
-    "agents": ["x", "y"], "sides": [0, 1], "places": [1, 2], "scores": None, "retracts": None, "meta": None,
+    "agents": ["x", "y"], "sides": [0, 1], "places": [1, 2], "scores": None, "retracts": None, "meta": None, "tags": None,
 }  # fmt: skip
 
 
@@ -54,6 +54,15 @@ def written(path: Path, *found: dict[str, Any]) -> Path:
 
 def meaning(event: events.Event) -> dict[str, Any]:
     return {"weight": 1.0, **json.loads(events.encode([event]))}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_an_export_of_a_release_without_tags_is_read(tmp_path: Path, ending: str) -> None:
+    sent = [Record(i, value, 1.7e9) for i, value in enumerate(AWKWARD)]
+    columns = [name for name in COLUMNS if name != "tags"]
+    parts = encoded(iter([(rows(sent), 0)]), Format(ending), columns)
+    (path := tmp_path / f"games.{ending}").write_bytes(b"".join(part.data for part in parts))
+    assert [event.id for event in outcomes_of(path, "games").events] == ["1,5", "=1"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import typer
 import zstandard
+from msgspec import UNSET
 
 from ratings_core.errors import InputError
 from ratings_core.formats.features import Feature
@@ -85,6 +86,35 @@ def test_equal_rows_are_two_outcomes_with_stable_ids(settings: Settings, log: Lo
     assert [event.id for event in outcomes_of(path, "football", now=9.0).events] == [first.id, second.id]
     assert (done.counts.rows, done.sent, done.before) == (2, 2, 0)
     assert done.position == log.outcomes.end(partition_of("football", log.outcomes.partitions))
+
+
+def test_columns_are_tags_of_the_outcomes(settings: Settings, log: Log, tmp_path: Path) -> None:
+    head = HEAD.strip() + ",lang,map\n"
+    rows = ["Ελληνικά,a", ",a", "en,", ",", f"{'x' * 65},b", "a\u200bb,b"]
+    path = file(tmp_path, head + "".join(f"{ROW.strip()},{cells}\n" for cells in rows))
+    options = ReadOptions(tags=(("language", "lang"), ("map", "map")))
+    done = replay_file(settings, log, path, Sending("football", options, bad_rows="skip"))
+    expected = [{"language": "Ελληνικά", "map": "a"}, {"map": "a"}, {"language": "en"}, UNSET]
+    assert [one.tags for one in written(log, "football") if isinstance(one, GameEvent)] == expected
+    assert [(error.row, error.rule[:20]) for error in done.counts.first] == [(6, "must be 1 to 64 byte"), (7, "must hold only chara")]
+    assert done.counts.bad == 2
+
+
+def test_a_tag_is_the_same_in_all_rows_of_a_game(settings: Settings, log: Log, tmp_path: Path) -> None:
+    text = "game,agent,place,map\n1,a,1,x\n1,b,2,x\n2,a,1,x\n2,b,2,y\n3,a,1,\n3,b,1,\n"
+    sending = Sending("races", ReadOptions(tags=(("map", "map"),)), bad_rows="skip")
+    done = replay_file(settings, log, file(tmp_path, text), sending)
+    assert [one.tags for one in written(log, "races") if isinstance(one, GameEvent)] == [{"map": "x"}, UNSET]
+    assert [(error.row, error.rule) for error in done.counts.first] == [(5, "must be the same in all rows of a game")]
+
+
+BAD_TAGS = [((("Map", "map"),), "lowercase"), ((("m", "map"), ("m", "x")), "once"), ((("m", "x"),), "column")]
+
+
+@pytest.mark.parametrize(("tags", "rule"), BAD_TAGS)
+def test_bad_tags_of_a_file_are_refused(settings: Settings, log: Log, tmp_path: Path, tags: Any, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        replay_file(settings, log, file(tmp_path, HEAD + ROW), Sending("football", ReadOptions(tags=tags)))
 
 
 def test_a_finished_file_is_sent_again_only_when_asked(settings: Settings, log: Log, tmp_path: Path) -> None:

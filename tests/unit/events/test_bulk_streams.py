@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from ratings_core.arrays.arena import pack
 from ratings_core.arrays.hashing import hash128
@@ -34,6 +35,7 @@ EVENTS = [GAME, DUEL, SCORES, RETRACTION]
 
 NAMES = st.sampled_from(["a", "b", "c", "Curaçao", "e e", "x" * 256, 'q"\\'])
 Both: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+TAGS = st.just(UNSET) | st.dictionaries(st.sampled_from(["map", "k"]), st.sampled_from(["a", "Ελληνικά", 'q"']))
 WRONG: Mapping[str, st.SearchStrategy[Any]] = {
     "id": st.sampled_from(["", " x", "x" * 257, "a\u0301", None]),
     "pool": st.sampled_from(["P", "q", None]),
@@ -41,6 +43,7 @@ WRONG: Mapping[str, st.SearchStrategy[Any]] = {
     "weight": st.sampled_from([0.0, 1e4]),
     "task": st.sampled_from(["", "t "]),
     "retracts": st.sampled_from(["", "x"]),
+    "tags": st.sampled_from(['{"b": "x", "a":"y"}', "{}", "null", "[]", '{"A":"b"}', '{"a":""}', '{"a":"\\ud800"}', '{"a":"b","a":"c"}']),
     "meta": st.sampled_from([b'{"a":[1,null]}', b'"' + b"m" * 5000 + b'"', b"[" * 40 + b"]" * 40, b'"\\ud800"', b"1e999"]),
 }
 
@@ -51,13 +54,13 @@ def game(draw: st.DrawFn) -> GameEvent:
     cuts = sorted(draw(st.sets(st.integers(1, len(agents) - 1), min_size=1)))
     sides = [Side(agents[a:b], draw(st.integers(-3, 3))) for a, b in zip([0, *cuts], [*cuts, len(agents)], strict=True)]
     time, weight = draw(st.floats(-1e11, 1e11)), draw(st.sampled_from([1.0, 0.001, 3.25]))
-    return GameEvent(v=1, id=draw(NAMES), pool="p", time=time, sides=sides, task=draw(st.none() | NAMES), weight=weight)
+    return GameEvent(v=1, id=draw(NAMES), pool="p", time=time, sides=sides, task=draw(st.none() | NAMES), weight=weight, tags=draw(TAGS))
 
 
 @st.composite
 def score(draw: st.DrawFn) -> ScoreEvent:
     scores = draw(st.dictionaries(NAMES, st.floats(-1e15, 1e15), min_size=1, max_size=4))
-    return ScoreEvent(v=1, id=draw(NAMES), pool="p", time=draw(st.floats(-1e11, 1e11)), task=draw(NAMES), scores=scores)
+    return ScoreEvent(v=1, id=draw(NAMES), pool="p", time=draw(st.floats(-1e11, 1e11)), task=draw(NAMES), scores=scores, tags=draw(TAGS))
 
 
 @st.composite
@@ -95,11 +98,14 @@ def _break(draw: st.DrawFn, item: dict[str, Any], cells: dict[str, Any]) -> None
 
 
 def _json(objects: list[dict[str, Any]]) -> bytes:
-    """The array, with `meta` as it was written."""
+    """The array, with `meta` and broken tags as they were written."""
     texts = []
     for item in objects:
-        meta = item.pop("meta", None)
+        meta, tags = item.pop("meta", None), item.get("tags")
+        if isinstance(tags, str):
+            del item["tags"]
         text = json.dumps(item, ensure_ascii=False).encode()
+        text = text[:-1] + b',"tags":' + tags.encode() + b"}" if isinstance(tags, str) else text
         texts.append(text if meta is None else text[:-1] + b',"meta":' + meta + b"}")
     return b"[" + b",".join(texts) + b"]"
 

@@ -1,5 +1,6 @@
 """Columns of outcomes as records: each is cut out by its range, and all together are the outcomes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.columns.duels import singles
 from ratings_core.columns.outcomes import Games, TaskScores
+from ratings_core.columns.tags import Tags
+from ratings_core.records.tags import canonical_tags
 from services.wire import events
 from services.wire.bulk.writing import encode
 
@@ -31,7 +34,11 @@ def scores() -> TaskScores:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("outcomes", [games(), scores()])
+def tagged(outcomes: Games | TaskScores) -> Games | TaskScores:
+    return replace(outcomes, tags=Tags.of([None if i % 3 else canonical_tags({"map": f"m{i % 2}"}) for i in range(N)]))
+
+
+@pytest.mark.parametrize("outcomes", [games(), scores(), tagged(games()), tagged(scores())])
 @pytest.mark.parametrize("rows", [1, 7, N])
 def test_records_are_the_outcomes_in_order(outcomes: Games | TaskScores, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     (whole,) = encode(outcomes, ids := pack([f"id{i}" for i in range(N)]), "p")
@@ -48,4 +55,5 @@ def test_records_are_the_outcomes_in_order(outcomes: Games | TaskScores, rows: i
     records = encode(outcomes, ids, "p")
     assert [count for _, count in records] == [min(rows, N - begin) for begin in range(0, N, rows)]
     assert events.decode([record for record, _ in records]).events == events.decode([whole[0]]).events
+    assert ["tags" in record.decode(errors="replace") for record, _ in records[:1]] == [outcomes.tags is not None]
     assert max(looked_at) <= 4 * rows, "a record looks only at its own outcomes"

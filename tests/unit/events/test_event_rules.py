@@ -66,6 +66,11 @@ ACCEPTED = {
     "meta of 4 KiB": game(meta="x" * 4094),
     "meta null": game(meta=None),
     "deepest meta": game(meta=nested(32)),
+    "tags": game(tags={"language": "English", "a-1_b": "Κύπρος"}),
+    "no tags": scores(tags={}),
+    "8 tags": scores(tags={f"k{i}": "v" for i in range(8)}),
+    "longest key of a tag": game(tags={"k" * 32: "v"}),
+    "tag of 64 bytes": game(tags={"k": "é" * 32}),
 }
 
 REFUSED = {
@@ -130,6 +135,21 @@ REFUSED = {
     "score null": (scores(scores={"a": 1, "b": None}), '$.scores["b"]', "number"),
     "score too high": (scores(scores={"a": 1.1e15}), '$.scores["a"]', "1e+15"),
     "scored agent with space": (scores(scores={"a ": 1}), '$.scores["a "]', "white space"),
+    "tags null": (game(tags=None), "$.tags", "object"),
+    "tags an array": (game(tags=["a"]), "$.tags", "object"),
+    "9 tags": (game(tags={f"k{i}": "v" for i in range(9)}), "$.tags", "at most 8"),
+    "tag not text": (game(tags={"a": 1}), "$.tags.a", "text"),
+    "empty tag": (game(tags={"a": ""}), "$.tags.a", "1 to 64 bytes"),
+    "tag of 65 bytes": (scores(tags={"a": "é" * 32 + "x"}), "$.tags.a", "1 to 64 bytes"),
+    "tag of 257 bytes": (game(tags={"a": "x" * 257}), "$.tags.a", "1 to 64 bytes"),
+    "tag not NFC": (game(tags={"a": "e\u0301"}), "$.tags.a", "NFC"),
+    "tag with space": (game(tags={"a": "b "}), "$.tags.a", "white space"),
+    "tag that is half a surrogate pair": (game(tags={"a": "\ud800"}), "$.tags.a", "UTF-8"),
+    "key of a tag in capitals": (game(tags={"Language": "English"}), "$.tags.Language", "lowercase"),
+    "empty key of a tag": (game(tags={"": "English"}), '$.tags[""]', "lowercase"),
+    "key of a tag of 33 characters": (game(tags={"k" * 33: "v"}), "$.tags." + "k" * 33, "1 to 32"),
+    "key of a tag with line feed": (game(tags={"k\n": "v"}), '$.tags["k\\n"]', "lowercase"),
+    "tags of a retraction": ({**RETRACT, "tags": {"a": "b"}}, "$.tags", "is not a field"),
     "meta over 4 KiB": (game(meta="x" * 4095), "$.meta", "4096 bytes"),
     "meta too deep": (game(meta=nested(33)), "$.meta", "32"),
 }

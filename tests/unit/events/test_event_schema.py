@@ -26,9 +26,10 @@ RETRACT = {"v": 1, "id": "r", "pool": "blitz", "time": 0, "retracts": "g"}
 
 ODD = st.sampled_from(
     ["", " a", "a ", "a\n", "a\u2003", "a\u202eb", "\x1f", "\x7f", "é", "a b", "x" * 256, "x" * 257, None, True, 0, 1, 2, -1, 65, 1e15,
-     1.1e15, 0.001, 0.0005, 1000, 1001, 1e11, 1.1e11, [], {}, [1], ["a"], {"a": 1}, {"a ": 1}, {"": 1}, "A.b", "a.b", ".a"]
+     1.1e15, 0.001, 0.0005, 1000, 1001, 1e11, 1.1e11, [], {}, [1], ["a"], {"a": 1}, {"a ": 1}, {"": 1}, "A.b", "a.b", ".a",
+     {"a": "b"}, {"A": "b"}, {"a": "b "}, {"a": "x" * 65}]
 )  # fmt: skip
-FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", "retracts", "weight", "meta", "x"])
+FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", "retracts", "weight", "meta", "tags", "x"])
 
 
 @pytest.mark.parametrize(("name", "exported"), [("outcome-v1", schema.schema()), ("request-v1", schema.request_schema())])

@@ -26,6 +26,11 @@ SPACES = st.sampled_from(["", "", " ", "\n\t\r "])
 TIMES = st.floats(-1e11, 1e11) | st.integers(-(10**11), 10**11)
 TIMES |= st.sampled_from([0.1, 1764547200.123, 1764547200.1234567, 1e-300, 1e22, 5e-324])
 WEIGHTS = st.floats(0.001, 1000) | st.integers(1, 1000) | st.sampled_from([0.001, 0.1, 1e3])
+TAGS = st.dictionaries(
+    st.sampled_from(["map", "language", "k-1", "Bad"]),
+    st.sampled_from(["a", "Ελληνικά", 'q"', "x y", "b}", "{[", "é" * 33, "z "]),
+    max_size=3,
+)
 
 
 @st.composite
@@ -35,7 +40,7 @@ def game(draw: st.DrawFn, pool: str = "blitz") -> dict[str, Any]:
     teams = [agents[a:b] for a, b in zip([0, *cuts], [*cuts, len(agents)], strict=True)]
     sides = [draw(shuffled({"agents": team, "place": draw(st.integers(-3, 3) | st.integers(-(2**31), 2**31 - 1))})) for team in teams]
     made = {"v": 1, "id": draw(NAMES), "pool": pool, "time": draw(TIMES), "sides": sides}
-    made |= draw(st.fixed_dictionaries({}, optional={"task": st.none() | NAMES, "weight": WEIGHTS}))
+    made |= draw(st.fixed_dictionaries({}, optional={"task": st.none() | NAMES, "weight": WEIGHTS, "tags": TAGS}))
     return draw(shuffled(made))
 
 
@@ -61,6 +66,7 @@ SPLICES = st.sampled_from(
         b"\x00", b"\x7f", b"\xff", b"\xc3", b"\xa9", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"\xc2\xa0",
         b"\\u0041", b"\\u00e9", b"\\ud800", b"\\ud83d\\ude00", b"\\u0000", b"\\n",
         b'"meta":1,', b'"task":"t",', b'"weight":2,', b'"id":"i",', b'"pool":"blitz",',
+        b'"tags":{},', b'"tags":{"a":"b"},', b'"tags":{"a":"b","a":"c"},', b'"tags":{"a":{}},', b'"tags":["a"],',
     ]
 )  # fmt: skip
 
@@ -107,6 +113,8 @@ TWO = json.loads(events.encode([plain(7, task="map", weight=0.5)]))
         events.encode([plain(i) for i in range(500)]),
         events.encode([plain(task="Curaçao", weight=0.1, time=-1.5)]),
         events.encode([plain(time=1764547200.1234567)]),
+        events.encode([plain(i, tags={"map": f"m{i % 3}", "language": "Ελληνικά"} if i % 2 else {}) for i in range(50)]),
+        events.encode([plain()])[:-1] + b',"tags": {"b" : "x}", "a":"y{[" }}',
         events.encode([plain(sides=[Side([f"a{i}"], i - 9) for i in range(64)])]),
         events.encode([plain(sides=[Side(["a", "b"], 1), Side(["c"], 1), Side(["d", "e"], 3)])]),
         json.dumps(ONE).encode(),

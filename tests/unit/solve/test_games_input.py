@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.formats.options import PLAIN
+from ratings_core.front.counted import Counted, Counting
 from ratings_core.methods.registry import NotApplicable
 from ratings_core.problems.inputs import GamesInput
 from services.control.records import FoldSettings
 from services.solve.problems.checkpointed import problem
-from services.solve.problems.load import CountedEvents, Counting
+from services.solve.problems.chosen import Chosen
+from services.solve.problems.load import OFFLINE
 from services.solve.registry.methods import solve
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
@@ -86,10 +89,11 @@ def test_points_of_games_are_those_counted_by_hand(method: str, parameters: dict
 
 def test_a_file_gives_what_a_pool_gives() -> None:
     rows = games()
-    counted = CountedEvents(Counting(per_task=True))
+    counted, chosen = Counted(Counting(per_task=True)), Chosen(PLAIN, OFFLINE.retractions)
     for start in range(0, len(rows), 7):
-        counted.add(events(rows[start : start + 7]))
-    live, offline = folded(rows, per_task=True).by_name(), counted.counted.problem().by_name()
+        for _, columns in chosen.slices(events(rows[start : start + 7])):
+            counted.add(columns)
+    live, offline = folded(rows, per_task=True).by_name(), counted.problem().by_name()
     assert isinstance(offline, GamesInput)
     assert (live.names, live.tasks) == (offline.names, offline.tasks)
     assert offline.tasks == ("dust", "mirage")

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats.options import ReadOptions
+from ratings_core.formats.options import PLAIN, ReadOptions
+from ratings_core.front.counted import Counted, Counting
 from ratings_core.methods.recency import chosen_half_life
 from ratings_core.methods.registry import taken
 from ratings_core.problems.games import games_of
 from ratings_core.problems.inputs import GamesInput
 from services.control.records import FoldSettings
 from services.solve.problems.checkpointed import problem
-from services.solve.problems.load import CountedEvents, Counting
+from services.solve.problems.chosen import Chosen
+from services.solve.problems.load import OFFLINE
 from services.solve.registry.choice import plan_of
 from services.solve.registry.methods import solve
 from services.wire.events import Event, decode
@@ -51,9 +53,10 @@ def events(rows: list[dict[str, Any]]) -> list[Event]:
 
 
 def counted(rows: list[dict[str, Any]], **counting: Any) -> GamesInput:
-    tally = CountedEvents(Counting(**{"bucket_seconds": DAY, **counting}))
-    tally.add(events(rows))
-    found = tally.counted.problem()
+    tally = Counted(Counting(**{"bucket_seconds": DAY, **counting}))
+    for _, columns in Chosen(PLAIN, OFFLINE.retractions).slices(events(rows)):
+        tally.add(columns)
+    found = tally.problem()
     assert isinstance(found, GamesInput)
     return found
 
