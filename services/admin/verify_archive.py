@@ -9,14 +9,16 @@ from services.admin.verify import WRITING_SECONDS, Finding
 from services.log.protocol import Log
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
+_COPY: Final = "the log has all its rows: stop `equirank up`, remove this folder, and the next start writes it again"
 
 
-def verify_archive(url: str, log: Log) -> Iterator[Finding]:
+def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Finding]:
     """Verify the archive of each partition. Every row is read.
 
     Args:
         url: URL of the archive.
         log: The log of the archived outcomes.
+        is_copy: The log keeps every record of the archive. A partition that is not archived yet then lacks nothing.
 
     Returns:
         A finding for each partition, except empty partitions without an archive. A damaged archive is a difference.
@@ -34,10 +36,11 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
                 time.sleep(WRITING_SECONDS)
                 position, difference = _compared(url, number, log.outcomes.identity)
         except exceptions.TableNotFoundError:
-            if log.outcomes.end(number):
+            if log.outcomes.end(number) and not is_copy:
                 yield Finding(partition=number, pool=None, what="archive", position=0, difference=f"{url} {_NONE}", made=False)
             continue
-        yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference)
+        remedy = f"; {_COPY} ({url})" if is_copy and difference is not None else ""
+        yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference and difference + remedy)
 
 
 def _compared(url: str, number: int, identity: str) -> tuple[int, str | None]:

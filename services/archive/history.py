@@ -6,16 +6,20 @@ from the columns, so its bytes can differ.
 The kernels and the packages of the extra `archive` are imported only if the topic forgot records.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ratings_core import extras
+from ratings_core.errors import MissingExtraError
 from services.log.protocol import LogError, OffsetLost, PoolRecords, Ranges, Reader, Records, Topic
 from services.log.records import NO_RECORDS
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
     from services.archive.records import ArchivedRecords
+
+_logger: Final = logging.getLogger("equirank.archive")
 
 
 class ArchiveFails(LogError):  # noqa: N818 - names the fact
@@ -41,10 +45,11 @@ class ArchivedTopic:
         topic: The outcome log.
         url: URL of its archive.
         archive_first: Read what the archive holds from the archive, also if the topic holds it too.
+        is_copy: The topic keeps every record of the archive, so a reader passes over an archive that cannot be read.
     """
 
-    def __init__(self, topic: Topic, url: str, *, archive_first: bool = False) -> None:
-        self._topic, self._url, self._archive_first = topic, url, archive_first
+    def __init__(self, topic: Topic, url: str, *, archive_first: bool = False, is_copy: bool = False) -> None:
+        self._topic, self._url, self._archive_first, self._is_copy = topic, url, archive_first, is_copy
         self.name, self.partitions, self.identity = topic.name, topic.partitions, topic.identity
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
@@ -70,7 +75,14 @@ class ArchivedTopic:
 
     def archive_first(self) -> "ArchivedTopic":
         """See `History.archive_first`."""
-        return ArchivedTopic(self._topic, self._url, archive_first=True)
+        return self if self._is_copy else ArchivedTopic(self._topic, self._url, archive_first=True)
+
+    def passes_over(self, error: Exception, partition: int, offset: int) -> bool:
+        """See `History.passes_over`. Raises `LogError`."""
+        if not self._is_copy or self._topic.begin(partition) > offset:
+            return False
+        _logger.warning("%s; the log has these records and is read instead, from offset %d on", error, offset)
+        return True
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
@@ -83,7 +95,18 @@ class ArchivedTopic:
         return archive if archive is not None and archive.begin <= position < archive.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
-        """See `History.parts_of`. Raises `ArchiveFails`."""
+        """See `History.parts_of`. Raises `ArchiveFails`, unless the reader passes over it: then the last part ends where reading failed."""
+        end = begin
+        try:
+            for part in self._parts(pool, partition, begin, retractions=retractions, skipped=skipped):
+                yield part
+                end = part.end
+        except (ArchiveFails, MissingExtraError) as error:
+            if not self.passes_over(error, partition, end):
+                raise
+            yield PoolRecords(NO_RECORDS, end)
+
+    def _parts(self, pool: str, partition: int, begin: int, *, retractions: bool, skipped: Ranges) -> Iterator[PoolRecords]:
         if (archive := self.archive(partition, begin)) is None:
             return
         from services.archive.records import parts  # noqa: PLC0415 - imports the kernels

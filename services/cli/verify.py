@@ -66,8 +66,8 @@ def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Findin
         yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
     if store is not None:
         yield from verify_solved(log, checkpoints, store)
-    if settings.archive is not None:
-        yield from verify_archive(settings.archive, log)
+    if settings.archive_url is not None:
+        yield from verify_archive(settings.archive_url, log, is_copy=settings.archive_is_copy)
 
 
 def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:
