@@ -44,7 +44,7 @@ class BackedUp(NamedTuple):
         checkpoints: Partitions with a checkpoint.
         size: Size of all files in bytes; 0 in the result of a restore.
         archived: Rows of the archive; 0 in the result of a restore.
-        left_out: Reason why the archive is not in the backup although it is on this machine; None if it is, or if there is none.
+        left_out: Reason why the archive of this machine is missing in the backup; None if it is there, and without an archive.
     """
 
     outcomes: int

@@ -6,6 +6,7 @@ from typing import Final
 
 from ratings_core import extras
 from services.admin.verify import WRITING_SECONDS, Finding
+from services.archive.history import ArchiveFails
 from services.log.protocol import Log
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
@@ -41,6 +42,18 @@ def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Fin
             continue
         remedy = f"; {_COPY} ({url})" if is_copy and difference is not None else ""
         yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference and difference + remedy)
+
+
+def unarchived(log: Log) -> list[int]:
+    """Partitions with records and without an archive. Raises `LogError`."""
+    return [number for number in range(log.outcomes.partitions) if log.outcomes.end(number) and not _has_archive(log, number)]
+
+
+def _has_archive(log: Log, number: int) -> bool:
+    try:
+        return log.archived is not None and log.archived.archived_to(number) is not None
+    except ArchiveFails:
+        return True  # `verify_archive` reports it
 
 
 def _compared(url: str, number: int, identity: str) -> tuple[int, str | None]:

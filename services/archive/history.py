@@ -81,7 +81,8 @@ class ArchivedTopic:
         """See `History.passes_over`. Raises `LogError`."""
         if not self._is_copy or self._topic.begin(partition) > offset:
             return False
-        _logger.warning("%s; the log has these records and is read instead, from offset %d on", error, offset)
+        remedy = f"to have it written again, stop `equirank up` and remove {self._url}"
+        _logger.warning("%s; the log has these records and is read instead, from offset %d on; %s", error, offset, remedy)
         return True
 
     def archived_to(self, partition: int) -> int | None:

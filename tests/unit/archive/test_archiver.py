@@ -45,7 +45,7 @@ def archiver(tmp_path: Path, workers: int = 1) -> tuple[Archiver, FakeTaskPool]:
 
 def test_without_an_archive_nothing_runs(tmp_path: Path) -> None:
     pool = FakeTaskPool()
-    one = Archiver(Settings(data=tmp_path), pool, 1)
+    one = Archiver(Settings(data=tmp_path, archive="off"), pool, 1)
     one.step(0.0, manifests(p0=5), control_of())
     assert pool.tasks == []
     assert (one.health(9.0).positions, one.health(9.0).lag_seconds) == ({}, {})
