@@ -117,7 +117,8 @@ def test_nothing_stops_when_it_fails_and_all_say_so(
     assert verified.exit_code == 1
     assert "the log has all its rows: stop `equirank up`, remove this folder" in verified.output
 
-    assert ("not copied: the archive" not in run("backup", str(saved := tmp_path / "saved"))) == is_copied
+    saved = tmp_path / "saved"
+    assert ("not copied: the archive" not in run("backup", str(saved))) == is_copied
     again = Settings(data=tmp_path / "again", redis=settings.redis, **SETTINGS)
     backup.restore(saved, again.data, again.archive_url)
     with closing(open_log(again)) as copy:
@@ -178,7 +179,8 @@ def test_an_archive_that_is_removed_is_written_again(settings: Settings, log: Lo
 
 def test_a_backup_has_it_and_is_restored_without_it_where_it_is_off(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:
     half_archived(settings, log)
-    assert "300 archived outcomes" in run("backup", str(saved := tmp_path / "saved"))
+    saved = tmp_path / "saved"
+    assert "300 archived outcomes" in run("backup", str(saved))
     again = Settings(data=tmp_path / "again", **SETTINGS)
     backup.restore(saved, again.data, again.archive_url)
     assert open_reader(str(again.data / "archive"), HOME).rows == 300
