@@ -7,10 +7,10 @@ from typing import Final
 from ratings_core import extras
 from services.admin.verify import WRITING_SECONDS, Finding
 from services.archive.history import ArchiveFails
+from services.archive.location import table_uri
 from services.log.protocol import Log
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
-_COPY: Final = "the log has all its rows: stop `equirank up`, remove this folder, and the next start writes it again"
 
 
 def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Finding]:
@@ -19,7 +19,7 @@ def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Fin
     Args:
         url: URL of the archive.
         log: The log of the archived outcomes.
-        is_copy: The log keeps every record of the archive. A partition that is not archived yet then lacks nothing.
+        is_copy: The archive is a copy. A partition whose log dropped nothing then lacks nothing, also if it is not archived yet.
 
     Returns:
         A finding for each partition, except empty partitions without an archive. A damaged archive is a difference.
@@ -37,16 +37,20 @@ def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Fin
                 time.sleep(WRITING_SECONDS)
                 position, difference = _compared(url, number, log.outcomes.identity)
         except exceptions.TableNotFoundError:
-            if log.outcomes.end(number) and not is_copy:
+            if log.outcomes.end(number) and not (is_copy and not log.outcomes.begin(number)):
                 yield Finding(partition=number, pool=None, what="archive", position=0, difference=f"{url} {_NONE}", made=False)
             continue
-        remedy = f"; {_COPY} ({url})" if is_copy and difference is not None else ""
-        yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference and difference + remedy)
+        if difference is not None and is_copy and not log.outcomes.begin(number):
+            folder = table_uri(url, number)
+            difference += f"; the log has all its rows: stop `equirank up`, remove {folder}, and the next start writes it again"
+        yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference)
 
 
 def unarchived(log: Log) -> list[int]:
-    """Partitions with records and without an archive. Raises `LogError`."""
-    return [number for number in range(log.outcomes.partitions) if log.outcomes.end(number) and not _has_archive(log, number)]
+    """Partitions with records, of which the log dropped none, and without an archive. Raises `LogError`."""
+    topic = log.outcomes
+    kept = [number for number in range(topic.partitions) if topic.end(number) and not topic.begin(number)]
+    return [number for number in kept if not _has_archive(log, number)]
 
 
 def _has_archive(log: Log, number: int) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ratings_core import extras
 from ratings_core.errors import MissingExtraError
+from services.archive.location import table_uri
 from services.log.protocol import LogError, OffsetLost, PoolRecords, Ranges, Reader, Records, Topic
 from services.log.records import NO_RECORDS
 
@@ -45,7 +46,8 @@ class ArchivedTopic:
         topic: The outcome log.
         url: URL of its archive.
         archive_first: Read what the archive holds from the archive, also if the topic holds it too.
-        is_copy: The topic keeps every record of the archive, so a reader passes over an archive that cannot be read.
+        is_copy: The archive is a copy of a topic that keeps all records, so a reader passes over an archive that cannot be read. The topic
+            of a partition may have dropped records all the same, if its archive was the only place of them before.
     """
 
     def __init__(self, topic: Topic, url: str, *, archive_first: bool = False, is_copy: bool = False) -> None:
@@ -79,9 +81,9 @@ class ArchivedTopic:
 
     def passes_over(self, error: Exception, partition: int, offset: int) -> bool:
         """See `History.passes_over`. Raises `LogError`."""
-        if not self._is_copy or self._topic.begin(partition) > offset:
+        if not self._is_copy or self._topic.begin(partition):
             return False
-        remedy = f"to have it written again, stop `equirank up` and remove {self._url}"
+        remedy = f"to have it written again, stop `equirank up` and remove {table_uri(self._url, partition)}"
         _logger.warning("%s; the log has these records and is read instead, from offset %d on; %s", error, offset, remedy)
         return True
 
@@ -133,6 +135,9 @@ class ArchivedTopic:
         if archive.log != self.identity:
             rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
             why = f"{self._url} is of log {archive.log}, and this is log {self.identity}; {rule}"
+            raise ArchiveFails(partition, why, retriable=False)
+        if self._is_copy and archive.position > (end := self._topic.end(partition)):
+            why = f"it holds records up to offset {archive.position}, and the log ends at {end}"
             raise ArchiveFails(partition, why, retriable=False)
         return archive
 

@@ -108,7 +108,7 @@ def check_archive(settings: Settings, topic: Topic) -> None:
         return
     extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
     retention = retention_of(topic)
-    lag = settings.archive_pause + settings.checkpoint_seconds
+    lag = settings.archive_seconds + settings.checkpoint_seconds
     least = _RETENTION_SHARE * lag
     if retention is not None and retention.seconds is not None and retention.seconds < least:
         msg = (
@@ -264,4 +264,4 @@ class Archiver:
         if answer.reached:
             partition.position = max(answer.position, end)  # offsets below `end` without a record
             partition.covered_at = started
-        self.tasks.pause(number, started + self._settings.archive_pause if answer.reached and answer.dropped else started)
+        self.tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)

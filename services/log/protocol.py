@@ -348,7 +348,12 @@ class ArchivedTopic(Topic, Protocol):
     def passes_over(self, error: Exception, partition: int, offset: int) -> bool:
         """Whether a reader that failed in the archive continues in the topic.
 
-        It does if the archive is a copy of the topic, and the topic holds the partition's records from `offset` on. Then it logs the error.
+        It does if the archive is a copy, and the topic has dropped no record of the partition. Then the error is logged.
+
+        Args:
+            error: The failure.
+            partition: Number of the partition.
+            offset: First offset that the reader has not read.
         """
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:

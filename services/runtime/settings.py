@@ -25,11 +25,6 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 NO_ARCHIVE: Final = "off"
 """Value of the setting `archive` that switches the archive off."""
-_ARCHIVE_SECONDS: Final = 30.0
-_COPY_SECONDS: Final = 300.0
-"""Defaults of `archive_seconds`: for an archive that is set, and for the default one. An append costs mostly the start of its process, and
-no reader waits for the default archive."""
-
 TOPIC_PREFIX = "equirank."
 """Default prefix of topic names."""
 
@@ -215,11 +210,11 @@ class Settings(BaseSettings):
         "None: with the embedded log, a copy of it in the data folder's `archive`; with Kafka, no archive. `off`: no archive. "
         "Set it if the log does not keep everything.",
     )
-    archive_seconds: float | None = Field(
-        None,
+    archive_seconds: float = Field(
+        30.0,
         gt=0,
-        description="Minimum seconds between two appends of a partition to the archive. None: 30, or 300 for the default archive. "
-        "Lower it for a fresher archive and a shorter retention of the topic.",
+        description="Minimum seconds between two appends of a partition to the archive. Lower it for a fresher archive and a shorter "
+        "retention of the topic.",
     )
     drop_archived: bool = Field(
         True,
@@ -393,11 +388,6 @@ class Settings(BaseSettings):
     def archive_is_copy(self) -> bool:
         """Whether the archive is the default one. The log keeps every record of it, so nothing fails if the archive does."""
         return self.archive is None and self.embedded
-
-    @property
-    def archive_pause(self) -> float:
-        """Minimum seconds between two appends of a partition to the archive."""
-        return self.archive_seconds or (_COPY_SECONDS if self.archive_is_copy else _ARCHIVE_SECONDS)
 
     @classmethod
     def settings_customise_sources(

@@ -22,7 +22,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.main import application
 from services.control.log import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from tests.support.archiving import archive, failed, fold, served
 from tests.support.command_line import Run
@@ -115,7 +115,7 @@ def test_nothing_stops_when_it_fails_and_all_say_so(
 
     verified = CliRunner().invoke(application("verify"), ["verify"], env={"COLUMNS": "200"})
     assert verified.exit_code == 1
-    assert "the log has all its rows: stop `equirank up`, remove this folder" in verified.output
+    assert f"the log has all its rows: stop `equirank up`, remove {settings.data}/archive/partition-{HOME:05d}" in verified.output
 
     saved = tmp_path / "saved"
     assert ("not copied: the archive" not in run("backup", str(saved))) == is_copied
@@ -192,10 +192,29 @@ def test_a_backup_has_it_and_is_restored_without_it_where_it_is_off(settings: Se
             assert copy.outcomes.end(HOME) == log.outcomes.end(HOME)
 
 
-def test_the_log_drops_what_it_holds_once_it_is_set(settings: Settings, log: Log) -> None:
+def test_the_log_drops_what_it_holds_once_it_is_set(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:
     half_archived(settings, log)
     named = settings.model_copy(update={"archive": str(settings.data / "archive")})
     assert archive(named) == 30
     assert log.outcomes.begin(HOME) == 29
     assert log.history.begin(HOME) == 0, "also where the setting is removed again"
     assert differences(settings, log) == []
+
+    entry_is_garbage(settings.data / "archive")
+    [found] = verify_archive(str(settings.archive_url), log, is_copy=True)
+    assert "the log has all" not in str(found.difference), "it is no copy any more"
+    with pytest.raises(LogError, match=r"cannot be read"):
+        run("export", str(tmp_path / "games.parquet"), "--pool", simulated.POOL)
+    with pytest.raises((LogError, DeltaError)):
+        run("backup", str(tmp_path / "saved"))
+
+
+def test_a_copy_that_reaches_beyond_the_log_is_not_read(
+    settings: Settings, log: Log, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the log's file was replaced by an older one."""
+    half_archived(settings, log)
+    assert log.archived is not None
+    monkeypatch.setattr(log.outcomes, "end", lambda _: 25)
+    assert [len(part.records) for part in log.archived.parts_of(simulated.POOL, HOME, 0)] == [0]
+    assert "it holds records up to offset 30, and the log ends at 25" in caplog.text
