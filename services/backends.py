@@ -24,8 +24,8 @@ def open_log(settings: Settings, *, create: bool = True, timeout: float = 30.0) 
     create: create the log if it does not exist; otherwise raise `LogError`. timeout: seconds that one call to Kafka may take.
     """
     log = _open_log(settings, create=create, timeout=timeout)
-    if settings.archive is not None:
-        log.archived = ArchivedTopic(log.outcomes, settings.archive)
+    if settings.archive_url is not None:
+        log.archived = ArchivedTopic(log.outcomes, settings.archive_url, is_copy=settings.archive_is_copy)
     return log
 
 

@@ -44,15 +44,19 @@ class BackedUp(NamedTuple):
         checkpoints: Partitions with a checkpoint.
         size: Size of all files in bytes; 0 in the result of a restore.
         archived: Rows of the archive; 0 in the result of a restore.
+        left_out: Reason why the archive of this machine is missing in the backup; None if it is there, and without an archive.
     """
 
     outcomes: int
     checkpoints: int
     size: int = 0
     archived: int = 0
+    left_out: str | None = None
 
 
-def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
+def back_up(
+    data: Path, target: Path, archive: str | None = None, checkpoints: str | None = None, *, archive_is_copy: bool = False
+) -> BackedUp:
     """Copy a data folder to the new folder `target`.
 
     The copy is made under a temporary name and renamed when it is complete. A failed backup removes its files.
@@ -62,6 +66,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         target: Folder of the backup; it must not exist.
         archive: URL of the archive; None without an archive.
         checkpoints: URL of checkpoints and results; None if they are in the data folder.
+        archive_is_copy: The log keeps every record of the archive. An archive that cannot be copied is then left out.
 
     Returns:
         Contents of the backup.
@@ -87,7 +92,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
         copy_log(data / LOG_FILE, part / LOG_FILE)
         outcomes, log = outcomes_of(part / LOG_FILE), read_copy(part / LOG_FILE)
         _check_own(manifests, log, checkpoints)
-        archived = _copy_archive(part, archive, log)
+        archived, left_out = _copy_archive(part, archive, log, archive_is_copy=archive_is_copy)
         inventory.write(part)
         _make_durable(part)
         part.rename(target)
@@ -95,7 +100,7 @@ def back_up(data: Path, target: Path, archive: str | None = None, checkpoints: s
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return BackedUp(outcomes, len(manifests), _size(target), archived)
+    return BackedUp(outcomes, len(manifests), _size(target), archived, left_out)
 
 
 def restore(source: Path, data: Path, archive: str | None = None, checkpoints: str | None = None) -> BackedUp:
@@ -152,25 +157,37 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
     return BackedUp(outcomes, len(manifests))
 
 
-def _copy_archive(part: Path, archive: str | None, log: LogCopy) -> int:
-    """Copy a local archive into a backup, after the log. Returns its number of rows; 0 without a local archive.
+def _copy_archive(part: Path, archive: str | None, log: LogCopy, *, archive_is_copy: bool) -> tuple[int, str | None]:
+    """Copy a local archive into a backup, after the log. Returns its number of rows, and `BackedUp.left_out`.
 
     Raises `InputError` if the archive does not fit the log, or if it is not set and the log dropped outcomes.
     """
+    dropped = _dropped(log)
     if archive is None:
-        if dropped := [number for number, (begin, _) in log.heads.items() if begin]:
+        if dropped:
             rule = f"must be set to the archive: the log dropped outcomes of the partitions {dropped}, which only the archive has"
             raise InputError("EQUIRANK_ARCHIVE", None, rule)
-        return 0
-    extras.load("deltalake", "archive", "backing up the archive")
-    from services.admin.backup_archive import copy_archive  # noqa: PLC0415 - needs the extra `archive`
+        return 0, None
+    try:
+        extras.load("deltalake", "archive", "backing up the archive")
+        from services.admin.backup_archive import copy_archive  # noqa: PLC0415 - needs the extra `archive`
 
-    folder = folder_of(archive)
-    return 0 if folder is None else copy_archive(folder, part / _ARCHIVE, log)
+        folder = folder_of(archive)
+        return (0 if folder is None else copy_archive(folder, part / _ARCHIVE, log)), None
+    except Exception as error:  # whatever fails, a backup of a log with all outcomes is complete without the copy
+        if dropped or not archive_is_copy:
+            raise
+        shutil.rmtree(part / _ARCHIVE, ignore_errors=True)
+        return 0, str(error).partition("\n")[0]
+
+
+def _dropped(log: LogCopy) -> list[int]:
+    """Partitions of which a log dropped outcomes. Only an archive has these."""
+    return [number for number, (begin, _) in log.heads.items() if begin]
 
 
 def _archive_to_make(source: Path, archive: str | None) -> Path | None:
-    """Folder to restore the archive of a backup to; None if the backup holds no archive.
+    """Folder to restore the archive of a backup to; None if the backup holds no archive, or if it is off and the log has all outcomes.
 
     Raises `InputError` if the folder is in use, or if the backup holds no archive and the existing one reaches beyond the restored log.
     """
@@ -180,6 +197,8 @@ def _archive_to_make(source: Path, archive: str | None) -> Path | None:
             from services.admin.backup_archive import check_not_ahead  # noqa: PLC0415 - as above
 
             check_not_ahead(archive, read_copy(source / LOG_FILE))
+        return None
+    if archive is None and not _dropped(read_copy(source / LOG_FILE)):
         return None
     folder = None if archive is None else folder_of(archive)
     if folder is None or (folder.exists() and any(folder.iterdir())):

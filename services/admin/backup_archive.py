@@ -20,8 +20,9 @@ from deltalake import DeltaTable
 
 from ratings_core.errors import InputError
 from services.admin.log_copy import LogCopy
+from services.archive.location import table_uri
 from services.archive.reader import ArchiveReader
-from services.archive.table import erasures_of, find_table, log_of, position_of, table_uri
+from services.archive.table import erasures_of, find_table, log_of, position_of
 
 _LOG: Final = "_delta_log"
 _LAST: Final = "_last_checkpoint"

@@ -111,12 +111,12 @@ def erase_kept(
             log.dead_letters.rewrite(0, partial(_erased_letter, names))
         if left:
             erase_details(log.control, names)
-        if settings.archive is None:
+        if settings.archive_url is None:
             return
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         noted = settled, settled_elsewhere
-        erase_rows(settings.archive, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
+        erase_rows(settings.archive_url, partition, log.outcomes.identity, requests, elsewhere, settled=noted)
 
 
 def erase_details(topic: Topic, names: Mapping[str, NameMatcher]) -> None:

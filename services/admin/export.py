@@ -1,6 +1,6 @@
 """Export a pool's outcomes and retractions as tables: from the archive up to its end, then from the topic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import numpy as np
 from ratings_core import extras
 from ratings_core.errors import InputError
 from services.admin.pool_range import PoolRange
-from services.archive.history import next_archived
+from services.archive.history import ArchiveFails, next_archived
 from services.control.erasures import NameMatcher
 from services.control.records import ControlState
 from services.log.partition import partition_of
@@ -23,6 +23,8 @@ COLUMNS: Final = (
 """Columns that an export may have; docs/guides/archive.md describes them."""
 _ROWS: Final = 1 << 17
 """Rows read from the archive at once, about 20 MB."""
+_NO_ITEM: Final = -2
+"""Number below those of all items of a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +74,31 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     if begin < (held := log.history.begin(number)):
         raise InputError("from", begin, f"must be at least {held}: neither the log nor an archive (EQUIRANK_ARCHIVE) has older records")
     end = log.outcomes.end(number) if wanted.range.end is None else min(wanted.range.end, log.outcomes.end(number))
-    archive = log.archived.archive(number, begin) if log.archived is not None else None
-    if archive is not None:
-        read = archive.read(begin, end, pool=pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
+    reached = yield from _of_archive(log, control, wanted, begin, end)
+    yield from _of_topic(log, control, wanted, *reached, end)
+
+
+def _of_archive(log: Log, control: ControlState, wanted: Wanted, begin: int, end: int) -> Generator[tuple[Any, int], None, tuple[int, int]]:
+    """Read the rows of the archive. Returns the offset at which the topic continues, and the item of this record that was the last one."""
+    position, item, number = begin, _NO_ITEM, partition_of(wanted.range.pool, log.outcomes.partitions)
+    if log.archived is None:
+        return position, item
+    try:
+        if (archive := log.archived.archive(number, begin)) is None:
+            return position, item
+        read = archive.read(begin, end, pool=wanted.range.pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
         while (table := next_archived(number, read)) is not None:
             yield _filtered(table, wanted, control), table["offset"][-1].as_py() + 1
-        begin = min(archive.position, end)
-    yield from _of_topic(log, control, wanted, begin, end)
+            position, item = table["offset"][-1].as_py(), table["item"][-1].as_py()
+    except ArchiveFails as error:
+        if not log.archived.passes_over(error, number, position):
+            raise
+        return position, item
+    return min(archive.position, end), _NO_ITEM
 
 
-def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: int) -> Iterator[tuple[Any, int]]:
+def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, after: int, end: int) -> Iterator[tuple[Any, int]]:
+    """Read the rows of the topic from offset `begin` on, of this record only the items after number `after`."""
     from services.archive.encode import rows  # noqa: PLC0415 - needs the extra `archive`
 
     pool, kind = wanted.range.pool, wanted.kind
@@ -90,6 +107,7 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
             table = rows(records)
             own = np.array([name == pool for name in table["pool"].to_pylist()], np.bool_)
             own &= np.array([kind in {None, row_kind} for row_kind in table["kind"].to_pylist()], np.bool_)
+            own &= (table["offset"].to_numpy() > begin) | (table["item"].to_numpy() > after)
             yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
 

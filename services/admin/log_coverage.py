@@ -34,6 +34,7 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
         archived: First offset that is not archived; None without an archive or before its first row.
         unarchived: First offset that the topic dropped before it was archived, and whose loss is not accepted; None without one.
         unreadable: Reason why the archive cannot be read, given if the topic alone lacks records that have to be folded; otherwise None.
+        unread: Reason why the archive cannot be read, given if the topic has all records that have to be folded; otherwise None.
         offline: Reason why the partition does not answer; only `checkpoint` is then known. None for a partition that answers.
     """
 
@@ -46,6 +47,7 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     archived: int | None = None
     unarchived: int | None = None
     unreadable: str | None = None
+    unread: str | None = None
     offline: str | None = None
 
 
@@ -66,16 +68,18 @@ def _covered(number: int, newest: Manifest | None, log: Log, control: ControlSta
     begin, archived, unreadable = _begin(log, number)
     position = control.partitions.beyond(number, _read_position(number, newest, log.outcomes, control))
     wrong = _wrong(number, newest, log.outcomes, position, control)
+    lacks = position < begin and wrong is None
     return LogCoverage(
         partition=number,
         begin=begin,
         end=log.outcomes.end(number),
         checkpoint=None if newest is None else newest.position,
-        lost=position if position < begin and wrong is None else None,
+        lost=position if lacks else None,
         wrong=wrong,
         archived=archived,
         unarchived=None if unreadable is not None else _unarchived(number, log, control),
-        unreadable=unreadable if position < begin and wrong is None else None,
+        unreadable=unreadable if lacks else None,
+        unread=None if lacks else unreadable,
     )
 
 

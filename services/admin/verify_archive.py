@@ -6,17 +6,20 @@ from typing import Final
 
 from ratings_core import extras
 from services.admin.verify import WRITING_SECONDS, Finding
+from services.archive.history import ArchiveFails
+from services.archive.location import table_uri
 from services.log.protocol import Log
 
 _NONE: Final = "has no rows of it: set EQUIRANK_ARCHIVE to the engine's value; a new archive has its first rows within a minute"
 
 
-def verify_archive(url: str, log: Log) -> Iterator[Finding]:
+def verify_archive(url: str, log: Log, *, is_copy: bool = False) -> Iterator[Finding]:
     """Verify the archive of each partition. Every row is read.
 
     Args:
         url: URL of the archive.
         log: The log of the archived outcomes.
+        is_copy: The archive is a copy. A partition whose log dropped nothing then lacks nothing, also if it is not archived yet.
 
     Returns:
         A finding for each partition, except empty partitions without an archive. A damaged archive is a difference.
@@ -34,10 +37,27 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
                 time.sleep(WRITING_SECONDS)
                 position, difference = _compared(url, number, log.outcomes.identity)
         except exceptions.TableNotFoundError:
-            if log.outcomes.end(number):
+            if log.outcomes.end(number) and not (is_copy and not log.outcomes.begin(number)):
                 yield Finding(partition=number, pool=None, what="archive", position=0, difference=f"{url} {_NONE}", made=False)
             continue
+        if difference is not None and is_copy and not log.outcomes.begin(number):
+            folder = table_uri(url, number)
+            difference += f"; the log has all its rows: stop `equirank up`, remove {folder}, and the next start writes it again"
         yield Finding(partition=number, pool=None, what="archive", position=position, difference=difference)
+
+
+def unarchived(log: Log) -> list[int]:
+    """Partitions with records, of which the log dropped none, and without an archive. Raises `LogError`."""
+    topic = log.outcomes
+    kept = [number for number in range(topic.partitions) if topic.end(number) and not topic.begin(number)]
+    return [number for number in kept if not _has_archive(log, number)]
+
+
+def _has_archive(log: Log, number: int) -> bool:
+    try:
+        return log.archived is not None and log.archived.archived_to(number) is not None
+    except ArchiveFails:
+        return True  # `verify_archive` reports it
 
 
 def _compared(url: str, number: int, identity: str) -> tuple[int, str | None]:

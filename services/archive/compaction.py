@@ -12,8 +12,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
+from services.archive.location import table_uri
 from services.archive.schema import layout
-from services.archive.table import sync_commit, sync_left, table_uri
+from services.archive.table import sync_commit, sync_left
 
 OPEN_FILES: Final = 64
 """Number of files at which the newest segment is merged, as appends still add files to it. Older segments are merged at two files."""

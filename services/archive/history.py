@@ -6,16 +6,21 @@ from the columns, so its bytes can differ.
 The kernels and the packages of the extra `archive` are imported only if the topic forgot records.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ratings_core import extras
+from ratings_core.errors import MissingExtraError
+from services.archive.location import table_uri
 from services.log.protocol import LogError, OffsetLost, PoolRecords, Ranges, Reader, Records, Topic
 from services.log.records import NO_RECORDS
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
     from services.archive.records import ArchivedRecords
+
+_logger: Final = logging.getLogger("equirank.archive")
 
 
 class ArchiveFails(LogError):  # noqa: N818 - names the fact
@@ -41,10 +46,12 @@ class ArchivedTopic:
         topic: The outcome log.
         url: URL of its archive.
         archive_first: Read what the archive holds from the archive, also if the topic holds it too.
+        is_copy: The archive is a copy of a topic that keeps all records, so a reader passes over an archive that cannot be read. The topic
+            of a partition may have dropped records all the same, if its archive was the only place of them before.
     """
 
-    def __init__(self, topic: Topic, url: str, *, archive_first: bool = False) -> None:
-        self._topic, self._url, self._archive_first = topic, url, archive_first
+    def __init__(self, topic: Topic, url: str, *, archive_first: bool = False, is_copy: bool = False) -> None:
+        self._topic, self._url, self._archive_first, self._is_copy = topic, url, archive_first, is_copy
         self.name, self.partitions, self.identity = topic.name, topic.partitions, topic.identity
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
@@ -70,7 +77,15 @@ class ArchivedTopic:
 
     def archive_first(self) -> "ArchivedTopic":
         """See `History.archive_first`."""
-        return ArchivedTopic(self._topic, self._url, archive_first=True)
+        return self if self._is_copy else ArchivedTopic(self._topic, self._url, archive_first=True)
+
+    def passes_over(self, error: Exception, partition: int, offset: int) -> bool:
+        """See `History.passes_over`. Raises `LogError`."""
+        if not self._is_copy or self._topic.begin(partition):
+            return False
+        remedy = f"to have it written again, stop `equirank up` and remove {table_uri(self._url, partition)}"
+        _logger.warning("%s; the log has these records and is read instead, from offset %d on; %s", error, offset, remedy)
+        return True
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None if the partition has no archive yet. Raises `LogError`."""
@@ -83,7 +98,18 @@ class ArchivedTopic:
         return archive if archive is not None and archive.begin <= position < archive.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
-        """See `History.parts_of`. Raises `ArchiveFails`."""
+        """See `History.parts_of`. Raises `ArchiveFails`, unless the reader passes over it: then the last part ends where reading failed."""
+        end = begin
+        try:
+            for part in self._parts(pool, partition, begin, retractions=retractions, skipped=skipped):
+                yield part
+                end = part.end
+        except (ArchiveFails, MissingExtraError) as error:
+            if not self.passes_over(error, partition, end):
+                raise
+            yield PoolRecords(NO_RECORDS, end)
+
+    def _parts(self, pool: str, partition: int, begin: int, *, retractions: bool, skipped: Ranges) -> Iterator[PoolRecords]:
         if (archive := self.archive(partition, begin)) is None:
             return
         from services.archive.records import parts  # noqa: PLC0415 - imports the kernels
@@ -109,6 +135,9 @@ class ArchivedTopic:
         if archive.log != self.identity:
             rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
             why = f"{self._url} is of log {archive.log}, and this is log {self.identity}; {rule}"
+            raise ArchiveFails(partition, why, retriable=False)
+        if self._is_copy and archive.position > (end := self._topic.end(partition)):
+            why = f"it holds records up to offset {archive.position}, and the log ends at {end}"
             raise ArchiveFails(partition, why, retriable=False)
         return archive
 

@@ -12,9 +12,10 @@ from pyarrow.dataset import FileSystemDataset, ParquetReadOptions
 from pyarrow.fs import SubTreeFileSystem
 
 from services.archive.constants import constants
+from services.archive.location import table_uri
 from services.archive.pieces import Piece, pieces
 from services.archive.schema import CODED, NAMES, ORDER, SCHEMA, SEGMENT_ROWS, fields
-from services.archive.table import begin_of, log_of, position_of, table_uri
+from services.archive.table import begin_of, log_of, position_of
 from services.runtime.deadlines import Calls
 from services.runtime.object_stores import SCHEMES, open_file_system, scheme_of
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from services.archive.location import folder_of
+from services.archive.location import folder_of, table_uri
 from services.archive.schema import APP_ID, BEGIN_ID, ELSEWHERE_ID, ERASURES_ID, SCHEMA, TABLE
 from services.runtime.atomic_write import sync
 
@@ -25,11 +25,6 @@ class OtherLogError(Exception):
     def __init__(self, uri: str, stored: str, log: str) -> None:
         rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
         super().__init__(f"the archive {uri} belongs to log {stored}, and this is log {log}; {rule}")
-
-
-def table_uri(url: str, partition: int) -> str:
-    """URL of a partition's table. url: the archive's folder, or its prefix in an object store."""
-    return f"{url.rstrip('/')}/partition-{partition:05d}"
 
 
 def open_table(url: str, partition: int, log: str) -> DeltaTable:

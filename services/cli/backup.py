@@ -19,8 +19,11 @@ def backup(
     settings = settings_of(data)
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: back up a Kafka log with the tools of Kafka")
-    done = backups.back_up(settings.data, target, settings.archive, settings.checkpoints)
+    archive = settings.archive_url
+    done = backups.back_up(settings.data, target, archive, settings.checkpoints, archive_is_copy=settings.archive_is_copy)
     what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
     typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")
-    if settings.archive is not None and folder_of(settings.archive) is None:
-        typer.echo(f"not copied: the archive {settings.archive}; back it up with the tools of the object store")
+    if archive is not None and folder_of(archive) is None:
+        typer.echo(f"not copied: the archive {archive}; back it up with the tools of the object store")
+    if done.left_out is not None:
+        typer.echo(f"not copied: the archive {archive}, because it fails ({done.left_out}); the copied log has all of its outcomes")

@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "export": "Write a pool's outcomes and retractions to a file, in log order. They come from the archive, and newer ones from the log.",
     "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters and the archive.",
     "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",
-    "restore": "Create a data folder from a backup, and its archive in EQUIRANK_ARCHIVE. Then start `equirank up`.",
+    "restore": "Create a data folder from a backup, with its archive in this folder or in EQUIRANK_ARCHIVE. Then start `equirank up`.",
     "pools": "List pools, and show or change how they are folded.",
     "seasons": "List the seasons of a pool, and start the next one.",
     "partitions": "List the state of partitions, and decide how stopped partitions continue.",

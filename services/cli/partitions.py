@@ -93,6 +93,8 @@ def _judged(coverage: log_coverage.LogCoverage, isolated_offset: int | None, rep
         what = f"the archive of partition {coverage.partition} stops at offset {coverage.unarchived}"
         what += ": its topic has dropped the next records"
         reasons.append(f"{what}; {accept} continues it at the topic's beginning, and folds from earlier offsets are then refused")
+    if coverage.unread is not None:
+        reasons.append(f"{coverage.unread}; the partition continues, because its log has all records that it needs")
     if isolated_offset is not None:
         reasons.append(f"{stops}: {Isolated(coverage.partition, isolated_offset)}")
     if status is PartitionStatus.RUNNING and report is not None and report.heartbeat.stopped and report.heartbeat.status is not None:

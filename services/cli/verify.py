@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from services.admin.verify import Finding, verify_partition
-from services.admin.verify_archive import verify_archive
+from services.admin.verify_archive import unarchived, verify_archive
 from services.admin.verify_solved import verify_solved
 from services.backends import open_log, open_store, store_url
 from services.boards.store.protocol import StoreError
@@ -66,8 +66,10 @@ def _findings(settings: Settings, log: Log, console: Console) -> Iterator[Findin
         yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
     if store is not None:
         yield from verify_solved(log, checkpoints, store)
-    if settings.archive is not None:
-        yield from verify_archive(settings.archive, log)
+    if settings.archive_url is not None:
+        yield from verify_archive(settings.archive_url, log, is_copy=settings.archive_is_copy)
+    if settings.archive_is_copy and (missing := unarchived(log)):
+        console.print(f"not archived yet: partitions {missing}; the log has their outcomes", highlight=False)
 
 
 def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:

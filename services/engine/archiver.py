@@ -1,4 +1,4 @@
-"""Archive every partition up to its newest checkpoint, by tasks in worker processes. Without EQUIRANK_ARCHIVE, no task starts.
+"""Archive every partition up to its newest checkpoint, by tasks in worker processes. Without an archive, no task starts.
 
 A partition has at most one task at a time. A task of a superseded engine cannot archive a row twice, because its commit conflicts. A
 failed task is repeated later. Folding never waits for a task.
@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from ratings_core import extras
+from services.archive.location import folder_of
 from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
@@ -45,8 +46,8 @@ def append_partition(
 ) -> Any:
     """Archive a partition up to a checkpoint, in a worker process.
 
-    If `drop_archived` is set, the embedded log then drops archived records. It keeps the checkpoint's last record, because recovery
-    compares this record to detect another log.
+    If `drop_archived` is set, the embedded log then drops archived records, unless the archive is a copy. It keeps the checkpoint's last
+    record, because recovery compares this record to detect another log.
 
     Args:
         settings: The service's settings, with an archive.
@@ -59,16 +60,19 @@ def append_partition(
         A `services.archive.follow.Followed`.
 
     Raises:
+        MissingExtraError: The extra `archive` is not installed.
         WrongLog: The checkpoint was folded from another log, or the log lost its end.
         Others: See `services.archive.follow.follow`.
     """
+    extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
     from services.archive.follow import follow  # noqa: PLC0415 - needs the extra `archive`, which engines without an archive lack
 
     log_ = open_log(settings, create=False)
     try:
         check_log(checkpoint, log_.outcomes)
-        followed = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures, lost)
-        if settings.drop_archived and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
+        followed = follow(log_.outcomes, skipped, str(settings.archive_url), checkpoint.partition, checkpoint.position, erasures, lost)
+        drops = settings.drop_archived and not settings.archive_is_copy
+        if drops and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
             before = min(followed.position, checkpoint.last_offset)
             followed = followed._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
         return followed
@@ -94,21 +98,22 @@ def retention_of(topic: Topic) -> Retention | None:
 
 
 def check_archive(settings: Settings, topic: Topic) -> None:
-    """Refuse a retention that is too short for the archive's delay. Without an archive, nothing is checked.
+    """Refuse a retention that is too short for the archive's delay. Without an archive that is set, nothing is checked.
 
     Raises:
         MissingExtraError: The extra `archive` is not installed.
         LogError: The topic may drop records before they are archived.
     """
-    if settings.archive is None:
+    if settings.archive_url is None or settings.archive_is_copy:
         return
     extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
     retention = retention_of(topic)
-    least = _RETENTION_SHARE * (settings.archive_seconds + settings.checkpoint_seconds)
+    lag = settings.archive_seconds + settings.checkpoint_seconds
+    least = _RETENTION_SHARE * lag
     if retention is not None and retention.seconds is not None and retention.seconds < least:
         msg = (
-            f"topic {topic.name} forgets records after {retention}, and the archive is up to "
-            f"{settings.archive_seconds + settings.checkpoint_seconds:g} s behind: set its retention.ms to {least * 1000:.0f} or more, or "
+            f"topic {topic.name} forgets records after {retention}, and the archive is up to {lag:g} s behind: set its retention.ms to "
+            f"{least * 1000:.0f} or more, or "
             "EQUIRANK_ARCHIVE_SECONDS and EQUIRANK_CHECKPOINT_SECONDS lower"
         )
         raise LogError(msg, retriable=False)
@@ -117,10 +122,19 @@ def check_archive(settings: Settings, topic: Topic) -> None:
 def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
     """Warning that the topic drops records and no archive keeps them, with settings to change; empty if all records are kept."""
     retention = retention_of(topic)
-    if settings.archive is not None or retention is None or retention.unknown:
+    is_kept = settings.archive_url is not None and not settings.archive_is_copy
+    if is_kept or retention is None or retention.unknown:
         return []
     what = f"topic {topic.name} forgets records after {retention}, and no archive keeps them"
     return [f"{what}; set EQUIRANK_ARCHIVE, or its retention.ms and retention.bytes to -1"]
+
+
+def unused_archive(settings: Settings) -> list[str]:
+    """Warning that the data folder has an archive that the settings do not name; empty without one. No erasure reaches such an archive."""
+    folder, url = settings.default_archive, settings.archive_url
+    if not folder.exists() or (url is not None and folder_of(url) == folder):
+        return []
+    return [f"the archive {folder} is not in use: nothing is appended to it or erased in it; remove it, or do not set EQUIRANK_ARCHIVE"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +215,7 @@ class Archiver:
             control: State of the control log, with skipped and lost records and erasures.
             held: Partitions whose tables an erasure writes now; no task starts for these.
         """
-        if self._settings.archive is None:
+        if self._settings.archive_url is None:
             return
         self.tasks.take_in(now)
         for number, manifest in manifests.items():
@@ -233,7 +247,7 @@ class Archiver:
         partition = self._partitions[number]
         if partition.commits >= COMPACT_COMMITS:
             partition.commits = 0  # also if the task fails, so that appends go first; the next compaction merges these files too
-            self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
+            self.tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive_url), number)
             return
         decisions = control.partitions.decisions.get(number, ())
         given_up = {number: [(made.begin, made.end) for made in decisions if made.why is not Why.LOST]}

@@ -25,7 +25,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of
+from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of, unused_archive
 from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
@@ -184,6 +184,8 @@ class Engine:
         self._metrics.weaknesses, self._metrics.retention_seconds = len(weaknesses), float("inf") if seconds is None else seconds
         for weakness in weaknesses:
             log.warning("acknowledged records can be lost: %s", weakness)
+        for unused in unused_archive(self._settings):
+            log.warning("%s", unused)
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)

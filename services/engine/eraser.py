@@ -120,12 +120,12 @@ class Eraser:
     def _numbers(self, control: ControlState) -> set[int]:
         """Partitions that may hold an erased name: those of the erasures' pools; with an archive, all of them if any name is erased."""
         homes = {partition_of(request.pool, self._settings.partitions) for request in control.erasures.requests}
-        return set(range(self._settings.partitions)) if homes and self._settings.archive is not None else homes
+        return set(range(self._settings.partitions)) if homes and self._settings.archive_url is not None else homes
 
     def _parted(self, number: int, erasures: ErasureRecords) -> tuple[list[ErasureRequest], list[ErasureRequest]]:
         """Erasures of a partition's pools, and erasures of other pools to apply to its archive (empty without an archive)."""
         own, elsewhere = parted(erasures.requests, number, self._settings.partitions)
-        return own, [] if self._settings.archive is None else elsewhere
+        return own, [] if self._settings.archive_url is None else elsewhere
 
     def _is_ready(self, request: ErasureRequest, control: ControlState) -> bool:
         serving = control.serving(request.pool)
@@ -152,7 +152,7 @@ class Eraser:
         home = partition_of(request.pool, self._settings.partitions)
         if request not in self._parted(home, erasures)[0][: reached.get(home, (0, 0))[0]]:
             return False
-        others = [] if self._settings.archive is None else [number for number in range(self._settings.partitions) if number != home]
+        others = [] if self._settings.archive_url is None else [number for number in range(self._settings.partitions) if number != home]
         return all(request in self._parted(number, erasures)[1][: reached.get(number, (0, 0))[1]] for number in others)
 
 

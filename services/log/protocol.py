@@ -340,7 +340,21 @@ class ArchivedTopic(Topic, Protocol):
         """Reader of a partition's archive; None if the archive does not include the offset `position`. Raises `LogError`."""
 
     def archive_first(self) -> "ArchivedTopic":
-        """The same topic, whose readers read from the archive what it holds, also if the topic holds it too."""
+        """The same topic, whose readers read from the archive what it holds, also if the topic holds it too.
+
+        If the archive is a copy of the topic, its readers read the topic.
+        """
+
+    def passes_over(self, error: Exception, partition: int, offset: int) -> bool:
+        """Whether a reader that failed in the archive continues in the topic.
+
+        It does if the archive is a copy, and the topic has dropped no record of the partition. Then the error is logged.
+
+        Args:
+            error: The failure.
+            partition: Number of the partition.
+            offset: First offset that the reader has not read.
+        """
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False, skipped: Ranges = ()) -> Iterator[PoolRecords]:
         """Yield the archived records of a pool from offset `begin` on. Yields nothing if the archive does not include the offset `begin`.

@@ -23,6 +23,8 @@ _SECRETS: Final = re.compile(r"://[^@]*:[^@]*@|://.*\?")
 """A password or a query in a URL. A query may contain a signature."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
+NO_ARCHIVE: Final = "off"
+"""Value of the setting `archive` that switches the archive off."""
 TOPIC_PREFIX = "equirank."
 """Default prefix of topic names."""
 
@@ -205,7 +207,8 @@ class Settings(BaseSettings):
     archive: str | None = Field(
         None,
         description="Folder or object-store URL of the archive, which keeps all outcomes permanently as tables. "
-        "None: no archive. Set it if the log does not keep everything.",
+        "None: with the embedded log, a copy of it in the data folder's `archive`; with Kafka, no archive. `off`: no archive. "
+        "Set it if the log does not keep everything.",
     )
     archive_seconds: float = Field(
         30.0,
@@ -215,8 +218,9 @@ class Settings(BaseSettings):
     )
     drop_archived: bool = Field(
         True,
-        description="Whether the log of `equirank up` drops records that are archived and covered by a checkpoint. Kafka topics have their "
-        "own retention. Disable it to keep the log, too.",
+        description="Whether the log of `equirank up` drops records that are covered by a checkpoint and are in the archive that "
+        "`EQUIRANK_ARCHIVE` names. For the default archive it drops nothing. Kafka topics have their own retention. Disable it to keep "
+        "the log, too.",
     )
     fresh_seconds: float = Field(
         30.0,
@@ -309,11 +313,15 @@ class Settings(BaseSettings):
             raise ValueError(msg)
         return value
 
-    @field_validator("checkpoints", "archive")
+    @field_validator("checkpoints")
     @classmethod
-    def _absolute_folder(cls, value: str | None) -> str | None:
-        """Make a path absolute, so that processes started in other folders use the same one. An empty text becomes None."""
-        return str(_at_home(Path(value)).absolute()) if value and "://" not in value else value or None
+    def _absolute_checkpoints(cls, value: str | None) -> str | None:
+        return _absolute_url(value)
+
+    @field_validator("archive")
+    @classmethod
+    def _absolute_archive(cls, value: str | None) -> str | None:
+        return value if value == NO_ARCHIVE else _absolute_url(value)
 
     @field_validator("write_keys", "admin_keys")
     @classmethod
@@ -364,6 +372,23 @@ class Settings(BaseSettings):
         """Path or fsspec URL of the folder of checkpoints and results."""
         return self.checkpoints or (self.data / "state").as_uri()
 
+    @property
+    def default_archive(self) -> Path:
+        """Folder of the archive that the embedded log has by default."""
+        return self.data / "archive"
+
+    @property
+    def archive_url(self) -> str | None:
+        """Path or URL of the archive; None without an archive."""
+        if self.archive is None:
+            return str(self.default_archive) if self.embedded else None
+        return None if self.archive == NO_ARCHIVE else self.archive
+
+    @property
+    def archive_is_copy(self) -> bool:
+        """Whether the archive is the default one. The log keeps every record of it, so nothing fails if the archive does."""
+        return self.archive is None and self.embedded
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -386,6 +411,11 @@ def _at_home(path: Path) -> Path:
     except RuntimeError as error:
         msg = f"{path.parts[0]} names no home folder"
         raise ValueError(msg) from error
+
+
+def _absolute_url(value: str | None) -> str | None:
+    """Make a path absolute, so that processes started in other folders use the same one. An empty text becomes None."""
+    return str(_at_home(Path(value)).absolute()) if value and "://" not in value else value or None
 
 
 def no_settings(names: Iterable[str]) -> list[str]:

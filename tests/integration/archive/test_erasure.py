@@ -15,8 +15,8 @@ from deltalake import DeltaTable
 from services.admin import erasure
 from services.admin.dead_letter_replay import read
 from services.admin.verify_archive import verify_archive
+from services.archive.location import table_uri
 from services.archive.reader import open_reader
-from services.archive.table import table_uri
 from services.boards.history import unpacked
 from services.boards.result import PackedStart, SolvedBoard
 from services.boards.store.redis import RedisStore

@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from services.archive.compaction import compact
+from services.archive.location import table_uri
 from services.archive.reader import open_reader
-from services.archive.table import table_uri
 from services.archive.writer import open_writer
 from services.log.protocol import Record
 from tests.support.archive import LOG, append, check, contents, fill, mixed

@@ -22,10 +22,11 @@ from services.archive.compaction import compact
 from services.archive.encode import rows
 from services.archive.erased_rows import erased
 from services.archive.erasure import erase_rows
+from services.archive.location import table_uri
 from services.archive.reader import open_reader
 from services.archive.records import ArchivedRecords, parts
 from services.archive.schema import CONTENT
-from services.archive.table import OtherLogError, erasures_of, table_uri
+from services.archive.table import OtherLogError, erasures_of
 from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.log.protocol import Record

@@ -14,8 +14,9 @@ from services.archive import writer
 from services.archive.compaction import compact
 from services.archive.follow import Followed, follow
 from services.archive.history import ArchivedTopic
+from services.archive.location import table_uri
 from services.archive.reader import open_reader
-from services.archive.table import OtherLogError, table_uri
+from services.archive.table import OtherLogError
 from services.log.protocol import LogError, OffsetLost
 from services.log.reading import read_parts
 from services.log.sqlite.log import SqliteTopic, open_sqlite_log

@@ -14,7 +14,7 @@ from services.archive.follow import Followed
 from services.archive.reader import open_reader
 from services.checkpoints.checkpoint import FORMAT, Manifest
 from services.control.records import FOLD_VERSION, Skipped, Why
-from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition
+from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition, unused_archive
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.recovery import WrongLog
@@ -45,7 +45,7 @@ def archiver(tmp_path: Path, workers: int = 1) -> tuple[Archiver, FakeTaskPool]:
 
 def test_without_an_archive_nothing_runs(tmp_path: Path) -> None:
     pool = FakeTaskPool()
-    one = Archiver(Settings(data=tmp_path), pool, 1)
+    one = Archiver(Settings(data=tmp_path, archive="off"), pool, 1)
     one.step(0.0, manifests(p0=5), control_of())
     assert pool.tasks == []
     assert (one.health(9.0).positions, one.health(9.0).lag_seconds) == ({}, {})
@@ -91,9 +91,12 @@ def test_a_log_that_has_more_to_drop_is_dropped_at_once_also_where_all_is_archiv
     assert len(pool.tasks) == 2
 
 
-@pytest.mark.parametrize(("drops", "begin"), [(True, 29), (False, 0)])
-def test_the_embedded_log_drops_what_is_archived_below_the_last_record_of_the_checkpoint(tmp_path: Path, drops: bool, begin: int) -> None:
-    settings = Settings(data=tmp_path, archive=str(tmp_path / "archive"), partitions=1, drop_archived=drops)
+@pytest.mark.parametrize(("archive", "drops", "begin"), [("archive", True, 29), ("archive", False, 0), (None, True, 0)])
+def test_the_embedded_log_drops_what_is_archived_below_the_last_record_of_the_checkpoint(
+    tmp_path: Path, archive: str | None, drops: bool, begin: int
+) -> None:
+    """But nothing for the default archive."""
+    settings = Settings(data=tmp_path, archive=archive and str(tmp_path / archive), partitions=1, drop_archived=drops)
     log = open_sqlite_log(tmp_path / "log.sqlite", 1)
     values = [record.value for record in mixed(1, 50)]
     log.outcomes.append(0, [(None, value) for value in values])
@@ -102,7 +105,19 @@ def test_the_embedded_log_drops_what_is_archived_below_the_last_record_of_the_ch
     for _ in range(2):
         assert append_partition(settings, checkpoint, {}).dropped
         assert (log.outcomes.begin(0), log.outcomes.end(0)) == (begin, 50)
+    assert open_reader(str(tmp_path / "archive"), 0).position == 30
     log.close()
+
+
+@pytest.mark.parametrize(
+    ("archive", "exists", "count"), [(None, True, 0), ("archive", True, 0), ("off", True, 1), ("elsewhere", True, 1), ("off", False, 0)]
+)
+def test_a_default_archive_that_is_not_in_use_is_named(tmp_path: Path, archive: str | None, exists: bool, count: int) -> None:
+    if exists:
+        (tmp_path / "archive").mkdir()
+    given = archive if archive in {None, "off"} else (tmp_path / str(archive)).as_uri()
+    found = unused_archive(Settings(data=tmp_path, archive=given))
+    assert [str(tmp_path / "archive") in one for one in found] == [True] * count
 
 
 def test_those_that_waited_longest_come_first_and_no_partition_twice_at_once(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_d
 from services.archive.compaction import compact
 from services.archive.encode import rows
 from services.archive.erasure import erase_rows
+from services.archive.location import table_uri
 from services.archive.reader import open_reader
 from services.archive.schema import APP_ID, SCHEMA, TABLE, layout
-from services.archive.table import erasures_of, table_uri
+from services.archive.table import erasures_of
 from services.archive.writer import open_writer
 from services.control.erasures import ErasureDone, ErasureRequest, erased_name
 from services.control.records import decode

@@ -40,7 +40,7 @@ class Drive:
     def __init__(self, folder: Path, archive: str | None = None) -> None:
         self.control, self.tasks, self.cleared, self.now = control_of(CREATED), FakeTaskPool(), list[ErasedName](), 0.0
         self.log = Log(self.control)
-        settings = Settings(data=folder, partitions=PARTITIONS, archive=archive)
+        settings = Settings(data=folder, partitions=PARTITIONS, archive=archive or "off")
         self.eraser = Eraser(settings, self.tasks, self.log, lambda _: self.cleared, clock=lambda: 50.0)  # type: ignore[arg-type]
 
     def ask(self, name: ErasedName) -> None:

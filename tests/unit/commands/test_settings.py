@@ -125,3 +125,26 @@ def test_a_ratings_topic_is_refused_on_the_embedded_log() -> None:
         Settings(ratings_topic=True)
     assert Settings(ratings_topic=True, kafka="broker:9092").ratings_topic
     assert not Settings().ratings_topic
+
+
+@pytest.mark.parametrize(
+    ("given", "url", "is_copy"),
+    [
+        ({}, "/data/archive", True),
+        ({"archive": ""}, "/data/archive", True),
+        ({"archive": "off"}, None, False),
+        ({"archive": "/data/archive"}, "/data/archive", False),
+        ({"archive": "s3://bucket/archive"}, "s3://bucket/archive", False),
+        ({"kafka": "broker:9092"}, None, False),
+        ({"kafka": "broker:9092", "archive": "off"}, None, False),
+        ({"kafka": "broker:9092", "archive": "/archive"}, "/archive", False),
+    ],
+)
+def test_only_the_embedded_log_has_an_archive_by_default(given: dict[str, str], url: str | None, is_copy: bool) -> None:
+    found = Settings(data=Path("/data"), **given)  # type: ignore[arg-type]  # texts, as the environment gives them
+    assert (found.archive_url, found.archive_is_copy) == (url, is_copy)
+
+
+def test_a_folder_of_an_archive_may_be_called_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Settings(archive="./off").archive_url == str(tmp_path / "off")
