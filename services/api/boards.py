@@ -207,9 +207,9 @@ def list_solves(here: Here, pool: Pool, method: Method) -> History:
 @get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
 def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
-    """Return what changed from an earlier solve to the newest one, and why."""
+    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    found = read_or_raise(here, pool, method, f"two kept solves of {method}", read)
+    found = read_or_raise(here, pool, method, f"two kept solves of {method} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 

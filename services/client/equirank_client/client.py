@@ -96,7 +96,7 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
 
     def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one, and why."""
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str) -> History:
@@ -308,7 +308,7 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
 
     async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one, and why."""
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str) -> History:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from pyarrow import ipc
 
+from services.boards.history import kept
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
@@ -196,3 +197,22 @@ def test_no_solved_board_of_the_season_before_stands_beside_live_boards_of_the_n
     assert "copeland" not in api.client.get(f"{POOL}/agents/rock").text
     assert api.store.solved.publish(solved_of(simulated.POOL, method="copeland", generation=2, position=20))
     assert len(api.client.get(url).json()["rows"]) == 2
+
+
+def test_solves_of_two_seasons_are_not_compared(ended: Running) -> None:
+    solves = [
+        msgspec.structs.replace(solved_of(simulated.POOL, method="copeland", position=at, ratings=[("rock", value)]), generation=made)
+        for at, value, made in ((8, 1.0, 1), (11, 2.0, 1), (14, 3.0, 2))
+    ]
+    assert ended.store.solved.publish(solves[-1])
+    url = f"{POOL}/boards/copeland/diff"
+    for kept_solves in (solves[:2], solves):
+        ended.store.solved.publish_history(simulated.POOL, "copeland", map(kept, kept_solves))
+        refused = ended.client.get(url)
+        assert (refused.status_code, "two kept solves of copeland in this season" in refused.json()["detail"]) == (404, True)
+    newest = msgspec.structs.replace(solves[-1], position=18, sequence=9)
+    ended.store.solved.publish_history(simulated.POOL, "copeland", map(kept, [*solves, newest]))
+    found = ended.client.get(url).json()
+    assert (found["before"]["position"], found["after"]["position"]) == (14, 18)
+    refused = ended.client.get(url, params={"against": 11})
+    assert (refused.status_code, "a kept solve of this season before the newest (14)" in refused.json()["detail"]) == (422, True)
