@@ -346,7 +346,7 @@ def first_rows(
 def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
     """The difference from an earlier solve of a method to its newest one. Returns None if fewer than two solves of the season are kept.
 
-    Solves of different seasons are not compared: ratings of a season begin anew.
+    Solves of different seasons are not compared, because each season has its own ratings.
 
     Args:
         boards: The solved boards in the store.

@@ -195,6 +195,12 @@ class Client(Connection):
         carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
         return self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
 
+    def withdraw_season(self, pool: str, season: str) -> Seasons:
+        r"""Withdraw a season that was requested and has not begun, and return the seasons that are left.
+
+        Changed settings that the request holds stay requested, for the present season. The name can be used again."""
+        return self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
+
     def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
         return self._value(Call("GET", path("/v1/pools/{pool}/seasons/{season}/boards/{method}", pool=pool, season=season, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'provisional': provisional}, accept='application/json', repeatable=True), Board)
@@ -406,6 +412,12 @@ class AsyncClient(AsyncConnection):
         The final boards of the ended season are kept for ever. Settings, aliases and bans stay. With `keep`, ratings of online methods are
         carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    async def withdraw_season(self, pool: str, season: str) -> Seasons:
+        r"""Withdraw a season that was requested and has not begun, and return the seasons that are left.
+
+        Changed settings that the request holds stay requested, for the present season. The name can be used again."""
+        return await self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
 
     async def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
