@@ -75,7 +75,7 @@ class PoolAgents:
     def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
         """Return what boards of a pool show of agents now."""
         if head is None:
-            return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
+            return AgentColumns(self.details(pool), NoIndex(f"no outcome of pool {pool} is folded yet", retriable=True))
         self._heads[pool] = head
         return AgentColumns(self.details(pool), self._index(head))
 
