@@ -10,7 +10,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from mmap import mmap
 from typing import Any, Final
 
 import msgspec
@@ -147,7 +146,7 @@ class CheckpointStore:
         """
         try:
             if self.blobs.is_local:
-                mapped = memoryview(self.blobs.map(entry.object))
+                mapped = self.blobs.map(entry.object)
                 return unpack_some(lambda start, stop: mapped[start:stop], names)
             read = self.blobs.read_range  # a damaged header can give any length
             return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), names)
@@ -265,7 +264,7 @@ class CheckpointStore:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
 
-    def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
+    def _read(self, name: str, *, mapped: bool = False) -> bytes | memoryview:
         try:
             return self.blobs.map(name) if mapped else self.blobs.read(name)
         except FileNotFoundError as error:
