@@ -164,6 +164,16 @@ class CheckpointStore:
         entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (pool, generation)), None)
         return None if manifest is None or entry is None else (entry, manifest.written_at)
 
+    def kept_entries(self, partition: int, pool: str, generation: int | None = None) -> Iterator[tuple[PoolEntry, Manifest]]:
+        """The entries of a pool in all undamaged manifests, newest first, each with its manifest. Raises `OSError`.
+
+        generation: A generation, which is one of the builds in checkpoints from before its switch. None for the generation that each
+            checkpoint's pools have.
+        """
+        for manifest in self._read_undamaged(self.manifests(partition)):
+            entries = manifest.pools if generation is None else manifest.entries
+            yield from ((entry, manifest) for entry in entries if entry.pool == pool and generation in (None, entry.generation))
+
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest, and return its name once the checkpoint is durable. The objects that it names must be written before."""
         body = msgspec.json.encode(manifest)
