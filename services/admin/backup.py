@@ -246,7 +246,7 @@ def _copy_files(source: Path, target: BlobFiles, held: inventory.Inventory | Non
     for path in sorted(source.rglob("*"), reverse=True):
         if path.is_file() and (held is None or path.relative_to(source.parent).as_posix() in held.files):
             name = path.relative_to(source).as_posix()
-            target.write(name, [memoryview(files.map(name))])
+            target.write(name, [files.map(name)])
 
 
 def _make_durable(made: Path) -> None:

@@ -114,6 +114,17 @@ def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic)
         raise InputError("start", wanted.start, f"must be now, or at least {least}: {older}")
 
 
+def placed_wish(wanted: GenerationRequest, control: ControlState, history: Topic) -> GenerationRequest:
+    """Check a requested generation, and give a season that begins `now` its position: the present end of the log.
+
+    So every outcome that was accepted before the request counts in the season before. Raises as `check_wish`.
+    """
+    check_wish(wanted, control, history)
+    if wanted.season is None or wanted.start != "now" or control.serving(wanted.pool) is None:
+        return wanted
+    return msgspec.structs.replace(wanted, start=history.end(partition_of(wanted.pool, history.partitions)))
+
+
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
     """Record an operator's decision that a partition and its archive continue at the log's first offset.
 

@@ -6,7 +6,8 @@ Newer incomplete checkpoints are reported as differences. The log is then folded
 on its live boards is compared.
 
 Each pool is folded by the checkpoint's generation. A generation under construction, or another serving generation, is folded in parallel.
-If the log lacks the beginning of one of these generations, that is reported as a difference.
+If the log lacks the beginning of one of these generations, that is reported as a difference. Segments of history that are folded on the way
+are compared with the files of the checkpoint.
 """
 
 import time
@@ -18,11 +19,13 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.digest import digest
+from services.admin.verify_history import HistoryComparison
 from services.admin.verify_seasons import SeasonsBefore
 from services.archive.history import ArchiveFails
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.checkpoints.history_files import HistoryFiles
 from services.control import seasons
 from services.control.directory import FixedDirectory
 from services.control.log import control_state
@@ -137,8 +140,12 @@ def _verified(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBo
         if (compared := ends.compared(made, number)) is not None:
             yield Finding(partition=number, pool=made.pool, **compared._asdict())
     start = _start(Partition(number, log.outcomes.partitions, begin), chosen, further, log, ends)
+    history = HistoryComparison(HistoryFiles(checkpoints.blobs), number, manifest.entries if manifest is not None else ())
+    start.on_segment = history.add
     with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
+    for entry, difference in history.results():
+        yield Finding(partition=number, pool=entry.pool, what="history", position=entry.position, difference=difference)
 
 
 def _generations(

@@ -19,7 +19,7 @@ from services.api.context import Agent, Context, Here, Pool, agent_name, context
 from services.api.described import Described, problems
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.pools import published
-from services.api.problems import ApiError
+from services.api.problems import ApiError, nothing_yet
 from services.boards import agent_history, agents
 from services.boards.agent_history import LEAST_POINTS, MOST_POINTS, AgentHistory, AgentOutcomes
 from services.boards.agent_index import AgentIndex, NoIndex
@@ -269,7 +269,7 @@ def _head(here: Context, pool: str) -> PoolHead:
     """The pool's head. Raises `ApiError` 404 for a pool without outcomes, and 503 if the store lost the pool."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+        raise nothing_yet(pool)
     return head
 
 

@@ -121,7 +121,7 @@ class Answers:
         Raises `StoreError`, `ApiError` if the store does not answer and no answer is cached.
         """
         try:
-            published = await self._versions.get(asked.pool)
+            published = await self.version(asked.pool)
             version = self._part_of(asked, published)
             entry = None if version is None else await self._newest(asked, version, published)
         except (StoreError, ApiError):
@@ -136,8 +136,16 @@ class Answers:
         return Answer(entry.body, entry.tag)
 
     async def version(self, pool: str) -> PoolVersion:
-        """Return the newest version of a pool's boards. Raises `StoreError`, `ApiError`."""
-        return await self._versions.get(pool)
+        """Return the newest version of a pool's boards. Raises `StoreError`, `ApiError`.
+
+        From then on, what boards show of agents is of the generation of this version, also on solved boards, whose own version says
+        nothing of it.
+        """
+        published = await self._versions.get(pool)
+        if self._agents is not None and published.head is not None:
+            with suppress(msgspec.DecodeError):  # garbage, which the build reports
+                self._agents.note(_decode_head(published.head))
+        return published
 
     async def value(self, asked: Asked, published: PoolVersion) -> Value | None:
         """Return an answer before its encoding, at least as new as `published`; None if the pool or board does not exist.

@@ -19,7 +19,7 @@ from services.api.directory import Directory
 from services.api.polls import sent
 from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
-from services.api.problems import ApiError, not_there_now
+from services.api.problems import ApiError, not_there_now, nothing_yet
 from services.api.replies import Boards, History, Value
 from services.boards import filtered
 from services.boards import reading as boards
@@ -207,9 +207,9 @@ def list_solves(here: Here, pool: Pool, method: Method) -> History:
 @get("/v1/pools/{pool:str}/boards/{method:str}/diff", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
 def compare_solves(here: Here, pool: Pool, method: Method, against: Against = None, count: Count = 50) -> Difference:
-    """Return what changed from an earlier solve to the newest one, and why."""
+    """Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
     read = partial(boards.changes, here.store.solved, pool, method, against, count)
-    found = read_or_raise(here, pool, method, f"two kept solves of {method}", read)
+    found = read_or_raise(here, pool, method, f"two kept solves of {method} in this season", read)
     return here.pool_agents.columns(pool, here.store.live.head(pool)).difference(found)
 
 
@@ -305,13 +305,15 @@ def read_or_raise(here: Context, pool: str, method: str, what: str, read: Callab
     """
     value = read()
     if value is None or (isinstance(value, Boards) and value.pool.head is None):
-        published(here, pool)
+        known = published(here, pool)
         if method and _lost(here, pool, method):
             raise not_there_now(f"board {method} of pool {pool}")
         value = read()
+        if value is None and known.head is None:
+            raise nothing_yet(pool)
     if value is not None:
         return value
-    soon = "a new pool's boards appear some seconds after its first outcomes"
+    soon = "solved boards appear some seconds after a pool's first outcomes"
     raise ApiError(404, "not found", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards (`methods`); {soon}")
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from services.admin.log_coverage import check_wish
+from services.admin.log_coverage import placed_wish
 from services.control.details import DetailsChange
 from services.control.details_records import PoolDetails
 from services.control.log import ControlLog
@@ -51,8 +51,7 @@ class Directory:
         asked: makes the request from the pool's present definition: its waiting request, else its newest generation, else its creation.
         """
         wanted = asked(self.control.standing(pool))
-        check_wish(wanted, self.control.refresh(), self._history)
-        return self.control.want(wanted)
+        return self.control.want(placed_wish(wanted, self.control.refresh(), self._history))
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """Return all pools, from a copy that is at most about 1 s old if the log answers.

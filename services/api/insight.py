@@ -12,7 +12,7 @@ from services.api.boards import polled
 from services.api.context import Context, Here, Pool
 from services.api.described import Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError
+from services.api.problems import ApiError, nothing_yet
 from services.boards.insight import Insight
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.next_matches import TARGETS, Next, plan
@@ -48,7 +48,7 @@ async def plan_next(here: Here, pool: Pool, target: Target = "all", games: Games
 def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float) -> Next:
     head = published(here, pool).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+        raise nothing_yet(pool)
     try:
         return plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count, here.plans)
     except NoCheckpoint as error:

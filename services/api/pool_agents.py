@@ -53,7 +53,7 @@ class PoolAgents:
     def __init__(self, indexes: AgentIndexes, directory: Directory, timer: Callable[[], float] = time.monotonic) -> None:
         self._indexes, self._directory, self._timer = indexes, directory, timer
         self._heads: dict[str, PoolHead] = {}
-        """Pool -> the newest head for which columns were read. It tells whether the pool's index is old."""
+        """Pool -> the newest head that was noted, or for which columns were read. It tells whether the pool's index is old."""
         self._matching: OrderedDict[tuple[str, AgentFilter], Matching] = OrderedDict()
         """The least recently used first."""
         self._names: OrderedDict[str, _Named] = OrderedDict()
@@ -75,7 +75,7 @@ class PoolAgents:
     def columns(self, pool: str, head: PoolHead | None) -> AgentColumns:
         """Return what boards of a pool show of agents now."""
         if head is None:
-            return AgentColumns(self.details(pool), NoIndex(f"pool {pool} has no outcomes yet", retriable=True))
+            return AgentColumns(self.details(pool), NoIndex(f"no outcome of pool {pool} is folded yet", retriable=True))
         self._heads[pool] = head
         return AgentColumns(self.details(pool), self._index(head))
 
@@ -115,6 +115,10 @@ class PoolAgents:
     def _index(self, head: PoolHead) -> AgentIndex | NoIndex | None:
         """Return the index of a pool's agents, or why it is missing; None for a pool of scores, whose boards show nothing of it."""
         return self._indexes.loaded(head) if head.kind == Kind.GAMES else None
+
+    def note(self, head: PoolHead) -> None:
+        """Note the newest published head of a pool. `version` is for its generation from now on."""
+        self._heads[head.pool] = head
 
     async def ready(self, head: PoolHead) -> None:
         """Wait for the first load of the index of a pool's agents, for at most a second."""

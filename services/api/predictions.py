@@ -12,7 +12,7 @@ from services.api.bodies import LimitedBody
 from services.api.context import Context, Here, Pool, reads
 from services.api.described import Decoded, Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError
+from services.api.problems import ApiError, nothing_yet
 from services.boards.predictions import Match, Matchups, Predictions, UnknownAgents, matchups, predictions
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import PoolHead
@@ -81,7 +81,7 @@ def _read(here: Context, pool: str, read: Callable[[PoolHead], ForecastT]) -> Fo
     """Return what `read` makes of the pool's head. Raises `ApiError` 404 for a pool without outcomes and for unknown agents."""
     head = published(here, check_pool_name(pool)).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+        raise nothing_yet(pool)
     try:
         return read(head)
     except UnknownAgents as error:

@@ -95,6 +95,15 @@ def not_there_now(what: str) -> ApiError:
     return ApiError(503, "not there at the moment", detail, headers=RETRY)
 
 
+def nothing_yet(pool: str) -> ApiError:
+    """Return the 404 error for a pool of which no outcome is folded yet.
+
+    It is no 503: nothing failed, and nobody knows whether outcomes will come. Retry-After is for clients that have sent some.
+    """
+    detail = f"no outcome of pool {pool} is folded yet: outcomes count some seconds after they are accepted. Send some if none were sent"
+    return ApiError(404, "nothing yet", detail, headers=RETRY)
+
+
 def not_read(pool: str) -> ApiError:
     """Return the 503 error for a pool that may be in the control log, which has not been read yet."""
     return ApiError(503, "not there at the moment", f"pool {pool} is not in the store, and the log does not answer", headers=RETRY)

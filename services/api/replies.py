@@ -148,7 +148,8 @@ class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         name: Name of the season. No other season of the pool has it.
         keep: Share of each rating's distance to the mean that the soft reset leaves. 0: all agents start as newcomers. 1: ratings are
             carried over unchanged.
-        start: `now`, or a log position after the start of the present season. If the position is not reached yet, the season waits.
+        start: `now`, the end of the log at the request, or a log position after the start of the present season. If the position is not
+            reached yet, the season waits.
     """
 
     name: SeasonName

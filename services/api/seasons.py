@@ -1,11 +1,11 @@
-"""Routes of seasons: their list, the start of the next one, and final boards of ended ones."""
+"""Routes of seasons: their list, the start of the next one, its withdrawal, and final boards of ended ones."""
 
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
-from litestar import Request, Response, get, post
+from litestar import Request, Response, delete, get, post
 from litestar.di import NamedDependency, Provide
 from litestar.openapi.spec import Example
 from litestar.params import Body, PathParameter
@@ -39,7 +39,7 @@ from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.records import SEASON_PATTERN, Generation, GenerationRequest, SeasonStart
-from services.control.seasons import season_request
+from services.control.seasons import NoRequest, SeasonBegan, season_request
 from services.wire.pools import check_pool_name
 
 _MAX_BODY: Final = 64 * 1024
@@ -48,6 +48,14 @@ SeasonOf: TypeAlias = Annotated[
     str,
     PathParameter(
         description="Name of an ended season.", schema_extra={"pattern": SEASON_PATTERN}, examples=[Example(value="2026-autumn")]
+    ),
+]
+
+
+RequestedSeason: TypeAlias = Annotated[
+    str,
+    PathParameter(
+        description="Name of a requested season.", schema_extra={"pattern": SEASON_PATTERN}, examples=[Example(value="2026-winter")]
     ),
 ]
 
@@ -108,6 +116,23 @@ async def start_season(here: Here, pool: Pool, data: Annotated[SeasonAsked, Body
     return await here.workers.log.run(partial(_start, here, check_pool_name(pool), data))
 
 
+@delete(
+    "/v1/pools/{pool:str}/seasons/{season:str}",
+    tags=["seasons"],
+    status_code=200,
+    operation_class=Described,
+    guards=[admin_key],
+    responses=problems(401, 403, 404, 409, 422, 429, 503),
+    response_description="The withdrawal is durable in the log.",
+)
+async def withdraw_season(here: Here, pool: Pool, season: RequestedSeason) -> Seasons:
+    """Withdraw a season that was requested and has not begun, and return the seasons that are left.
+
+    Changed settings that the request holds stay requested, for the present season. The name can be used again.
+    """
+    return await here.workers.log.run(partial(_withdraw, here, check_pool_name(pool), season))
+
+
 @get(
     "/v1/pools/{pool:str}/seasons/{season:str}/boards/{method:str}",
     tags=["seasons"],
@@ -148,6 +173,17 @@ def _start(here: Context, pool: str, asked: SeasonAsked) -> GenerationWish:
         return season_request(here.directory.control.known(), standing, season, asked.start, here.clock())
 
     return GenerationWish(pool=pool, wish=here.directory.want(pool, request))
+
+
+def _withdraw(here: Context, pool: str, season: str) -> Seasons:
+    pool_view(here, pool)  # raises 404 if the pool does not exist
+    try:
+        here.directory.control.withdraw_season(pool, season, here.clock())
+    except NoRequest as error:
+        raise ApiError(404, "not found", f"{error}: GET /v1/pools/{pool}/seasons lists them") from error
+    except SeasonBegan as error:
+        raise ApiError(409, "season began", str(error)) from error
+    return _listed(here, pool)
 
 
 def _with_details(here: Context, season: str, asked: AskedBoard, form: BoardFormat) -> Board:

@@ -150,7 +150,7 @@ class State:
         digest = blake2b(self.version + msgspec.json.encode(parameters), digest_size=9)
         for event in self.board_events(wanted).values():
             digest.update(event.content)
-        return f"{self.pool.generation}-{self.pool.position}-{digest.hexdigest()}"
+        return f"{self.pool.generation or 0}-{self.pool.position or 0}-{digest.hexdigest()}"
 
     def rows_of(self, wanted: Wanted) -> dict[tuple[str, str], AgentRow]:
         """(agent, method) -> row, for the agents that a stream follows and the boards that it sends."""

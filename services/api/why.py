@@ -14,7 +14,7 @@ from services.api.boards import read_or_raise
 from services.api.context import Agent, Context, Here, Method, Pool, agent_name
 from services.api.described import Described, problems
 from services.api.pools import published
-from services.api.problems import ApiError
+from services.api.problems import ApiError, nothing_yet
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.past import NotKept
 from services.boards.result import SolvedBoard
@@ -76,7 +76,7 @@ async def explain_rating(
 def _head(here: Context, pool: str) -> PoolHead:
     head = published(here, pool).head
     if head is None:
-        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send outcomes first, then try again")
+        raise nothing_yet(pool)
     return head
 
 

@@ -19,7 +19,7 @@ from services.boards import reading
 from services.boards.agent_index import AgentIndex, NoIndex
 from services.boards.cursors import RULE, place_of, text_of
 from services.boards.history import KeptSolve, unpacked
-from services.boards.outcome_history import AgentRow, OutcomeHistoryReader
+from services.boards.outcome_history import HistoryRow, OutcomeHistoryReader
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.objects import BadObject
@@ -393,7 +393,7 @@ def read_history(read: Callable[[], T], index: AgentIndex) -> T:
     raise NoIndex(f"several files of the history of pool {index.entry.pool} are damaged", retriable=True)
 
 
-def _outcome(index: AgentIndex, row: AgentRow, agent: int, method: str) -> AgentOutcome:
+def _outcome(index: AgentIndex, row: HistoryRow, agent: int, method: str) -> AgentOutcome:
     values = row.values
     sides: dict[int, OutcomeSide] = {}
     for member in row.segment.members(values, agent):

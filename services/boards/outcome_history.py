@@ -22,7 +22,7 @@ log = logging.getLogger("equirank.boards")
 _FIRST_ROWS: Final = 256
 
 
-class AgentRow(NamedTuple):
+class HistoryRow(NamedTuple):
     """A row of an agent, and the segment that has it. values: a record of `row_type`."""
 
     segment: Segment
@@ -112,7 +112,7 @@ class OutcomeHistoryReader:
             if (segment := next((segment for segment in opened if segment is not None), None)) is not None:
                 yield segment
 
-    def newest(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[AgentRow]:
+    def newest(self, agent: int, outcomes: int, before: int | None = None) -> Iterator[HistoryRow]:
         """The rows of an agent, newest first. Raises `OSError`, `BadObject`.
 
         Args:
@@ -122,7 +122,7 @@ class OutcomeHistoryReader:
         """
         for segment, rows in self._newest_rows(agent, outcomes, before):
             for values in rows:
-                yield AgentRow(segment, values)
+                yield HistoryRow(segment, values)
 
     def streak(self, agent: int, outcomes: int) -> tuple[int, int] | None:
         """The result of an agent's newest outcome, and the number of newest outcomes with this result; None if none is kept.
@@ -149,13 +149,13 @@ class OutcomeHistoryReader:
                 yield segment, segment.rows(start, stop)[::-1]
                 stop, size = start, 2 * size
 
-    def oldest(self, agent: int, outcomes: int) -> AgentRow | None:
+    def oldest(self, agent: int, outcomes: int) -> HistoryRow | None:
         """The first row of an agent; None if it is not kept. Arguments and errors as of `newest`."""
         places = list(self._places(agent, outcomes))
         if not places or sum(end - begin for _, begin, end in places) < outcomes:
             return None
         segment, begin, _ = places[-1]
-        return AgentRow(segment, segment.rows(begin, begin + 1)[0])
+        return HistoryRow(segment, segment.rows(begin, begin + 1)[0])
 
     def series(self, agent: int, outcomes: int, method: str) -> RatingSeries:
         """All kept outcomes of an agent with its ratings by a method. Other arguments and errors as of `newest`."""

@@ -163,17 +163,13 @@ class PastBoards:
         raise NotKept(rows.when, [(entry.position, written_at) for entry, written_at in kept], "EQUIRANK_CHECKPOINTS_KEPT")
 
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
-        """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written."""
-        kept: list[tuple[PoolEntry, float]] = []
-        for name in self._files.manifests(partition):
-            try:
-                manifest = self._files.read_manifest(name)
-            except BadObject:
-                continue
-            entry = next((entry for entry in manifest.pools if entry.pool == rows.pool and rows.takes(entry.generation)), None)
-            if entry is not None:
-                kept.append((entry, manifest.written_at))
-        return kept
+        """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
+
+        A generation that was never served has none, although checkpoints contain it while it is built.
+        """
+        if rows.generation is not None and rows.generation > self._control().served(rows.pool):
+            return []
+        return [(entry, manifest.written_at) for entry, manifest in self._files.kept_entries(partition, rows.pool, rows.generation)]
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
         return board_of_content(entry, self._files.read_pool(entry), self._control(), rows, age_seconds)

@@ -344,7 +344,9 @@ def first_rows(
 
 
 def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
-    """The difference from an earlier solve of a method to its newest one. Returns None if fewer than two solves are kept.
+    """The difference from an earlier solve of a method to its newest one. Returns None if fewer than two solves of the season are kept.
+
+    Solves of different seasons are not compared, because each season has its own ratings.
 
     Args:
         boards: The solved boards in the store.
@@ -354,17 +356,18 @@ def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, c
         count: Largest number of agents in each list.
 
     Raises:
-        InputError: No earlier solve at position `against` is kept.
+        InputError: No earlier solve of the season at position `against` is kept.
         StoreError: The store does not answer, or solves are published between the reads of every attempt.
     """
     for _ in range(TRIES):
         history = boards.history(pool, method)
-        if len(history) < 2:
+        first = boards.season(pool)  # read last: after a switch between the two reads, no solve of the season before is compared
+        if len(history) < 2 or history[1].generation < first:
             return None
-        earlier = [i for i, past in enumerate(history) if i and against in (None, past.position)]
+        earlier = [i for i, past in enumerate(history) if i and past.generation >= first and against in (None, past.position)]
         if not earlier:
-            there = ", ".join(str(past.position) for past in history[1:])
-            raise InputError("against", against, f"must be the position of a kept solve before the newest ({there})")
+            there = ", ".join(str(past.position) for past in history[1:] if past.generation >= first)
+            raise InputError("against", against, f"must be the position of a kept solve of this season before the newest ({there})")
         newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve was published between
             return difference(pool, method, before, newest, count)

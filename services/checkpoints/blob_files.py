@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
@@ -78,12 +77,16 @@ class BlobFiles:
         data: bytes = self._call(name, lambda: self._fs.cat_file(path, start=start, end=stop), stop - start)
         return data
 
-    def map(self, name: str) -> bytes | mmap:
-        """The bytes of a local file, mapped into memory. Raises `FileNotFoundError`."""
+    def map(self, name: str) -> memoryview:
+        """The bytes of a local file, mapped into memory. Raises `FileNotFoundError`.
 
-        def map_file() -> bytes | mmap:
-            with Path(self._path(name)).open("rb") as file:
-                return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+        The mapping keeps no descriptor open, so their limit does not bound the number of mapped files. Python's mmap would keep one.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - most programs that write files map none
+
+        def map_file() -> memoryview:
+            with pa.memory_map(self._path(name), "r") as file:
+                return memoryview(file.read_buffer()).cast("B")
 
         return self._call(name, map_file)
 

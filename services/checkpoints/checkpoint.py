@@ -10,7 +10,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from mmap import mmap
 from typing import Any, Final
 
 import msgspec
@@ -147,7 +146,7 @@ class CheckpointStore:
         """
         try:
             if self.blobs.is_local:
-                mapped = memoryview(self.blobs.map(entry.object))
+                mapped = self.blobs.map(entry.object)
                 return unpack_some(lambda start, stop: mapped[start:stop], names)
             read = self.blobs.read_range  # a damaged header can give any length
             return unpack_some(lambda start, stop: read(entry.object, start, max(start, min(stop, entry.bytes))), names)
@@ -164,6 +163,16 @@ class CheckpointStore:
         entries = [] if manifest is None else manifest.entries
         entry = next((candidate for candidate in entries if (candidate.pool, candidate.generation) == (pool, generation)), None)
         return None if manifest is None or entry is None else (entry, manifest.written_at)
+
+    def kept_entries(self, partition: int, pool: str, generation: int | None = None) -> Iterator[tuple[PoolEntry, Manifest]]:
+        """The entries of a pool in all undamaged manifests, newest first, each with its manifest. Raises `OSError`.
+
+        generation: A generation, which is one of the builds in checkpoints from before its switch. None for the generation that each
+            checkpoint's pools have.
+        """
+        for manifest in self._read_undamaged(self.manifests(partition)):
+            entries = manifest.pools if generation is None else manifest.entries
+            yield from ((entry, manifest) for entry in entries if entry.pool == pool and generation in (None, entry.generation))
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest, and return its name once the checkpoint is durable. The objects that it names must be written before."""
@@ -265,7 +274,7 @@ class CheckpointStore:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
 
-    def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
+    def _read(self, name: str, *, mapped: bool = False) -> bytes | memoryview:
         try:
             return self.blobs.map(name) if mapped else self.blobs.read(name)
         except FileNotFoundError as error:

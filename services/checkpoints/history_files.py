@@ -66,11 +66,18 @@ class HistoryFiles:
         except FileNotFoundError:
             return False
 
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file; None if it was removed."""
+        try:
+            return self._blobs.read(name)
+        except FileNotFoundError:
+            return None
+
     def open(self, name: str) -> Segment:
         """Open a segment. Raises `BadObject` if it is missing or damaged. A local file is mapped into memory."""
         try:
             if self._blobs.is_local:
-                mapped = memoryview(self._blobs.map(name))
+                mapped = self._blobs.map(name)
                 return Segment(lambda start, stop: mapped[start:stop])
             front = self._blobs.read_range(name, 0, _FRONT)
             read: Read = lambda start, stop: self._blobs.read_range(name, start, stop)  # noqa: E731 - two ways to read

@@ -7,7 +7,6 @@ small JSON `meta`. Checksums cover everything except the padding between arrays.
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping
-from mmap import mmap
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -16,7 +15,7 @@ import numpy as np
 MAGIC: Final = b"EQRANK1\n"
 _ALIGN: Final = 64
 _LEAD: Final = 8 + 8 + 32
-Bytes: TypeAlias = bytes | mmap
+Bytes: TypeAlias = bytes | memoryview
 Read: TypeAlias = Callable[[int, int], bytes | memoryview]
 _DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1"})
 

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from services.runtime.logging import configure
-from services.runtime.settings import Settings, no_settings
+from services.runtime.settings import Settings, check_key_settings, no_settings
 
 
 def begin(**given: Any) -> Settings:
@@ -16,8 +16,9 @@ def begin(**given: Any) -> Settings:
 
     Raises:
         ValidationError: A setting is invalid.
-        InputError: A setting is invalid.
+        InputError: A setting is invalid, or a misspelled name seems to hold keys.
     """
+    check_key_settings(os.environ)
     settings = Settings(**given)
     configure(settings.log_level)
     for name in no_settings(os.environ):

@@ -64,7 +64,7 @@ def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
 
 def none_yet(report: Insight) -> str:
     """A line with the reason why there are no findings."""
-    return f"{report.pool} · no insight yet: {report.error or 'it is computed some seconds after the first outcomes'}"
+    return f"{report.pool} · no insight yet: {report.error}"
 
 
 def table(report: Insight) -> Table:

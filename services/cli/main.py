@@ -5,6 +5,7 @@ Only the requested command is imported, so that `equirank top` does not wait for
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -39,7 +40,7 @@ COMMANDS: Final = {
     "backup": "Copy the log, the local archive, the newest checkpoints and the results into a new folder. `equirank up` may be running.",
     "restore": "Create a data folder from a backup, with its archive in this folder or in EQUIRANK_ARCHIVE. Then start `equirank up`.",
     "pools": "List pools, and show or change how they are folded.",
-    "seasons": "List the seasons of a pool, and start the next one.",
+    "seasons": "List the seasons of a pool, start the next one, and withdraw a requested one.",
     "partitions": "List the state of partitions, and decide how stopped partitions continue.",
     "dead-letters": "List refused outcomes and records, and send them again.",
     "store": "List the logs whose boards are in the store, and remove those of a log that is not used any more.",
@@ -155,7 +156,7 @@ def _expected(error: Exception) -> str | None:
     if _OF_SETTINGS in names:
         return _settings(error)
     if _OF_JSON in names:
-        return f"{error}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
+        return f"{_json_setting(error)}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
     of_store = isinstance(error, OSError) and error.errno is None  # an error of an object store has only text
     if of_store or not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
         return " ".join(str(error).split())
@@ -163,6 +164,12 @@ def _expected(error: Exception) -> str | None:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}: {_OF_FILES[error.errno]}"
     return None
+
+
+def _json_setting(error: Exception) -> str:
+    """The error of a setting that is not JSON, with the name of its variable."""
+    field = re.search(r'field "(\w+)"', str(error))
+    return str(error) if field is None else f"EQUIRANK_{field[1].upper()} is not JSON"
 
 
 def _settings(error: Any) -> str:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import bans
-from services.admin.log_coverage import check_wish
+from services.admin.log_coverage import check_wish, placed_wish
 from services.backends import open_store
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import PoolHead, StoreError
@@ -28,6 +28,7 @@ from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import Generation, GenerationRequest
+from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
@@ -201,21 +202,23 @@ def _show(pool: str, kind: Kind, settings: PoolSettings) -> None:
 
 def ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
     """Request a generation, and report its progress until it serves readers."""
-    check_wish(wanted, control.refresh(), log.history)
+    wanted = placed_wish(wanted, control.refresh(), log.history)
     wish, console = control.want(wanted), Console(soft_wrap=True)
     with reached(settings, log.outcomes.identity) as store:
         if store is None:
             console.print("the engine is not running: it will fold the pool with these settings when it starts", highlight=False)
         else:
-            _follow(console, control, store.live, wanted.pool, wish, wait=wait)
+            end = log.outcomes.end(partition_of(wanted.pool, log.outcomes.partitions))
+            _follow(console, control, store.live, wanted.pool, wish, end, wait=wait)
 
 
-def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, *, wait: bool) -> None:
+def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, end: int, *, wait: bool) -> None:
+    """Report the progress of a request. end: end of the log of the pool's partition. A later start is not waited for."""
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: the settings apply from its first outcome on", highlight=False)
         return
     waiting, head = control.refresh().wish(pool), boards.head(pool)
-    if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
+    if waiting is not None and head is not None and not generations.is_reached(waiting[1], end):
         begins = waiting[1].start
         console.print(f"{pool} is at position {head.position}: the settings apply from position {begins} on", highlight=False)
         return
@@ -249,7 +252,7 @@ def await_generation(
         clock: Timer in seconds.
 
     Raises:
-        InputError: The generation cannot be folded.
+        InputError: The generation cannot be folded, or its season was withdrawn.
         TimeoutError: Neither the progress nor the head changed for a minute. A running shard writes the head every few seconds, also
             during a long build.
     """
@@ -259,6 +262,8 @@ def await_generation(
         fulfilling = [number for number, generation in made.items() if generation.wanted >= wish]
         if head is not None and head.generation in fulfilling:
             return head
+        if not fulfilling and control.known().withdrawn_since(pool, wish):
+            raise InputError("pool", pool, "must begin the season, but its request was withdrawn")
         building = head.building if head is not None else None
         if building is not None and building.generation in fulfilling and building.failed is not None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""`equirank seasons`: list the seasons of a pool, and start the next one."""
+"""`equirank seasons`: list the seasons of a pool, start the next one, and withdraw a requested one."""
 
 import time
 from datetime import UTC, datetime
@@ -21,7 +21,9 @@ from services.cli.top import Format
 from services.control.records import SeasonStart
 from services.control.seasons import season_request
 
-seasons = typer.Typer(help="List the seasons of a pool, and start the next one.", no_args_is_help=True, add_completion=False)
+seasons = typer.Typer(
+    help="List the seasons of a pool, start the next one, and withdraw a requested one.", no_args_is_help=True, add_completion=False
+)
 
 
 @seasons.command("list")
@@ -54,7 +56,8 @@ def start(
         float, typer.Option(help="Share of each rating's distance to the mean that remains: 0 carries nothing over, 1 keeps all.")
     ] = 0.0,
     position: Annotated[
-        int | None, typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: now.")
+        int | None,
+        typer.Option(min=0, help="Start at this log position, after the start of the present season. Default: the present end of the log."),
     ] = None,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the season.")] = True,
     data: Data = None,
@@ -73,6 +76,18 @@ def start(
             raise InputError("pool", pool, rule)
         wanted = season_request(control.refresh(), control.standing(pool), asked, position, time.time())
         ask(settings, log, control, wanted, wait=wait)
+
+
+@seasons.command("withdraw")
+def withdraw(
+    pool: Annotated[str, typer.Argument(help="Name of the pool.")],
+    name: Annotated[str, typer.Argument(help="Name of a season that was requested and has not begun.")],
+    data: Data = None,
+) -> None:
+    """Withdraw a requested season. Changed settings that the request holds stay requested."""
+    with opened(settings_of(data)) as (_, control):
+        control.withdraw_season(pool, name, time.time())
+    typer.echo(f"season {name} of {pool} is withdrawn; the present season goes on")
 
 
 def _cells(season: SeasonView) -> list[str]:

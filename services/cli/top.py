@@ -3,7 +3,7 @@
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import typer
@@ -18,13 +18,16 @@ from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
-from services.boards.result import Intervals
+from services.boards.result import PENDING, Intervals
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.installation import head_of, settings_of
 from services.runtime.settings import Provisional, Settings
+from services.solve.planning.jobs import JobStatus
 
+_WITHOUT_RESULT: Final = {JobStatus.NOT_APPLICABLE.value: "not applicable", PENDING: "pending"}
+"""Statuses of a board without a result for which no solve failed, as the title says them."""
 Format: TypeAlias = Literal["table", "json"]
 """Form of the printed answer."""
 
@@ -156,7 +159,7 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
         return difference
     if find(store, pool, method, 1, settings).source == "live":
         raise InputError("--method", method, "must be a solved board: live boards keep no earlier solves")
-    raise InputError("--method", method, "must have been solved at least twice: try again after its next solve")
+    raise InputError("--method", method, "must have been solved at least twice in this season: try again after its next solve")
 
 
 def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
@@ -237,7 +240,7 @@ def _title(board: Board, head: PoolHead | None) -> Text:
     if board.certificate is not None and board.certificate.value is not None:
         parts.append(f"{board.certificate.kind} {board.certificate.value:.2g}, {board.status}")
     if board.error:
-        parts.append(f"{'not applicable' if board.status == 'not_applicable' else 'newest solve failed'}: {board.error}")
+        parts.append(f"{_WITHOUT_RESULT.get(board.status or '', 'newest solve failed')}: {board.error}")
     return Text(" · ".join(parts))
 
 

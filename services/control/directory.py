@@ -70,7 +70,8 @@ class LiveDirectory:
         if pool not in state.pools and not self._create_pool(pool, kind):
             return None
         created = state.pools[pool]
-        return created, state.serving(pool) or self._control.create_generation(self._make_first_generation(created, offset))
+        made = state.serving(pool) or self._control.create_generation(self._make_first_generation(created, offset))
+        return None if made is None else (created, made)
 
     def _make_first_generation(self, created: PoolCreated, offset: int) -> Generation:
         if (wish := self._control.known().wish(created.pool)) is not None:

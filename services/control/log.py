@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from services.control import generations
+from services.control import generations, seasons
 from services.control import records as pools
 from services.control.details import DetailsChange
 from services.control.details_records import KEY_PREFIX, changed_details, records_of
@@ -180,13 +180,30 @@ class ControlLog:
                 self.refresh()
             return len(wanted)
 
-    def create_generation(self, wanted: Generation) -> Generation:
+    def withdraw_season(self, pool: str, name: str, now: float) -> None:
+        """Withdraw the request for a season.
+
+        Raises:
+            NoPool: The pool does not exist.
+            NoRequest: The pool has no such season.
+            SeasonBegan: A generation of the season exists.
+            LogError: The log failed.
+        """
+        state = self.refresh()
+        if pool not in state.pools:
+            raise NoPool(pool)
+        self.append(seasons.withdrawal(state, pool, name, now))
+        seasons.check_not_begun(self.refresh(), pool, name)
+
+    def create_generation(self, wanted: Generation) -> Generation | None:
         """Append a generation, and return the valid generation with its number: the first record with this number in the log.
+
+        None if the generation would begin a season that was withdrawn.
 
         Another shard may have written that record. The appended generation applies all erasures of the pool in the control log.
         """
         self.append(generations.erasing(self.refresh(), wanted))
-        return self.refresh().generations[wanted.pool][wanted.number]
+        return self.refresh().generations.get(wanted.pool, {}).get(wanted.number)
 
     def close(self) -> None:
         """Close the reader. The next `refresh` opens a new one."""

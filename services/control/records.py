@@ -165,6 +165,14 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     season: SeasonStart | None = None
 
 
+class SeasonWithdrawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="season_withdrawn"):
+    """The requests for a season that were made before this record do not count, unless a generation before it began the season."""
+
+    pool: str
+    season: SeasonName
+    time: float
+
+
 class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
     """Readers see this generation from now on. Of several records for a pool, the highest number counts. Generation 1 needs no record."""
 
@@ -280,6 +288,7 @@ ControlRecord: TypeAlias = (
     PoolCreated
     | Generation
     | GenerationRequest
+    | SeasonWithdrawn
     | Serve
     | SolvePlan
     | Takeover
@@ -393,6 +402,8 @@ class ControlState:
         self.plans: dict[str, SolvePlan] = {}
         self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
         """Pool -> offset and content of its newest request for a generation. Erased names in it are replaced by their tokens."""
+        self.withdrawn: dict[tuple[str, str], int] = {}
+        """Pool and name of a season -> offset of its newest withdrawal."""
         self.engine = -1
         """Offset of the newest engine's start record; -1 before the first one."""
         self.partitions = PartitionRecords()
@@ -405,18 +416,18 @@ class ControlState:
         """Fold one record.
 
         The first record counts for a pool and for a generation number; the highest generation counts as serving. Requests, plans,
-        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. `LettersSent` changes nothing.
+        takeovers, restarts and engines: the last record counts. Skips and erasures accumulate. A withdrawal ends the requests for a season
+        before it. `LettersSent` changes nothing.
         """
         match record:
             case PoolCreated():
                 self.pools.setdefault(record.pool, record)
             case Generation():
-                self.generations.setdefault(record.pool, {}).setdefault(record.number, record)
+                self._add(record)
             case Serve():
                 self._served[record.pool] = max(record.number, self.served(record.pool))
-            case GenerationRequest():
-                self.wishes[record.pool] = offset, record
-                self._erase(record.pool)
+            case GenerationRequest() | SeasonWithdrawn():
+                self._ask(offset, record)
             case SolvePlan():
                 self.plans[record.pool] = record
             case Takeover() | Skipped() | Restarts():
@@ -457,6 +468,42 @@ class ControlState:
         """Offset and content of the waiting request of `pool`; None if a generation fulfills its newest request already."""
         request, newest = self.wishes.get(pool), self.newest(pool)
         return None if request is None or (newest is not None and newest.wanted >= request[0]) else request
+
+    def withdrawn_since(self, pool: str, request: int) -> bool:
+        """Whether a season of `pool` was withdrawn after the request at this offset."""
+        return any(name == pool and offset > request for (name, _), offset in self.withdrawn.items())
+
+    def _add(self, made: Generation) -> None:
+        """Add a generation. One that would begin a season that was withdrawn after its request does not count: its shard had not read the
+        withdrawal. Generation 1 begins the first season instead.
+        """
+        begins = made.number == 1 or (made.opening is not None and made.opening.first == made.number)
+        if begins and made.wanted < self.withdrawn.get((made.pool, made.season), -1):
+            if made.number > 1:
+                return
+            made = replace(made, season=FIRST_SEASON)
+        self.generations.setdefault(made.pool, {}).setdefault(made.number, made)
+
+    def _ask(self, offset: int, record: GenerationRequest | SeasonWithdrawn) -> None:
+        if isinstance(record, SeasonWithdrawn):
+            self._withdraw(offset, record)
+        else:
+            self.wishes[record.pool] = offset, record
+            self._erase(record.pool)
+
+    def _withdraw(self, offset: int, record: SeasonWithdrawn) -> None:
+        """Withdraw a season that no generation begins. Settings that the request changes stay requested, for the present season."""
+        pool = record.pool
+        self.withdrawn[pool, record.season] = offset
+        if (waiting := self.wish(pool)) is None or waiting[1].season is None or waiting[1].season.name != record.season:
+            return
+        asked, newest, created = waiting[1], self.newest(pool), self.pools[pool]
+        asked = replace(asked, season=None, start="same", initial=asked.initial if newest is None else newest.initial)
+        present = (created.fold, {}, ()) if newest is None else (newest.fold, newest.aliases, newest.bans)
+        if (asked.fold, asked.aliases, asked.bans) == present and (newest is not None or not asked.initial):
+            del self.wishes[pool]
+        else:
+            self.wishes[pool] = offset, asked
 
     def _erase(self, pool: str) -> None:
         """Replace erased names in the pool's newest request, which readers see while it waits."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ratings_core.errors import InputError
 from services.control import generations
-from services.control.records import ControlState, Generation, GenerationRequest, SeasonStart, Start
+from services.control.records import ControlState, Generation, GenerationRequest, SeasonStart, SeasonWithdrawn, Start
 
 
 class SeasonStatus(StrEnum):
@@ -25,6 +25,14 @@ class SeasonStatus(StrEnum):
     RUNNING = "running"
     ENDED = "ended"
     CLOSED = "closed"
+
+
+class NoRequest(InputError):  # noqa: N818 - names the fact
+    """The pool has no season of this name."""
+
+
+class SeasonBegan(InputError):  # noqa: N818 - names the fact
+    """The season has begun, so its request cannot be withdrawn."""
 
 
 class Ended(NamedTuple):
@@ -46,7 +54,7 @@ class Season(NamedTuple):
         name: Its name.
         status: Its status; `ended` also stands for seasons whose final boards are complete, because the control log does not know that.
         generation: The newest generation that served it or serves it, or that is being folded; None for a requested season.
-        start: Log offset at which it begins; None for a requested season that begins at the position of the shard.
+        start: Log offset at which it begins; None for a season that is requested before the pool's first outcome.
         end: Log offset at which it ends; None before.
         began_at, ended_at: Times of the records that began and ended it, seconds since 1970.
         keep: Share of the ratings' distances to their mean that its soft reset left; None for the first season.
@@ -140,3 +148,29 @@ def season_request(
         raise InputError("start", start, f"must be now, or a log offset of {least} or more: the present season begins before")
     initial = None if serving is None else dict[str, dict[str, float]]()
     return generations.wish(standing, time=time, initial=initial, start="now" if start is None else start, season=season)
+
+
+def withdrawal(control: ControlState, pool: str, name: str, time: float) -> SeasonWithdrawn:
+    """The record that withdraws the request for a season.
+
+    Args:
+        control: State of the control log.
+        pool: Name of the pool.
+        name: Name of the season.
+        time: Seconds since 1970.
+
+    Raises:
+        NoRequest: The pool has no such season.
+        SeasonBegan: A generation of the season exists.
+    """
+    if name not in {season.name for season in seasons(control, pool)}:
+        raise NoRequest("season", name, f"must be a season of pool {pool} that was requested and has not begun")
+    check_not_begun(control, pool, name)
+    return SeasonWithdrawn(pool=pool, season=name, time=time)
+
+
+def check_not_begun(control: ControlState, pool: str, name: str) -> None:
+    """Raise `SeasonBegan` if a generation of the season exists. Its shard can make it while a withdrawal is written."""
+    begun = [season for season in seasons(control, pool) if season.name == name and season.generation is not None]
+    if begun:
+        raise SeasonBegan("season", name, f"must not have begun, but it is {begun[0].status}: nothing was withdrawn")

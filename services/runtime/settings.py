@@ -424,6 +424,14 @@ def no_settings(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.startswith("EQUIRANK_") and not name.startswith(_CLUSTER_TESTS) and name not in known)
 
 
+def check_key_settings(names: Iterable[str]) -> None:
+    """Raise `InputError` if a name among `names` looks like a setting of keys but is unknown: the API would be open to everybody."""
+    for name in no_settings(names):
+        if name.endswith(("_KEY", "_KEYS", "_KEY_FILE", "_KEYS_FILE")):
+            known = ", ".join(f"EQUIRANK_{field.upper()}" for field in Settings.model_fields if "key" in field)
+            raise InputError(name, "(not shown)", f"must be a setting, because it seems to hold keys. Settings of keys: {known}")
+
+
 def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
     """Source with the settings of the TOML file. Raises `InputError` if it is missing or invalid; pydantic would ignore a missing file."""
     try:

@@ -6,11 +6,22 @@ import time
 from services.control.erasures import NameMatcher
 from services.log import dead_letters
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import Records, Topic
+from services.log.protocol import LogError, Records, Topic
 from services.shard.feed import retry
 from services.shard.figures import ShardFigures
 from services.shard.partition import Directory, Partition
 from services.shard.partition_runtime import PartitionRuntime
+
+
+class LettersRefused(LogError):  # noqa: N818 - names the fact, as the operator reads it
+    """The log refuses a partition's dead letters for good, for example because a letter is too large or the topic may not be written.
+
+    The partition must stop without another checkpoint, because the letters would be lost. A restarted shard folds the records again.
+    """
+
+    def __init__(self, partition: int, letters: int, cause: LogError) -> None:
+        remedy = "repair this and restart the shard, which folds these records again"
+        super().__init__(f"{letters} dead letters of partition {partition} cannot be written: {cause}; {remedy}", retriable=False)
 
 
 class Folding:
@@ -20,7 +31,7 @@ class Folding:
         self._directory, self._dead_letters, self._stopping, self._figures = directory, dead_letter_topic, stopping, figures
 
     def fold(self, runtime: PartitionRuntime, records: Records) -> None:
-        """Fold records of a partition in order, and write their dead letters. Raises `LogError`, `Fenced`."""
+        """Fold records of a partition in order, and write their dead letters. Raises `LettersRefused`, `LogError`, `Fenced`."""
         began = time.perf_counter()
         retry(lambda: runtime.letters.extend(runtime.partition.fold(records, self._directory)), self._stopping)
         runtime.folded_at = records[-1].time
@@ -29,11 +40,21 @@ class Folding:
         self.write_letters(runtime)
 
     def write_letters(self, runtime: PartitionRuntime) -> None:
-        """Write the partition's dead letters that are not yet written. Raises `LogError`."""
+        """Write the partition's dead letters that are not yet written.
+
+        Raises:
+            LettersRefused: Trying again would not help. The partition must stop.
+            LogError: The shard must end, and the log still does not answer.
+        """
         if runtime.letters:
-            self._figures.dead_letters.update(letter.reason for letter in runtime.letters)
             letters = [_without_names(letter, runtime.partition) for letter in runtime.letters]
-            retry(lambda: dead_letters.write(self._dead_letters, letters), self._stopping)
+            try:
+                retry(lambda: dead_letters.write(self._dead_letters, letters), self._stopping)
+            except LogError as error:
+                if error.retriable:
+                    raise
+                raise LettersRefused(runtime.partition.number, len(letters), error) from error
+            self._figures.dead_letters.update(letter.reason for letter in letters)
             runtime.letters = []
 
 

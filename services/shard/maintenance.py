@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from services.log.protocol import LogError, TopicReplaced
 from services.shard.checkpointing.turns import CheckpointTurns
-from services.shard.folding import Folding
+from services.shard.folding import Folding, LettersRefused
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
@@ -81,4 +81,7 @@ class Maintenance:
                 raise
             log.warning("new generations wait for the log: %s", error)
             runtime.builder.figures.counts["log_failures"] += 1
-        self._folding.write_letters(runtime)
+        try:
+            self._folding.write_letters(runtime)
+        except LettersRefused as error:
+            self._owned.stop(runtime.partition.number, error)

@@ -87,9 +87,13 @@ class PartitionRuntime:
             self.restarts.settle(position)
 
     def stop(self, error: Exception) -> None:
-        """Stop the partition because of `error`. The reason is published. Raises `UndefinedTransition` if it has already stopped."""
+        """Stop the partition because of `error`. The reason is published. Raises `UndefinedTransition` if it has already stopped.
+
+        The restart counter is set back: a partition that folds nothing causes no death.
+        """
         partition, why, event = self.partition, str(error), _event(error)
         self.status = PARTITION_LIFECYCLE.after(self.status, event)
+        self.restarts.withdraw()
         if isinstance(error, OffsetLost) and event is PartitionEvent.LOSE_RECORDS:
             self.stopped_at = partition.position if self.recovered else error.offset
             why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"

@@ -14,8 +14,8 @@ Until then, each death raises it, and the next shard folds more carefully:
 
 If the fourth shard dies at the same record, the partition is isolated: it stops before that record until an operator decides, and
 other partitions continue. A shard that has folded what was in the log at its start writes nothing, and its death is not counted.
-Neither is the end of a shard by an error of a log, such as dead letters that may not be written: it sets the counter back to what it
-found. So a record that ends every process ends at most five.
+Neither is the end of a shard by an error of a log: it sets the counter back to what it found. So does a partition that stops, for example
+because its dead letters may not be written: it folds nothing until it continues. So a record that ends every process ends at most five.
 """
 
 import logging
@@ -136,7 +136,9 @@ class RestartCounter:
             self._counting = not self._write(position, 0)  # else tried again after the next poll
 
     def withdraw(self) -> None:
-        """Set the counter back to what the shard found, because it ends by an error of a log: this end counts for no record."""
+        """Set the counter back to what the shard found, because the shard ends by an error of a log, or the partition stops. A death from
+        now on counts for no record of this partition.
+        """
         if self._counting:
             position, count = self._found
             self._counting = not self._write(position, count)

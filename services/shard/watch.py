@@ -77,7 +77,7 @@ class LogWatch:
         self._resume(control)
         for runtime in self._owned.running().values():
             if not runtime.restarts.careful(runtime.reached):  # a build may be what ended the shards before
-                runtime.builder.create_due(self._timer(), control)
+                runtime.builder.create_due(self._timer(), control, runtime.reached)
 
     def _resume(self, control: ControlState) -> None:
         """Resume the partitions on which an operator has decided, and those whose log or archive answers again."""

@@ -23,7 +23,7 @@ from services.runtime.settings import Settings
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.figures import ShardFigures
-from services.shard.folding import Folding
+from services.shard.folding import Folding, LettersRefused
 from services.shard.health import WorkerHealth
 from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
@@ -138,18 +138,20 @@ class ShardWorker:
             self._maintenance.step(_POLL_SECONDS, behind=False)
 
     def _fold(self, runtime: PartitionRuntime, records: Records, *, behind: bool) -> None:
-        """Fold the records of a partition that a poll brought. Stops the partition before an isolated record.
+        """Fold the records of a partition that a poll brought. Stops the partition before an isolated record, or if its dead letters are
+        refused. Without effect on a partition that was stopped after the poll.
 
         Maintenance is done between the calls, unless the restart counter would blame their records for a death in it.
         """
+        calls = runtime.restarts.calls(records)
         try:
-            for part in runtime.restarts.calls(records):
+            while runtime.stopped is None and (part := next(calls, None)) is not None:  # maintenance can stop it, also before its turn
                 self._folding.fold(runtime, part)
                 if runtime.restarts.blames:
                     self._maintenance.check_logs()
                 else:
                     self._maintenance.step(0.0, behind=behind)
-        except Isolated as error:
+        except (Isolated, LettersRefused) as error:
             self._owned.stop(runtime.partition.number, error)
         except LogError:  # the shard ends, and no record is to blame
             runtime.restarts.withdraw()

@@ -108,7 +108,7 @@ def why_live(files: CheckpointStore, store: RedisStore, head: PoolHead, index: A
     rest = {_START: start} | ({_MISSING: jumps} if jumps else {})
     change = None
     if asked.since is not None:
-        earlier = kept_entry(files, head, asked.since)
+        earlier = min(kept_entry(files, head, asked.since), newest, key=lambda entry: entry.outcomes)  # the index can be the older one
         newer = outcomes.cut(outcomes.number > earlier.outcomes)
         before = float(newer.rows[f"before.{method}"][0]) if len(newer.rows) else rating
         recent = read_history(lambda: _by_opponent(known, agent, method, newer), known)

@@ -70,6 +70,7 @@ class PoolState:
         recovered_at: Position of the checkpoint that the state was loaded from; 0 if there was none.
         recovered_outcomes: Number of outcomes counted in this checkpoint.
         on_change: Callback that is called once, before the next change.
+        final: `final`, until a checkpoint contains what the state began with; None from then on. A broken state is written as it began.
         opened: Whether the state has what its generation begins with. False if the generation has an opening and `final` was not given:
             the state must not be folded then.
     """
@@ -84,7 +85,7 @@ class PoolState:
         self.stop_record: Stopped | None = None
         self.recovered_at = self.recovered_outcomes = 0
         self.on_change: Callable[[PoolState], None] | None = None
-        self.opened = True
+        self.opened, self.final = True, final
         if self.content.ratings.failure is not None:
             self.stop(self.content.ratings.failure, generation.start)
         elif generation.opening is not None:
@@ -106,9 +107,9 @@ class PoolState:
         state.opened = True
         return state
 
-    def emptied(self) -> "PoolState":
-        """A new state of the same generation, without outcomes."""
-        return PoolState(self.created, self.generation, self.retractions.applied)
+    def emptied(self, final: FinalState | None = None) -> "PoolState":
+        """A new state of the same generation, without outcomes. final: as of the constructor; None leaves out what a season begins with."""
+        return PoolState(self.created, self.generation, self.retractions.applied, final)
 
     @property
     def kind(self) -> Kind:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from ratings_core.errors import InputError
-from services.admin.log_coverage import check_wish
+from services.admin.log_coverage import check_wish, placed_wish
 from services.boards.season_boards import NoSeason, SeasonBoards
 from services.boards.season_files import SeasonFiles
 from services.checkpoints.checkpoint import CheckpointStore
@@ -43,7 +43,7 @@ def control_of(log: Log) -> Iterator[ControlLog]:
 def start(log: Log, name: str, keep: float = 0.5, position: int | None = None) -> None:
     with control_of(log) as control:
         wanted = seasons.season_request(control.refresh(), control.standing(POOL), SeasonStart(name=name, keep=keep), position, time.time())
-        control.want(wanted)
+        control.want(placed_wish(wanted, control.refresh(), log.history))
 
 
 def want(log: Log, **changes: object) -> None:
@@ -102,6 +102,31 @@ def test_a_season_that_keeps_nothing_begins_empty_and_counts_no_outcome_of_the_o
         until(lambda: counted(quick, 20, 2), "only new outcomes count")
         assert head_of(quick).duplicates == 10
     assert differences(quick, log) == []
+
+
+def test_what_was_accepted_before_the_request_counts_in_the_season_before_although_it_was_not_folded(quick: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "published")
+    play(log, 100, 150)
+    start(log, "autumn")
+    play(log, 150, 170)
+    with working(quick, log):
+        until(lambda: counted(quick, 20, 2), "the season serves, with what came after the request")
+    assert final(quick, log, "first") == folded_without([], 150)
+    assert differences(quick, log) == []
+
+
+def test_a_withdrawn_season_does_not_begin(quick: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "published")
+        start(log, "autumn", position=12)
+        with control_of(log) as control:
+            control.withdraw_season(POOL, "autumn", 0.0)
+        play(log, 100, 150)
+        until(lambda: counted(quick, 150, 1), "the present season goes on")
+    assert [season.name for season in of_seasons(quick, log).seasons(POOL)] == ["first"]
 
 
 def test_a_season_begins_at_the_position_that_was_asked_for(quick: Settings, log: Log) -> None:

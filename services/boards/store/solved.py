@@ -95,6 +95,10 @@ class SolvedBoards:
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
+    def season(self, pool: str) -> int:
+        """First generation of the pool's present season, by the published head; 1 without one. Readers see no solve of a lower one."""
+        return int(self._redis.run(lambda client: client.hget(self._keys.fence(check_pool_name(pool)), "season")) or 1)
+
     def sequence(self, pool: str, method: str) -> int:
         """Sequence of a solved board, or of its removal; 0 without one."""
         name = self._keys.solved(check_pool_name(pool), check_method(method))

@@ -96,7 +96,7 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
 
     def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one, and why."""
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
 
     def list_solves(self, pool: str, method: str) -> History:
@@ -194,6 +194,12 @@ class Client(Connection):
         The final boards of the ended season are kept for ever. Settings, aliases and bans stay. With `keep`, ratings of online methods are
         carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
         return self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    def withdraw_season(self, pool: str, season: str) -> Seasons:
+        r"""Withdraw a season that was requested and has not begun, and return the seasons that are left.
+
+        Changed settings that the request holds stay requested, for the present season. The name can be used again."""
+        return self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
 
     def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""
@@ -308,7 +314,7 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
 
     async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
-        r"""Return what changed from an earlier solve to the newest one, and why."""
+        r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/diff", pool=pool, method=method), query={'against': against, 'count': count}, accept='application/json', repeatable=True), Difference)
 
     async def list_solves(self, pool: str, method: str) -> History:
@@ -406,6 +412,12 @@ class AsyncClient(AsyncConnection):
         The final boards of the ended season are kept for ever. Settings, aliases and bans stay. With `keep`, ratings of online methods are
         carried over by a soft reset. Solved methods count the outcomes of the new season alone. Retractions that wait are applied first."""
         return await self._value(Call("POST", path("/v1/pools/{pool}/seasons", pool=pool), body=body, accept='application/json', repeatable=False), GenerationWish)
+
+    async def withdraw_season(self, pool: str, season: str) -> Seasons:
+        r"""Withdraw a season that was requested and has not begun, and return the seasons that are left.
+
+        Changed settings that the request holds stay requested, for the present season. The name can be used again."""
+        return await self._value(Call("DELETE", path("/v1/pools/{pool}/seasons/{season}", pool=pool, season=season), accept='application/json', repeatable=False), Seasons)
 
     async def get_season_board(self, pool: str, season: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, provisional: ShownProvisional | None = None) -> Board:
         r"""Return rows of a final board of an ended season, best first, in the formats of a board."""

@@ -935,7 +935,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    r"""The insight into a pool. Before the first successful computation, only `pool` and `error` have values.
+    r"""The insight into a pool. Before the first successful computation, only `pool`, `status` and `error` have values.
 
     Attributes:
         pool: Name of the pool.
@@ -944,7 +944,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         outcomes: Number of outcomes counted.
         age_seconds: Seconds since the computation.
         seconds: Duration of the computation.
-        error: Why the newest computation failed. `findings` is then an earlier result or None.
+        status: How the computation ended that `findings` are from (`optimal`). Without findings: `pending` before the first computation, `failed`, or `not_applicable`.
+        error: Why the newest computation failed, or has not been made yet. `findings` is then an earlier result or None.
         findings: The parts of the insight.
         stale_seconds: Present only if the store does not answer: age in seconds of the data shown.
     """
@@ -955,6 +956,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcomes: int | None = None
     age_seconds: float | None = None
     seconds: float | None = None
+    status: str = 'pending'
     error: str | None = None
     findings: Findings | None = None
     stale_seconds: float | None = None
@@ -1589,7 +1591,7 @@ class SeasonAsked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     Attributes:
         name: Name of the season. No other season of the pool has it.
         keep: Share of each rating's distance to the mean that the soft reset leaves. 0: all agents start as newcomers. 1: ratings are carried over unchanged.
-        start: `now`, or a log position after the start of the present season. If the position is not reached yet, the season waits.
+        start: `now`, the end of the log at the request, or a log position after the start of the present season. If the position is not reached yet, the season waits.
     """
 
     name: str

@@ -51,13 +51,16 @@ class PoolEntries:
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
         """Freeze one pool as it is now, folded up to `position`. Raises `MemoryError`.
 
-        An unchanged or stopped pool keeps its object. A broken pool without an object is written as it was before any outcome.
+        An unchanged or stopped pool keeps its object. A broken pool without an object is written as it was before any outcome: in a season,
+        with the ratings that it began with.
         """
         before = self._newest.get((state.generation.pool, state.generation.number))
+        if before is not None:
+            state.final = None  # it is large, and from now on the object of the checkpoint takes its place
         if before is not None and (before.holds(state) or state.stopped is not None):
             folded_to = before.entry.position if state.stopped is not None else position
             return replace(before, entry=msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped))
-        source, position = (state.emptied(), state.generation.start) if state.broken else (state, position)
+        source, position = (state.emptied(state.final), state.generation.start) if state.broken else (state, position)
         entry = PoolEntry(
             pool=state.generation.pool,
             kind=state.kind,

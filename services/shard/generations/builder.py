@@ -70,16 +70,21 @@ class Builder:
         """Whether a build has old records to read."""
         return self._next() is not None
 
-    def create_due(self, now: float, control: ControlState) -> None:
+    def create_due(self, now: float, control: ControlState, reached: int = 0) -> None:
         """Create the generations that are due, and start the builds that are missing or whose retry is due. Raises `LogError`.
 
-        now: monotonic time in seconds.
+        Args:
+            now: Monotonic time in seconds.
+            control: State of the control log.
+            reached: First offset that was not read yet. It can be above the partition's position, because some offsets have no record.
         """
         self._retries.step(self._partition.builds, now, len(control.partitions.skipped.get(self._partition.number, ())))
         for state in list(self._partition.pools.values()):
-            if (wanted := self._due.due(state, control, now)) is not None:
+            if (wanted := self._due.due(state, control, now, reached)) is not None:
                 made = self._control.create_generation(wanted)
                 control = self._control.refresh()
+                if made is None:
+                    continue  # the season was withdrawn meanwhile
                 log.info("generation %d is folded from offset %d", made.number, made.start, extra=self._fields(made))
             self._begin(state, control)
 

@@ -24,8 +24,8 @@ class DueGenerations:
         self._since: WeakKeyDictionary[PoolState, float] = WeakKeyDictionary()
         """Time since which the pending retractions of a serving state wait. Another generation has another state."""
 
-    def due(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
-        """Return the generation to create for a pool now; None if none is due. now: monotonic time in seconds.
+    def due(self, state: PoolState, control: ControlState, now: float, reached: int = 0) -> Generation | None:
+        """Return the generation to create for a pool now; None if none is due. now, reached: as of `Builder.create_due`.
 
         While a newer generation than the serving one exists, pending retractions wait: until it serves, or for a request.
         """
@@ -33,8 +33,8 @@ class DueGenerations:
         if newest is None:
             return None
         position = self._partition.position
-        wish = control.wish(pool)
-        if wish is not None and generations.is_reached(wish[1], position) and not self._delays_season(wish[1], state, newest):
+        reached, wish = max(position, reached), control.wish(pool)
+        if wish is not None and generations.is_reached(wish[1], reached) and not self._delays_season(wish[1], state, newest):
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
             return generations.make_successor(control, newest, position, self._clock())
@@ -42,7 +42,7 @@ class DueGenerations:
             return generations.make_successor(control, newest, self._horizon(state), self._clock())
         if newest.number != state.generation.number:
             return None
-        season = wish is not None and wish[1].season is not None and generations.is_reached(wish[1], position)
+        season = wish is not None and wish[1].season is not None and generations.is_reached(wish[1], reached)
         if season:  # what delays it
             return generations.make_successor(control, newest, position, self._clock())
         if state.stopped is not None or state.retractions.count <= 0:

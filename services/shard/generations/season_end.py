@@ -117,16 +117,12 @@ class SeasonEnds:
         return Build.restored(PoolState(created, erasing, retractions, self.before(erasing, partition)), last.start)
 
     def _entries(self, last: Generation, partition: int) -> Iterator[PoolEntry]:
-        """Entries of a generation in the checkpoints of this release, newest first. Just after its switch, it is one of the builds."""
+        """Entries of a generation in the checkpoints of this release and this log, newest first."""
         if self._checkpoints is None:
             return
-        for name in self._checkpoints.manifests(partition):
-            try:
-                manifest = self._checkpoints.read_manifest(name)
-            except BadObject:
-                continue
+        for entry, manifest in self._checkpoints.kept_entries(partition, last.pool, last.number):
             if manifest.fold_version == FOLD_VERSION and manifest.log_identity == self._log.outcomes.identity:
-                yield from (entry for entry in manifest.entries if (entry.pool, entry.generation) == (last.pool, last.number))
+                yield entry
 
     def _records(self, build: Build, partition: int, end: int) -> Iterator[Records]:
         """The records of the log from a build's position to before `end`, from the archive first. Raises `LogError`."""

@@ -38,14 +38,7 @@ def kept_entry(files: CheckpointStore, head: PoolHead, position: int) -> PoolEnt
     """
     when, kept = When(position), list[tuple[int, float]]()
     try:
-        for name in files.manifests(head.partition):
-            try:
-                manifest = files.read_manifest(name)
-            except BadObject:
-                continue  # damaged, or deleted while it was read: an older one may be readable
-            entry = next((one for one in manifest.entries if (one.pool, one.generation) == (head.pool, head.generation)), None)
-            if entry is None:
-                continue
+        for entry, manifest in files.kept_entries(head.partition, head.pool, head.generation):
             kept.append((entry.position, manifest.written_at))
             if when.reached(entry.position, manifest.written_at):
                 return entry

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ratings_core.methods import registry
-from services.boards.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.boards.result import PENDING, VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
@@ -40,7 +40,7 @@ log = logging.getLogger("equirank.solve")
 
 _PATIENCE_SECONDS: Final = 60.0
 """A job that reads boards waits at most so long for the boards of its pool that are being solved."""
-_WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value})
+_WITHOUT_RESULT: Final = frozenset({JobStatus.FAILED.value, JobStatus.NOT_APPLICABLE.value, PENDING})
 """Statuses of a board for which no try has given a result."""
 _SUPERSEDED: Final = "superseded"
 """Status of a solve whose result the store refused, because a newer one was published or the method was removed."""
@@ -281,7 +281,7 @@ class SolveScheduler:
         running = {*self._ledger.waiting(), *self._flights.jobs}
         outdated = {}
         for job, result in self._results.items():
-            failed = result.board.error is not None and result.board.result.status != JobStatus.NOT_APPLICABLE
+            failed = result.board.error is not None and result.board.result.status not in (JobStatus.NOT_APPLICABLE, PENDING)
             if result.awaits_store and result.published is not None:
                 outdated[job] = result.published
             elif job in running or failed:
@@ -300,14 +300,13 @@ class SolveScheduler:
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
         """Remove an earlier generation's ratings if the new generation has no outcomes yet, as at the start of a season.
 
-        No solve runs before the first outcome, so the old boards would stay, perhaps with banned agents on them.
+        No solve runs before the first outcome, so the old boards would stay, perhaps with banned agents on them. The status is `pending`,
+        as readers see it from the switch on.
         """
         for job, result in self._results.items():
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
-                self._results.replaced(
-                    job, self._without_result(entry, job.method, result.board.parameters, JobStatus.NOT_APPLICABLE.value)
-                )
+                self._results.replaced(job, self._without_result(entry, job.method, result.board.parameters, PENDING))
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 
 

@@ -341,7 +341,7 @@ class InsightCard {
   // since: seconds since the boards arrived, which are added to all ages.
   draw(where, since) {
     const told = this.poll.value;
-    if (!told || (!told.findings && !told.error)) {
+    if (!told || (!told.findings && told.status === "pending")) {
       this.card.remove();
       return;
     }

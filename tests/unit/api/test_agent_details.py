@@ -291,6 +291,18 @@ def test_games_appear_with_the_first_checkpoint(api: Running, tmp_path: Path) ->
     assert api.client.get(ELO, headers={"If-None-Match": first.headers["etag"]}).status_code == 200
 
 
+def test_games_on_a_solved_board_are_of_the_generation_that_serves(pool: Running, tmp_path: Path) -> None:
+    found = until(lambda: (answer := board(pool, LOTTERY)).get("games_position") and answer, "the checkpoint is read")
+    before = found["rows"][1]["games"]
+    served, state = ServedPool(pool.store, tmp_path), state_of("blitz", number=2)
+    assert fold_events(state, [game for game in games() if game.sides[0].agents != [NAMES[0]]]) == []
+    served.checkpoint(state, len(games()) + 1)
+    served.publish(state, len(games()) + 1)
+    assert board(pool, LOTTERY).get("games_position") != len(games()), "the generation before is not shown from the cache"
+    found = until(lambda: (answer := board(pool, LOTTERY)).get("games_position") and answer, "the checkpoint is read")
+    assert (found["rows"][1]["agent"], found["rows"][1]["games"]) == (NAMES[1], before - 1)
+
+
 def test_files_have_the_columns_and_the_filters_of_json(described: Running) -> None:
     rows = board(described, ELO, country="DE", count=1000)["rows"]
     text = described.client.get(ELO, params={"country": "DE", "format": "csv"}).text

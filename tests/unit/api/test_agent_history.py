@@ -16,13 +16,14 @@ from services.boards.agent_index import AgentIndex
 from services.boards.agents import profile
 from services.boards.cursors import RULE
 from services.boards.history import kept
+from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.checkpoints.segments import Rows, Segment
 from services.cli import agent as agent_command
 from services.control.records import FoldSettings
 from services.wire.events import GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
-from tests.support.boards import solved_of
+from tests.support.boards import head_of, solved_of
 from tests.support.folds import fold_events
 from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
 from tests.support.pools import state_of
@@ -230,6 +231,22 @@ def test_the_history_by_a_solved_method_has_a_point_for_each_kept_solve(api: Run
     assert (answer["source"], answer["position"], answer["total"]) == ("solved", 200, 3)
     assert asked(api, "ann", "/history", method="maximal_lottery", **{"from": "1150"})["total"] == 2
     assert asked(api, "x/opponents", "/history", method="maximal_lottery")["points"] == []
+
+
+def test_the_history_by_a_solved_method_has_the_solves_of_the_season_alone(api: Running, pool: ServedPool) -> None:
+    solves = [
+        msgspec.structs.replace(solved_of(position=at, ratings=[("ann", 0.5)]), sequence=at, solved_at=1000.0 + at, generation=made)
+        for at, made in ((100, 1), (150, 2), (200, 3))
+    ]
+    assert api.store.solved.publish(solves[-1])
+    api.store.solved.publish_history("blitz", "maximal_lottery", map(kept, solves))
+    board = LiveBoard(["ann"], [1.0])
+    for season, expected in (({}, [100, 150, 200]), ({"season": "autumn", "season_generation": 2}, [150, 200])):
+        head = head_of("blitz", position=201, published_at=NOW, online=["elo"], generation=3, **season)
+        assert api.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
+        answer = asked(api, "ann", "/history", method="maximal_lottery")
+        assert [point["position"] for point in answer["points"]] == expected
+        assert answer["total"] == len(expected)
 
 
 @pytest.mark.parametrize("path", ["/history", "/outcomes"])

@@ -186,6 +186,9 @@ def test_a_summary_is_built_again_if_an_agent_was_hidden_after_its_boards_were_l
         def version(self, _: str) -> tuple[object, ...]:
             return (changes[0],)
 
+        def note(self, _: object) -> None:
+            pass
+
         async def ready(self, _: object) -> None:
             pass
 

@@ -125,3 +125,9 @@ class TestBans:
         assert (refused.status_code, "no agent Eve" in refused.json()["detail"]) == (409, True)
         assert api.client.post(PATH, json={"ban": ["eve"]}).status_code == 202
         assert api.client.post(PATH, json={"ban": ["Eve"], "confirm": True}).status_code == 202
+
+    def test_an_agent_that_began_the_season_with_a_rating_is_banned_before_its_first_outcome(self, api: Running) -> None:
+        boards = {"elo": LiveBoard(["eve"], [1510.0]), ACTIVITY: LiveBoard(["eve"], [0.0])}
+        assert api.store.live.publish(head_of(online=["elo"]), 1, boards)
+        assert api.client.post(PATH, json={"ban": ["eve"]}).status_code == 202
+        assert self.bans(api) == ["eve"]

@@ -29,7 +29,7 @@ def seen(api: Running) -> Running:
 def test_it_is_read_with_its_age_and_kept_while_nothing_changes(seen: Running) -> None:
     answer = seen.client.get("/v1/pools/blitz/insight")
     found = answer.json()
-    assert (found["position"], found["age_seconds"], found["error"]) == (7, NOW - 995.0, None)
+    assert (found["position"], found["age_seconds"], found["status"], found["error"]) == (7, NOW - 995.0, "optimal", None)
     assert found["findings"]["clones"]["exact"] == [["rock", "rock-copy"]]
     assert seen.client.get("/v1/pools/blitz/insight", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
 
@@ -44,7 +44,8 @@ def test_it_is_no_board(seen: Running) -> None:
 def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) -> None:
     assert api.client.get("/v1/pools/blitz/insight").status_code == 404
     api.client.put("/v1/pools/blitz", json={"kind": "games"})
-    assert api.client.get("/v1/pools/blitz/insight").json()["findings"] is None
+    found = api.client.get("/v1/pools/blitz/insight").json()
+    assert (found["findings"], found["status"], "not computed yet" in found["error"]) == (None, "pending", True)
     nothing = SolveResult(
         method="insight", input="none", agents=[], certificate=CertificateRow(kind="none", value=None), status="failed", seconds=0.0
     )
@@ -53,7 +54,7 @@ def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) 
     )
     assert api.store.solved.publish(failed)
     found = api.client.get("/v1/pools/blitz/insight").json()
-    assert (found["findings"], found["error"]) == (None, "out of memory")
+    assert (found["findings"], found["status"], found["error"]) == (None, "failed", "out of memory")
 
 
 def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
@@ -84,5 +85,4 @@ def test_boards_that_the_same_agents_lead_share_a_line() -> None:
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:
-    assert none_yet(Insight(pool="blitz")) == "blitz · no insight yet: it is computed some seconds after the first outcomes"
     assert none_yet(Insight(pool="blitz", error="late")) == "blitz · no insight yet: late"

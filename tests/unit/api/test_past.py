@@ -14,7 +14,7 @@ from services.boards.past import NotKept, PastBoards, PastRows, SeveralGeneratio
 from services.boards.reading import Board
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
 from services.runtime.settings import PROVISIONAL
 from services.state.pool import PoolState
@@ -65,7 +65,7 @@ class World:
             names = state.content.agents.names()
             self.ratings[position] = dict(zip(names, state.content.ratings.online["elo"].rating.tolist(), strict=True))
 
-    def checkpoint(self, state: PoolState, position: int, generation: int = 1) -> None:
+    def checkpoint(self, state: PoolState, position: int, generation: int = 1, *, is_build: bool = False) -> None:
         name = f"objects/p00000/at-{position}{f'-{generation}' if generation > 1 else ''}.eqr"
         sha256, size = self.files.write_object(name, state.arrays(), {})
         entry = PoolEntry(pool=POOL, kind="games", generation=generation, position=position, outcomes=position, object=name, sha256=sha256,
@@ -77,7 +77,8 @@ class World:
                 partition=0,
                 position=position,
                 epoch=1,
-                pools=[entry],
+                pools=[] if is_build else [entry],
+                builds=[entry] if is_build else [],
                 written_at=100.0 * position,
                 sequence=generation - 1,
                 **log,
@@ -235,6 +236,7 @@ def test_a_position_of_several_generations_needs_the_generation(tmp_path: Path) 
     created, made = world.control.pools[POOL], world.control.generations[POOL][1]
     second = msgspec.structs.replace(made, number=2, start=30)
     world.control.apply(2, second)
+    world.control.apply(3, Serve(pool=POOL, number=2, time=0.0))
     world.checkpoint(PoolState(created, second), 30, 2)
     with pytest.raises(SeveralGenerations) as caught:
         world.board("elo", When(35))
@@ -249,6 +251,24 @@ def test_a_position_of_several_generations_needs_the_generation(tmp_path: Path) 
     assert named.generation == 2, "a time names one state"
     with pytest.raises(NotKept):
         world.board("elo", When(25), generation=2)
+
+
+def test_a_generation_is_read_from_the_checkpoint_before_its_switch_once_it_serves(tmp_path: Path) -> None:
+    """It is one of the builds there, as explanations and ends of seasons read it."""
+    world = World(tmp_path)
+    second = msgspec.structs.replace(world.control.generations[POOL][1], number=2, start=30)
+    world.control.apply(2, second)
+    world.checkpoint(PoolState(world.control.pools[POOL], second), 30, 2, is_build=True)
+    with pytest.raises(NotKept):
+        world.board("elo", When(35), generation=2)
+    assert [entry.generation for entry, _ in world.files.kept_entries(0, POOL)] == [1, 1, 1]
+    world.control.apply(3, Serve(pool=POOL, number=2, time=0.0))
+    board = world.board("elo", When(35), generation=2)
+    assert board is not None
+    assert (board.generation, board.position) == (2, 30)
+    other = world.board("elo", When(35))
+    assert other is not None
+    assert other.generation == 1, "without a generation, it is the one that served"
 
 
 def test_kept_solves_of_several_generations_at_one_position_need_the_generation(tmp_path: Path) -> None:

@@ -148,7 +148,9 @@ def test_bad_matchups_are_refused(pool: Running, query: str, status: int, text: 
 
 def test_a_pool_without_outcomes_or_of_an_earlier_version_forecasts_nothing(api: Running) -> None:
     body = {"matches": [{"sides": [["ann"], ["bob"]]}]}
-    assert api.client.post(f"{URL}/predict", json=body).status_code == 404
+    assert api.client.put(URL, json={"kind": "games"}).status_code == 201
+    answer = api.client.post(f"{URL}/predict", json=body)
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["title"]) == (404, "1", "nothing yet")
     boards = {"elo": LiveBoard(NAMES, RATINGS, total=3), ACTIVITY: LiveBoard(NAMES, [5.0, 4.0, 3.0], total=3)}
     assert api.store.live.publish(head_of(position=1, online=["elo"]), 1, boards)
     answer = api.client.post(f"{URL}/predict", json=body).json()

@@ -7,12 +7,14 @@ import msgspec
 import pytest
 from pyarrow import ipc
 
+from services.boards.history import kept
 from services.boards.season_files import SeasonEnd, SeasonFiles
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, Opening, PoolCreated, Serve
 from services.demo import simulated
+from services.log.partition import partition_of
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
@@ -146,7 +148,38 @@ def test_a_season_is_requested_once_and_by_a_new_name(ended: Running) -> None:
     refused = ended.client.post(url, json={"name": "spring"})
     assert (refused.status_code, "must wait until season winter has started" in refused.json()["detail"]) == (422, True)
     waiting = ended.client.get(f"{POOL}/generations").json()["waiting"]
-    assert (waiting["start"], waiting["season"]) == ("now", {"name": "winter", "keep": 0.25})
+    assert (type(waiting["start"]), waiting["season"]) == (int, {"name": "winter", "keep": 0.25})
+
+
+def test_a_season_that_starts_now_starts_at_the_end_of_the_log(ended: Running) -> None:
+    """The shard may be behind: what was accepted before the request counts in the season before."""
+    partition = partition_of(simulated.POOL, ended.log.outcomes.partitions)
+    ended.log.outcomes.append(partition, [(simulated.POOL.encode(), b"{}")] * 15)
+    end = ended.log.outcomes.end(partition)
+    assert end >= 15
+    assert ended.client.post(f"{POOL}/seasons", json={"name": "winter", "start": "now"}).status_code == 202
+    ended.log.outcomes.append(partition, [(simulated.POOL.encode(), b"{}")])
+    *_, winter = ended.client.get(f"{POOL}/seasons").json()["seasons"]
+    assert (winter["status"], winter["start"]) == ("requested", end)
+
+
+def test_a_requested_season_is_withdrawn_until_it_begins(ended: Running) -> None:
+    url = f"{POOL}/seasons"
+    assert ended.client.delete(f"{url}/winter").status_code == 404
+    assert ended.client.post(url, json={"name": "winter"}).status_code == 202
+    answer = ended.client.delete(f"{url}/winter")
+    assert (answer.status_code, [season["name"] for season in answer.json()["seasons"]]) == (200, ["first", "autumn"])
+    assert ended.client.get(f"{POOL}/generations").json()["waiting"] is None
+    assert ended.client.delete(f"{url}/winter").status_code == 404
+    for name in ("first", "autumn"):
+        refused = ended.client.delete(f"{url}/{name}")
+        assert (refused.status_code, refused.json()["title"]) == (409, "season began")
+    assert ended.client.delete("/v1/pools/nobody/seasons/winter").status_code == 404
+    assert ended.client.post(url, json={"name": "winter"}).status_code == 202, "its name is free again"
+
+
+def test_a_withdrawal_needs_an_admin_key(keyed: Running) -> None:
+    assert keyed.client.delete(f"{POOL}/seasons/winter").status_code == 401
 
 
 @pytest.mark.parametrize("body", [{"name": "a/b"}, {"name": ""}, {"name": "x", "keep": 1.5}, {"name": "x", "start": "same"}, {"keep": 0.5}])
@@ -196,3 +229,22 @@ def test_no_solved_board_of_the_season_before_stands_beside_live_boards_of_the_n
     assert "copeland" not in api.client.get(f"{POOL}/agents/rock").text
     assert api.store.solved.publish(solved_of(simulated.POOL, method="copeland", generation=2, position=20))
     assert len(api.client.get(url).json()["rows"]) == 2
+
+
+def test_solves_of_two_seasons_are_not_compared(ended: Running) -> None:
+    solves = [
+        msgspec.structs.replace(solved_of(simulated.POOL, method="copeland", position=at, ratings=[("rock", value)]), generation=made)
+        for at, value, made in ((8, 1.0, 1), (11, 2.0, 1), (14, 3.0, 2))
+    ]
+    assert ended.store.solved.publish(solves[-1])
+    url = f"{POOL}/boards/copeland/diff"
+    for kept_solves in (solves[:2], solves):
+        ended.store.solved.publish_history(simulated.POOL, "copeland", map(kept, kept_solves))
+        refused = ended.client.get(url)
+        assert (refused.status_code, "two kept solves of copeland in this season" in refused.json()["detail"]) == (404, True)
+    newest = msgspec.structs.replace(solves[-1], position=18, sequence=9)
+    ended.store.solved.publish_history(simulated.POOL, "copeland", map(kept, [*solves, newest]))
+    found = ended.client.get(url).json()
+    assert (found["before"]["position"], found["after"]["position"]) == (14, 18)
+    refused = ended.client.get(url, params={"against": 11})
+    assert (refused.status_code, "a kept solve of this season before the newest (14)" in refused.json()["detail"]) == (422, True)

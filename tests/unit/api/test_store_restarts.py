@@ -106,6 +106,17 @@ def test_a_new_pool_without_outcomes_has_no_boards(api: Running) -> None:
     assert {route: status for route, (status, _) in statuses.items()} == {"": 200, "/boards": 200, "/boards/elo": 404, "/next": 404}
 
 
+@pytest.mark.parametrize(
+    "route",
+    ["/boards/elo", "/boards/elo/around/x", "/boards/elo/why/x", "/agents", "/agents/x", "/agents/x/history", "/next"],
+)  # fmt: skip
+def test_what_no_outcome_is_folded_for_yet_is_one_problem_on_all_routes(api: Running, route: str) -> None:
+    assert api.client.put(POOL, json={"kind": "games"}).status_code == 201
+    answer = api.client.get(f"{POOL}{route}")
+    assert (answer.status_code, answer.headers.get("retry-after"), answer.json()["title"]) == (404, "1", "nothing yet")
+    assert "is folded yet: outcomes count some seconds after they are accepted" in answer.json()["detail"]
+
+
 def test_a_process_that_is_younger_than_the_pool_waits_for_its_shard(tmp_path: Path, api_redis: str) -> None:
     flush(api_redis)
     with running(tmp_path, api_redis) as before:

@@ -119,6 +119,7 @@ class TestStates:
         with stream(api.url) as opened:
             (empty,) = opened.until_pool()
             assert (empty.data["generation"], empty.data["position"], empty.data["boards"]) == (None, None, [])
+            assert empty.id.startswith("0-0-")
             publish(api, 1, 1500.0)
             assert brief(opened.until_pool()) == [("board", "elo"), ("board", ACTIVITY), ("pool", 1)]
 

@@ -10,13 +10,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from ratings_core.online import RATERS
 from services.cli.why import show
+from services.control.records import FoldSettings
 from services.solve.why_answers import Why
 from tests.support.api import Running
-from tests.support.histories import FOLD, NAMES, TwinRow, folded, games, twin_rows
+from tests.support.histories import NAMES, TwinRow, folded, games, twin_rows
 from tests.support.pools import state_of
 from tests.support.served_pools import ServedPool
 
+FOLD = FoldSettings(online={name: {} for name in RATERS})
 EVENTS = games()
 CUT = 120
 
@@ -33,7 +36,7 @@ def played(api: Running, tmp_path: Path, twins: list[TwinRow]) -> Running:
     """A pool with a checkpoint at position 5 after `CUT` outcomes, and one at position 9 after all."""
     assert twins
     served = ServedPool(api.store, tmp_path)
-    state = folded(served, EVENTS[:CUT])
+    state = folded(served, EVENTS[:CUT], FOLD)
     served.checkpoint(state, 5)
     folded(served, EVENTS[CUT:], state=state)
     served.checkpoint(state, 9)
@@ -58,7 +61,7 @@ def by_opponent(rows: list[TwinRow], method: str) -> dict[str, tuple[float, floa
     return {"|".join(sorted(others)): (games, points, change) for others, (games, points, change) in found.items()}
 
 
-@pytest.mark.parametrize("method", ["elo", "weng_lin"])
+@pytest.mark.parametrize("method", RATERS)
 def test_changes_by_opponent_sum_to_the_rating_and_equal_an_independent_fold(played: Running, twins: list[TwinRow], method: str) -> None:
     for name in NAMES:
         rows = [row for row in twins if row.agent == name]
@@ -95,6 +98,20 @@ def test_what_changed_between_two_positions_is_the_outcomes_in_between(played: R
     assert len(one["sums"][0]["terms"]) == 1
     assert one["sums"][0]["others"] > 0
     assert one["sums"][0]["sum"] == pytest.approx(one["rating"])
+
+
+@pytest.mark.parametrize("method", RATERS)
+def test_nothing_changed_since_a_checkpoint_that_is_newer_than_the_index(played: Running, tmp_path: Path, method: str) -> None:
+    found = ask(played, method, "Ann")
+    assert found["position"] == 9
+    state = folded(ServedPool(played.store, tmp_path / "other"), EVENTS, FOLD)
+    later = [msgspec.structs.replace(event, id=f"later-{event.id}") for event in EVENTS[:30]]
+    folded(served := ServedPool(played.store, tmp_path), later, state=state)
+    served.checkpoint(state, 12)  # the published position is still that of the index, which is not loaded again
+    change = ask(played, method, "Ann", **{"from": 12})["change"]
+    assert change["before"] == change["after"]
+    assert change["before"] == {"position": 9, "outcomes": len(EVENTS), "rating": found["rating"], "rank": None}
+    assert (change["outcomes"], change["moves"], change["moved_terms"], change["joined_effect"]) == (0, [], [], 0.0)
 
 
 def test_what_cannot_be_explained_is_a_problem(played: Running) -> None:

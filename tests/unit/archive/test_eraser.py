@@ -78,6 +78,24 @@ def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path)
     assert not one.eraser.tasks.busy
 
 
+def test_final_boards_wait_in_a_partition_while_a_generation_without_the_name_serves_and_the_erasure_is_not_complete(
+    tmp_path: Path,
+) -> None:
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    assert one.eraser.waiting(one.control) == set(), "no final board delays the generation without the name"
+    one.serve(BEN)
+    assert one.eraser.waiting(one.control) == set(), "the generation that serves holds the name"
+    one.serve(ANN, BEN)
+    assert one.eraser.waiting(one.control) == {HOME}, "results still hold the name, and the task did not start"
+    one.cleared = [ANN]
+    assert one.step() == 1
+    assert one.eraser.waiting(one.control) == {HOME}
+    one.tasks.newest.end(1)
+    one.step()
+    assert one.eraser.waiting(one.control) == set()
+
+
 def test_a_name_is_erased_once_no_partition_of_the_archive_holds_it(tmp_path: Path) -> None:
     """A producer with another partitioner may have sent outcomes of the pool to any partition."""
     one = Drive(tmp_path, str(tmp_path / "archive"))

@@ -82,7 +82,7 @@ def test_the_version_is_told() -> None:
         (["top", "--pool", "x", "--method", "elo"], {"EQUIRANK_DATA": "{tmp}"}, "equirank up"),
         (["up"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_HOST": "192.0.2.1"}, "EQUIRANK_WRITE_KEYS"),
         (["up"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_PARTITIONS": "none"}, "partitions"),
-        (["api"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_WRITE_KEYS": "key-1"}, """EnvSettingsSource": lists and"""),
+        (["api"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_WRITE_KEYS": "key-1"}, """EQUIRANK_WRITE_KEYS is not JSON: lists and"""),
         (["up", "clones"], {"EQUIRANK_DATA": "{tmp}"}, "clones is a demo: add --demo"),
         (["solve", "no-such-file.csv", "--method", "copeland"], {}, "no-such-file.csv"),
         (["verify"], {"EQUIRANK_DATA": "{tmp}/nothing/here"}, "equirank up"),

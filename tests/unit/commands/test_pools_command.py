@@ -342,6 +342,24 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
         await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 
+def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) -> None:
+    def seasons(*arguments: str) -> str:
+        found = CliRunner().invoke(cli.application("seasons"), ["seasons", *arguments], catch_exceptions=False)
+        assert found.exit_code == 0, found.output
+        return found.stdout
+
+    seasons("start", "blitz", "autumn", "--no-wait")
+    request = control.refresh().wishes["blitz"][0]
+    assert "season autumn of blitz is withdrawn; the present season goes on" in seasons("withdraw", "blitz", "autumn")
+    assert control.refresh().wish("blitz") is None
+    with pytest.raises(InputError, match="must be a season of pool blitz that was requested and has not begun"):
+        seasons("withdraw", "blitz", "autumn")
+    with pytest.raises(InputError, match="its request was withdrawn"):
+        await_generation(control, Shown(head(1)), "blitz", request, lambda _: None)  # type: ignore[arg-type]
+    seasons("start", "blitz", "autumn", "--no-wait")
+    assert waiting(control).season is not None
+
+
 def test_bans_one_by_one(control: ControlLog) -> None:
     run("ban", "blitz", "eve", "mallory")
     run("ban", "blitz", "trudy")

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from ratings_core.errors import InputError
 from services.cli import begin
+from services.cli.main import _expected
 from services.runtime.settings import Settings
 
 
@@ -41,6 +43,26 @@ def test_variables_that_are_no_settings_are_told(monkeypatch: pytest.MonkeyPatch
     assert begin.begin(port=1).port == 1
     told = [record.getMessage() for record in caplog.records if "not a setting" in record.getMessage()]
     assert told == ["EQUIRANK_SHARD is not a setting and is ignored; docs/reference/settings.md lists all settings"]
+
+
+@pytest.mark.parametrize("name", ["EQUIRANK_ADMIN_KEY", "EQUIRANK_WRITE_KEY", "EQUIRANK_ADMN_KEYS", "EQUIRANK_KEY_FILE"])
+def test_a_misspelled_setting_of_keys_ends_the_start_without_its_value(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, '["secret"]')
+    with pytest.raises(InputError, match="must be a setting, because it seems to hold keys") as refused:
+        begin.begin(port=1)
+    assert "EQUIRANK_WRITE_KEYS, EQUIRANK_ADMIN_KEYS" in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["secret", '["secret"', "'secret'"])
+def test_keys_that_are_not_json_are_refused_by_the_name_of_their_variable(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("EQUIRANK_ADMIN_KEYS", value)
+    with pytest.raises(SettingsError) as refused:
+        begin.begin(port=1)
+    message = _expected(refused.value)
+    assert message is not None
+    assert message.startswith("EQUIRANK_ADMIN_KEYS is not JSON: lists and tables are JSON there, as in")
+    assert "secret" not in message
 
 
 @pytest.mark.parametrize("content", [None, "port = \n", b"\xff\xfe"])

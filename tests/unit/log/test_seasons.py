@@ -205,3 +205,84 @@ def test_records_of_earlier_releases_belong_to_the_first_season() -> None:
     record = decode(msgspec.json.encode(early))
     assert isinstance(record, Generation)
     assert (record.season, record.opening) == (FIRST_SEASON, None)
+
+
+class TestWithdrawal:
+    def test_a_requested_season_is_withdrawn_and_its_name_is_free_again(self) -> None:
+        control = known()
+        ask(control)
+        apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        assert control.wish("p") is None
+        assert [season.name for season in seasons.seasons(control, "p")] == [FIRST_SEASON]
+        ask(control)
+        assert make(control, 40).season == "autumn"
+        serve(control, 2)
+        assert [season.name for season in seasons.seasons(control, "p")] == [FIRST_SEASON, "autumn"]
+
+    def test_changed_settings_stay_requested_for_the_present_season(self) -> None:
+        control = known()
+        ask(control)
+        ask(control, None, bans=["eve"])
+        offset = apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        assert control.wish("p") == (offset, control.wishes["p"][1])
+        asked = control.wishes["p"][1]
+        assert (asked.season, asked.start, asked.bans) == (None, "same", ("eve",))
+        made = make(control, 40)
+        assert (made.season, made.opening, made.start, made.bans) == (FIRST_SEASON, None, 5, ("eve",))
+
+    def test_initial_ratings_of_the_present_season_stay(self) -> None:
+        initial = {"elo": {"ann": 1700.0}}
+        control = control_of(pool_of("p"), start=5, initial=initial)
+        ask(control)
+        ask(control, None, bans=["eve"])
+        apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        assert control.wishes["p"][1].initial == initial
+
+    def test_a_season_that_begins_or_does_not_exist_is_refused(self) -> None:
+        control = known()
+        for name in ("autumn", FIRST_SEASON):
+            with pytest.raises(seasons.NoRequest if name == "autumn" else seasons.SeasonBegan):
+                seasons.withdrawal(control, "p", name, 10.0)
+        ask(control)
+        make(control, 40)
+        with pytest.raises(seasons.SeasonBegan, match="must not have begun, but it is starting: nothing was withdrawn"):
+            seasons.withdrawal(control, "p", "autumn", 10.0)
+        serve(control, 2)
+        with pytest.raises(seasons.SeasonBegan, match="it is running"):
+            seasons.withdrawal(control, "p", "autumn", 10.0)
+
+    def test_the_order_of_the_log_decides_between_a_withdrawal_and_the_first_generation(self) -> None:
+        """A shard that has not read the withdrawal makes the generation after it; one that was faster began the season."""
+        late, early = known(), known()
+        for control in (late, early):
+            ask(control)
+        record = seasons.withdrawal(late, "p", "autumn", 10.0)
+        made = generations.after_wish(late, late.wish("p") or (0, ask(late)), 40, 0, 10.0)
+        apply(late, record)
+        apply(late, made)
+        assert list(late.generations["p"]) == [1]
+        apply(early, made)
+        apply(early, record)
+        assert early.generations["p"][2] == made
+        with pytest.raises(seasons.SeasonBegan):
+            seasons.check_not_begun(early, "p", "autumn")
+        later = generations.make_successor(early, made, 50, 11.0)
+        apply(early, later)
+        assert early.generations["p"][3].season == "autumn", "a later generation of the season counts"
+
+    def test_a_pool_that_begins_while_its_first_season_is_withdrawn_begins_in_the_season_without_a_name(self) -> None:
+        control, created = ControlState(), pool_of("p")
+        apply(control, created)
+        standing = GenerationRequest(pool="p", time=0.0, fold=created.fold)
+        offset = apply(control, season_request(control, standing, AUTUMN, None, 0.0))
+        made = generations.make_first((offset, control.wishes["p"][1]), 7, 1.0)
+        apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        assert control.wish("p") is None
+        apply(control, made)
+        assert control.generations["p"][1] == msgspec.structs.replace(made, season=FIRST_SEASON)
+
+    def test_its_record_is_read_again(self) -> None:
+        control = known()
+        ask(control)
+        record = seasons.withdrawal(control, "p", "autumn", 10.0)
+        assert decode(encode(record)[1]) == record

@@ -366,3 +366,18 @@ def test_a_file_that_is_removed_from_an_object_store_is_damaged_for_who_has_open
     with pytest.raises(BadObject, match="their file was removed"):
         segment.rows(*segment.places_of(9))
     assert segment.damaged
+
+
+def test_mapped_files_keep_no_descriptor_open(tmp_path: Path) -> None:
+    store = CheckpointStore((tmp_path / "state").as_uri())
+    owner = Owner(store, 1)
+    owner.fold(records(6 * ROWS), 6 * ROWS)
+    owner.checkpoint()
+    files, names = HistoryFiles(store.blobs), [file.name for file in kept(store)]
+    assert len(names) > 3
+    segments = [files.open(name) for name in names]
+    opened = [str(path.resolve()) for path in Path("/proc/self/fd").iterdir()]
+    assert not [path for path in opened if path.startswith(str(tmp_path))]
+    for name in names:
+        (tmp_path / "state" / name).unlink()
+    assert all(len(segment.rows(0, 1)) == 1 for segment in segments), "the mapping outlives the name"

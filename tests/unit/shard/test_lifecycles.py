@@ -28,7 +28,7 @@ from services.shard.restarts import Isolated
 from services.wire.pools import Kind
 from tests.support.pools import state_of
 
-NOTHING: Any = SimpleNamespace()
+NOTHING: Any = SimpleNamespace(withdraw=lambda: None)
 ERRORS = (
     OffsetLost("topic", 0, 3, 5, 9),
     BatchDamaged("topic", 0, 3, 5, "damaged"),

@@ -12,6 +12,7 @@ from services.control.directory import FixedDirectory
 from services.control.records import FoldSettings, Generation, Opening
 from services.log.protocol import Record
 from services.shard.batch import Batch
+from services.shard.checkpointing.entries import PoolEntries
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.publishing.updates import Track, update_of
@@ -207,3 +208,24 @@ def test_only_agents_with_an_outcome_or_a_rating_of_their_own_are_on_a_live_boar
     other = carried.rated("another")
     assert other is not None
     assert not other.any()
+
+
+def test_a_pool_that_breaks_before_its_first_checkpoint_is_written_with_the_ratings_that_its_season_began_with() -> None:
+    """As after a recovery without checkpoints, in which the season begins with the final state of the one before."""
+    state, entries = folded(opened(ended(), season()), games(100, 150)), PoolEntries(1, [])
+    state.stop("half of a call was folded", 150, broken=True)
+    item = entries.freeze(state, 150, 0)
+    assert item.content is not None
+    assert digest(item.content.arrays()) == digest(opened(ended(), season()).arrays())
+    assert (item.entry.position, item.entry.outcomes, item.entry.stopped) == (100, 0, "half of a call was folded")
+    item.close()
+
+
+def test_a_state_keeps_what_its_season_began_with_until_a_checkpoint_has_it() -> None:
+    state, entries = folded(opened(ended(), season()), games(100, 150)), PoolEntries(1, [])
+    item = entries.freeze(state, 150, 0)
+    assert state.final is not None, "the checkpoint is not written yet"
+    entries.replace([item])
+    entries.freeze(state, 150, 0)
+    assert state.final is None
+    item.close()

@@ -9,12 +9,13 @@ import pytest
 
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
-from services.control.records import Skipped, Takeover
+from services.control.records import Restarts, Skipped, Takeover
 from services.log.protocol import BatchDamaged, Log, LogError
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
 from services.shard.figures import ShardFigures
+from services.shard.generations.builder import Builder
 from services.shard.owned import OwnedPartitions
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
@@ -147,6 +148,27 @@ def test_a_partition_that_goes_offline_again_while_it_is_recovered_is_tried_agai
     with watching(log, tmp_path) as (step, owned, _):
         until(lambda: step() is None and owned.runtimes[0].stopped is None, "it runs")
         assert next(answers, None) is None
+
+
+def test_no_generation_is_created_in_a_partition_that_catches_up_after_a_death(
+    log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build can be what ended the shard before: the stream is folded first."""
+    created = list[int]()
+    monkeypatch.setattr(Builder, "create_due", lambda builder, *_: created.append(builder._partition.number))
+    log.outcomes.append(1, [(None, b"x")] * 3)
+    with closing(ControlLog(log.control)) as control:
+        epoch = control.append(Takeover(partition=1, owner="before", time=0.0))
+        control.append(Restarts(partition=1, epoch=epoch, position=0, count=1, time=0.0))
+    with watching(log, tmp_path) as (step, owned, _):
+        step()
+        assert created == [0]
+        owned.runtimes[1].passed = 2
+        step()
+        assert created == [0, 0]
+        owned.runtimes[1].passed = 3
+        step()
+        assert created == [0, 0, 0, 1]
 
 
 def test_partitions_that_are_added_are_told_once(

@@ -219,8 +219,9 @@ def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: Solves, 
     season = msgspec.structs.replace(manifest_at(1), pools=[msgspec.structs.replace(manifest_at(1).pools[0], generation=2, outcomes=0)])
     runner.step(10.0, [season], ControlState())
     board = store.boards[method]
-    assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
+    assert (board.generation, board.result.agents, board.result.status) == (2, [], "pending")
     assert board.error == "generation 2 has no outcomes yet"
+    assert not runner.health(10.0).outdated, "nothing is due before the first outcome"
     runner.step(11.0, [season], ControlState())
     assert store.boards[method] == board
     assert store.histories_held[method] == [1], "what the season before ended with stays in the history"
