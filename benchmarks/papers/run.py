@@ -1,0 +1,144 @@
+"""Running items: each result is stored in a file as soon as it is known, and used again while the code is the same."""
+
+import hashlib
+import platform
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks.papers.figures import save
+from benchmarks.papers.items import DATA, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
+
+ROOT: Final = Path(__file__).parents[2]
+PACKAGES: Final = ("equirank", "numpy", "scipy", "numba", "highspy")
+
+
+class Status(StrEnum):
+    """State of a stored result."""
+
+    DONE = "done"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A saved figure: name of its files without the ending, and caption."""
+
+    name: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored result of an item.
+
+    size: `quick` or `full`; `full` also of an item that has one size. code: digest of the code that computed it. versions: of Python and
+    packages. needs: what an item needs that was not run.
+    """
+
+    item: str
+    status: Status
+    size: str
+    code: str
+    versions: dict[str, str]
+    values: list[Value] = field(default_factory=list)
+    figures: list[FigureFile] = field(default_factory=list)
+    seeds: list[int] = field(default_factory=list)
+    note: str = ""
+    needs: str = ""
+
+    def count(self, *matches: Match) -> int:
+        """Number of values with one of these matches."""
+        return sum(value.match in matches for value in self.values)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One item of a run. seconds: 0 if its result was stored before."""
+
+    paper: Paper
+    item: Item
+    result: Stored
+    seconds: float
+    place: int
+    total: int
+
+
+def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: bool = False) -> Iterator[Progress]:
+    """Run all items of papers whose results are not in the folder, and yield each item's result.
+
+    A stored full result also serves a quick run. A result of other code, of smaller sizes, or without its input is computed.
+
+    Args:
+        papers: Papers, in order.
+        folder: Where results, figures and results of parts are stored.
+        quick: Small sizes.
+        again: Compute also what is stored.
+    """
+    work = [(paper, item) for paper in papers for item in paper.items]
+    for place, (paper, item) in enumerate(work, 1):
+        code, began = code_digest(item.compute.__module__, paper.name), time.monotonic()
+        stored = read_result(folder, paper.name, item.name)
+        if again or stored is None or stored.status is Status.NOT_RUN or stored.code != code or (stored.size == "quick" and not quick):
+            stored = _computed(paper, item, folder, quick=quick, code=code)
+            write_json(_result_file(folder, paper.name, item.name), asdict(stored))
+            yield Progress(paper, item, stored, time.monotonic() - began, place, len(work))
+        else:
+            yield Progress(paper, item, stored, 0.0, place, len(work))
+
+
+def read_result(folder: Path, paper: str, item: str) -> Stored | None:
+    """The stored result of an item; None if there is none."""
+    file = _result_file(folder, paper, item)
+    return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
+
+
+@cache
+def code_digest(module: str, paper: str) -> str:
+    """Digest of everything that decides the results of a module's items.
+
+    These are the library, the shared files of this package, the data of the paper, the module, and all modules whose names begin with its
+    name.
+    """
+    shared = [Path(__file__).with_name(name) for name in ("items.py", "figures.py", "run.py")]
+    own = ROOT.joinpath(*module.split("."))
+    data = sorted(path for path in (DATA / paper).rglob("*") if path.is_file())
+    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *sorted(own.parent.glob(f"{own.name}*.py")), *data]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(ROOT)}\n".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str) -> Stored:
+    size = "quick" if quick else "full"
+    parts = folder / "parts" / f"{code}-{size}" / paper.name / item.name
+    versions = {"Python": platform.python_version()} | {package: version(package) for package in PACKAGES}
+    run = Run(quick=quick, parts=parts, name=f"{paper.name} {item.name}")
+    try:
+        output = item.compute(run)
+    except NotRunError as missing:
+        return Stored(item.name, Status.NOT_RUN, size, code, versions, needs=str(missing))
+    figures, size = _saved(paper, item, output, folder), "quick" if quick and run.sized else "full"
+    shutil.rmtree(parts, ignore_errors=True)  # the result has them
+    return Stored(item.name, Status.DONE, size, code, versions, list(output.values), figures, list(output.seeds), output.note)
+
+
+def _saved(paper: Paper, item: Item, output: Output, folder: Path) -> list[FigureFile]:
+    files = [FigureFile(f"{paper.name}-{item.name}-{drawn.name}", drawn.caption) for drawn in output.figures]
+    for file, drawn in zip(files, output.figures, strict=True):
+        save(drawn.figure, folder / "figures" / file.name)
+    return files
+
+
+def _result_file(folder: Path, paper: str, item: str) -> Path:
+    return folder / "results" / paper / f"{item}.json"
