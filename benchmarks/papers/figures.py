@@ -22,6 +22,7 @@ _STYLE: Final = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 9,

@@ -231,7 +231,7 @@ def shown(value: object, tolerance: float = 0.0) -> str:
     if not isinstance(value, float):
         return str(value)
     if tolerance < _FEW_DIGITS:
-        return f"{round(value, 12) + 0.0:.6g}"
+        return f"{round(value, 10) + 0.0:.6g}"
     digits = next(n for n in range(7) if 10.0**-n <= 2.1 * tolerance)
     return f"{round(value, digits) + 0.0:.{digits}f}"
 

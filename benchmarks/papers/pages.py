@@ -18,7 +18,7 @@ results.
 .venv/bin/equirank papers --quick                       # small sizes, at most five minutes
 ```
 
-| paper | items | printed values | match | within noise | no, explained | no | items not run |
+| paper | items | compared values | match | within noise | no, explained | no | items not run |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 _SUMMARY_END: Final = """

@@ -105,12 +105,12 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
 def code_digest(module: str, paper: str) -> str:
     """Digest of everything that decides the results of a module's items.
 
-    These are the library, the shared files of this package, the data of the paper, the module, and all modules whose names begin with its
-    name.
+    These are the library, the shared files of this package, the data of the paper and of all papers, the module, and all modules whose
+    names begin with its name.
     """
     shared = [Path(__file__).with_name(name) for name in ("items.py", "figures.py", "run.py")]
     own = ROOT.joinpath(*module.split("."))
-    data = sorted(path for path in (DATA / paper).rglob("*") if path.is_file())
+    data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*")) if path.is_file())
     files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *sorted(own.parent.glob(f"{own.name}*.py")), *data]
     digest = hashlib.sha256()
     for file in files:
