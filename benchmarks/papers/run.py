@@ -85,7 +85,7 @@ def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: boo
     """
     work = [(paper, item) for paper in papers for item in paper.items]
     for place, (paper, item) in enumerate(work, 1):
-        code, began = code_digest(item.compute.__module__, paper.name), time.monotonic()
+        code, began = code_digest(paper.name), time.monotonic()
         stored = read_result(folder, paper.name, item.name)
         if again or stored is None or stored.status is Status.NOT_RUN or stored.code != code or (stored.size == "quick" and not quick):
             stored = _computed(paper, item, folder, quick=quick, code=code)
@@ -102,19 +102,19 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
 
 
 @cache
-def code_digest(module: str, paper: str) -> str:
-    """Digest of everything that decides the results of a module's items.
+def code_digest(paper: str) -> str:
+    """Digest of everything that decides the results of a paper.
 
-    These are the library, the shared files of this package, the data of the paper and of all papers, the module, and all modules whose
-    names begin with its name.
+    These are the library, the shared files of this package, the data of the paper and of all papers, and the modules whose names begin with
+    the paper's name.
     """
-    shared = [Path(__file__).with_name(name) for name in ("items.py", "figures.py", "run.py")]
-    own = ROOT.joinpath(*module.split("."))
+    here = Path(__file__).parent
+    shared = [here / f"{name}.py" for name in ("atari", "figures", "items", "run")]
     data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*")) if path.is_file())
-    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *sorted(own.parent.glob(f"{own.name}*.py")), *data]
+    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *sorted(here.glob(f"{paper}*.py")), *data]
     digest = hashlib.sha256()
     for file in files:
-        digest.update(f"{file.relative_to(ROOT)}\n".encode())
+        digest.update(f"{file.name}\n".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
 

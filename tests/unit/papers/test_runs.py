@@ -149,9 +149,16 @@ def test_names_are_checked():
         paper.item("one", "Table 1", "again")
 
 
-def test_the_digest_is_that_of_module_and_data(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "DATA", running.ROOT / "benchmarks/papers/data")
-    assert code_digest("benchmarks.papers.vase", "vase") != code_digest("benchmarks.papers.nash_averaging", "nash_averaging")
+def test_the_digest_is_that_of_the_papers_modules_and_data(tmp_path, monkeypatch):
+    assert code_digest("vase") != code_digest("nash_averaging")
+    before = code_digest("vase")
+    data = tmp_path / "data"
+    (data / "vase").mkdir(parents=True)
+    (data / "vase" / "new.csv").write_text("new")
+    monkeypatch.setattr(running, "DATA", data)
+    code_digest.cache_clear()
+    assert code_digest("vase") != before
+    code_digest.cache_clear()
 
 
 def test_a_stored_result_is_read_as_it_was_written(tmp_path):
