@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from benchmarks.papers.atari import ScoreTable, atari
 from benchmarks.papers.figures import COLOURS, grid, line
@@ -346,24 +347,38 @@ def atari_values(table: ScoreTable) -> tuple[list[Value], list[Drawn]]:
             holds=bool(np.ptp(solved.ratings[core]) < 1e-7 and solved.ratings[core].min() >= solved.ratings.max() - 1e-7),
         ),
     ]
+    values += [
+        unprinted(f"{agent}: uniform average, Nash average", (round(float(a), 4), round(float(b), 4)))
+        for agent, a, b in zip(table.agents, plain, solved.ratings, strict=True)
+    ]
     mixes, (left, right) = grid(columns=2, width=7.4, height=3.2)
     left.barh([table.agents[a] for a in core][::-1], solved.agent_dist[core][::-1], color=COLOURS[0])
     right.barh([table.games[t] for t in games][::-1], solved.task_dist[games][::-1], color=COLOURS[1])
     left.set(title="Core agents", xlabel="probability")
     right.set(title="Core games", xlabel="probability")
-    skills, (axes,) = grid(width=6.4, height=0.26 * len(S) + 1.2)
-    order = np.argsort(plain)
-    place = np.arange(len(S))
-    axes.barh(place + 0.2, plain[order], 0.4, color=COLOURS[4], label="uniform average")
-    axes.barh(place - 0.2, solved.ratings[order], 0.4, color=COLOURS[0], label="Nash average")
-    axes.set_yticks(place, [table.agents[a] for a in order])
-    axes.set(xlabel="score, 0 to 1", title="Skills of agents")
-    axes.legend(loc="lower right")
+    skills = two_averages(table.agents, plain, solved.ratings, "score, 0 to 1", "Skills of agents")
+    difficulties = two_averages(table.games, -S.mean(axis=0), solved.task_ratings, "minus the score, -1 to 0", "Difficulty of games")
     drawn = [
         Drawn("mixes", "Nash distributions over agents and games (the paper's figure 1).", mixes),
         Drawn("skills", "Skills under uniform averages over games and under Nash averages (the paper's figure 2A).", skills),
+        Drawn(
+            "difficulties", "Difficulty under uniform averages over agents and under Nash averages (the paper's figure 2B).", difficulties
+        ),
     ]
     return values, drawn
+
+
+def two_averages(names: tuple[str, ...], plain: Floats, nash: Floats, unit: str, title: str) -> Figure:
+    """Bars of uniform and Nash averages of agents or games, best at the top."""
+    figure, (axes,) = grid(width=6.4, height=(0.26 if len(names) < 30 else 0.16) * len(names) + 1.2)
+    order = np.argsort(plain)
+    place = np.arange(len(names))
+    axes.barh(place + 0.2, plain[order], 0.4, color=COLOURS[4], label="uniform average")
+    axes.barh(place - 0.2, nash[order], 0.4, color=COLOURS[0], label="Nash average")
+    axes.set_yticks(place, [names[one] for one in order], fontsize=9 if len(names) < 30 else 7)
+    axes.set(xlabel=unit, title=title, ylim=(-0.8, len(names) - 0.2))
+    axes.legend(loc="best")
+    return figure
 
 
 @PAPER.item("atari", "Section 4.2, figures 1 and 2", "Re-evaluation of Atari agents")

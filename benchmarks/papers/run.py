@@ -105,13 +105,14 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
 def code_digest(paper: str) -> str:
     """Digest of everything that decides the results of a paper.
 
-    These are the library, the shared files of this package, the data of the paper and of all papers, and the modules whose names begin with
-    the paper's name.
+    These are the library, the shared files of this package, the data of the paper and of all papers, and the modules and folders here whose
+    names begin with the paper's name.
     """
     here = Path(__file__).parent
     shared = [here / f"{name}.py" for name in ("atari", "figures", "items", "run")]
     data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*")) if path.is_file())
-    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *sorted(here.glob(f"{paper}*.py")), *data]
+    own = sorted(path for path in here.rglob("*.py") if path.relative_to(here).parts[0].startswith(paper))
+    files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *own, *data]
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.name}\n".encode())

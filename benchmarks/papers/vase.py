@@ -152,7 +152,8 @@ def clones(_: Run) -> Output:
 
 PAPER.item("tables-1-4", "Tables 1 and 4", "Consistency properties of each method")(vase_properties.properties)
 PAPER.item("table-5", "Table 5", "Elo ratings of Atari agents")(vase_atari.table_5)
-PAPER.item("table-6", "Tables 2 and 6, observations 1 and 2", "Eight Atari agents by every method")(vase_atari.table_6)
+PAPER.item("table-2", "Table 2, observation 2", "Rankings of eight Atari agents")(vase_atari.table_2)
+PAPER.item("table-6", "Table 6, observation 1", "Eight Atari agents by every method")(vase_atari.table_6)
 PAPER.item("table-7", "Table 7", "The same with a human and a random agent")(vase_atari.table_7)
 PAPER.item("atari-nash", "Section 4.1, observations 4 to 6", "Adversarial task selection by Nash averaging")(vase_atari.nash)
 PAPER.item("alpha-rank", "Appendix F.0.3, figures 7 and 8", "alpha-Rank of the Atari agents")(vase_atari.alpha_rank)

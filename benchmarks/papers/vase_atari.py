@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
 from benchmarks.papers.atari import ScoreTable, atari
 from benchmarks.papers.figures import COLOURS, grid
 from benchmarks.papers.items import Drawn, Output, Run, Value, claim, equal, unprinted
-from benchmarks.papers.vase_methods import compared, methods, printed_table
+from benchmarks.papers.vase_methods import Scores, compared, methods, printed_table
 from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.equilibria import AlphaRankOptions, alpharank, nash_average
 from ratings_core.games import agent_vs_task
@@ -76,6 +76,51 @@ def table_5(_: Run) -> Output:
     note = f"""Ratings above the lowest agent. Each vote counts as a win of the agent that it ranks higher. The printed ratings of ten
 agents need {SMOOTHING} wins added to each agent of each pair, because the lowest agent wins almost never. We add them in both tables."""
     return Output([elo_value(8), elo_value(10)], note=note)
+
+
+TABLE_2 = {
+    "approval": "rainbow, dist-dqn, prio-ddqn, a3c, duel-ddqn, ddqn, noisy-dqn, dqn",
+    "borda": "rainbow, dist-dqn, prio-ddqn, duel-ddqn, a3c, ddqn, noisy-dqn, dqn",
+    "plurality": "rainbow, a3c, dist-dqn, prio-ddqn, duel-ddqn, ddqn, noisy-dqn, dqn",
+    "stv": "rainbow, dist-dqn, a3c, prio-ddqn, duel-ddqn, ddqn, noisy-dqn, dqn",
+}
+"""Rankings of table 2. Its column A is that of approval and of four more methods, B of Borda and Copeland."""
+COLUMNS = {"kemeny_young": "approval", "iml": "approval", "ranked_pairs": "approval", "schulze": "approval", "copeland": "borda"}
+IN_TABLE_6 = {
+    "ranked_pairs": "rainbow, dist-dqn, prio-ddqn, duel-ddqn, a3c, ddqn, noisy-dqn, dqn",
+    "stv": "rainbow, dist-dqn, a3c, duel-ddqn, prio-ddqn, noisy-dqn, ddqn, dqn",
+}
+"""Rankings of table 6 that contradict table 2."""
+
+
+def ranks(scores: Scores, agents: tuple[str, ...], order: list[str]) -> bool:
+    """Whether the scores of the agents do not increase along an order."""
+    given = [float(scores[agents.index(agent)]) for agent in order]
+    return all(above >= below - 1e-9 for above, below in pairwise(given))
+
+
+def table_2(_: Run) -> Output:
+    table = atari("atari_10_agents").first(8)
+    profiles = list(resolutions(table))
+    values = []
+    for name, method in methods(approved=3, winners=3).items():
+        printed = TABLE_2[COLUMNS.get(name, name)]
+        solved = [method(profile, ties) for _, profile in profiles for ties in ("order", *range(12))]
+        possible = [
+            order
+            for order in (printed, IN_TABLE_6.get(name, printed))
+            if any(ranks(scores, table.agents, order.split(", ")) for scores in solved)
+        ]
+        reason, expected = (
+            ("table 6 has this other ranking, and so have our scores", IN_TABLE_6[name]) if name in IN_TABLE_6 else ("", None)
+        )
+        ours = possible[0] if possible else "another ranking"
+        values.append(equal(f"ranking by {name}", printed, ours, reason=reason, expected=expected))
+    changed = [agent for agent in table.agents if agent != "a3c"]
+    orders = {tuple(name for name in order.split(", ") if name in changed) for order in TABLE_2.values()}
+    values.append(claim("only a3c changes its rank among the printed rankings (observation 2)", "yes", "yes", holds=len(orders) == 1))
+    note = "A ranking matches if it is that of the scores for some resolution of equal game scores and equal results. " + NOTE
+    return Output(values, note=note)
 
 
 NOTE = """Votes are the agents' order on each game. Two games have equal scores (freeway, pong). The paper breaks such ties at random for
@@ -163,7 +208,7 @@ def alpha_rank(_: Run) -> Output:
     figure, (left, right) = grid(columns=2, width=7.4, height=3.4)
     left.barh(order[::-1], np.sort(agents), color=COLOURS[0])
     left.set(title="Agents (figure 8)", xlabel="probability")
-    right.bar(np.arange(len(games)), np.sort(games)[::-1], color=COLOURS[1])
+    right.bar(np.arange(1, len(games) + 1), np.sort(games)[::-1], color=COLOURS[1])
     right.set(title="Games, largest first (figure 7)", xlabel="rank of the game", ylabel="probability")
     note = (
         "alpha-Rank of the normalised table in the limit of strong selection, with a noise of 1e-4 (the paper uses OpenSpiel's defaults)."

@@ -142,10 +142,10 @@ def experiment(run: Run, methods: dict[str, Rate], games: int, players: int, tes
     rows = zip(methods, mean.tolist(), spread.tolist(), strict=True)
     values = [unprinted(f"error a game: {name}", f"{one:.3f} ± {half:.3f}") for name, one, half in rows]
     figure, (axes,) = grid(width=6.4)
-    axes.bar(range(len(mean)), mean, yerr=spread, color=COLOURS[0], capsize=3)
+    axes.errorbar(range(len(mean)), mean, yerr=spread, fmt="o", color=COLOURS[0], capsize=3)
     axes.set_xticks(range(len(mean)), list(methods), rotation=35, ha="right")
-    axes.set(ylabel="error a game, of 21 pairs", ylim=(float(mean.min()) - 0.5, float(mean.max()) + 0.3))
-    caption = f"Mean error over {splits} splits, with 95 % intervals (compare with figure 5). The axis does not begin at 0."
+    axes.set(ylabel="error a game, of 21 pairs", title="Predicted order of seven players")
+    caption = f"Mean error over {splits} splits, with 95 % intervals (compare with figure 5)."
     return values, Drawn("errors", caption, figure), splits
 
 

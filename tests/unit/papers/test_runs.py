@@ -1,6 +1,7 @@
 """Running items of a paper: what is stored and used again, what a comparison says, and what an item that lacks its input leaves."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from benchmarks.papers.pages import paper_page, summary_page
 from benchmarks.papers.registry import PAPERS, chosen
 from benchmarks.papers.run import Status, code_digest, read_result, run_papers
 from ratings_core.errors import InputError
+from services.cli.papers import papers
 
 
 def a_paper(*items):
@@ -166,3 +168,14 @@ def test_a_stored_result_is_read_as_it_was_written(tmp_path):
     (result,) = done(paper, tmp_path)
     assert read_result(tmp_path, "toys", "one") == result
     assert json.loads(Path(tmp_path, "results/toys/one.json").read_text())["seeds"] == [1]
+
+
+def test_an_installation_without_the_checkout_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("services.cli.papers.__file__", str(tmp_path / "equirank_services/services/cli/papers.py"))
+    with pytest.raises(InputError, match=r"must be a checkout, which has the papers' code and data: clone the project"):
+        papers()
+
+
+def test_the_citation_names_the_version_of_the_project():
+    version = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (running.ROOT / "CITATION.cff").read_text()
