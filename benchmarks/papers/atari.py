@@ -2,10 +2,11 @@
 
 import csv
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.items import DATA
+from benchmarks.papers.items import DATA, GOLDEN
 from ratings_core.solution import Floats
 
 
@@ -27,8 +28,18 @@ class ScoreTable:
         return np.asarray((self.scores - least) / (self.scores.max(axis=0) - least))
 
 
-def atari(name: str) -> ScoreTable:
-    """The table in data/NAME.csv: one row for each game, one column for each agent."""
-    with DATA.joinpath(f"{name}.csv").open(encoding="utf-8") as file:
+def ten_agents() -> ScoreTable:
+    """Mean scores of ten agents on 54 games, among them a human and a random agent. The data of VasE, section 4.1."""
+    return read_scores(DATA / "atari_10_agents.csv")
+
+
+def twenty_agents() -> ScoreTable:
+    """Scores of 20 agents on 53 games, normalised per game (Marris et al., table 3)."""
+    return read_scores(GOLDEN / "deviation" / "atari_table3.csv")
+
+
+def read_scores(path: Path) -> ScoreTable:
+    """The table in a CSV file with a row for each game and a column for each agent."""
+    with path.open(encoding="utf-8") as file:
         head, *rows = csv.reader(file)
     return ScoreTable(tuple(head[1:]), tuple(row[0] for row in rows), np.array([[float(cell) for cell in row[1:]] for row in rows]).T)

@@ -1,8 +1,6 @@
 """Records of a reproduction: a paper has items, an item is one table, figure or example, and its result is a list of compared values.
 
-A module of a paper looks like this:
-
-    PAPER = Paper(name="vase", title="...", reference="...", about="...")
+`paper.py` of a paper's folder has `PAPER = Paper(name="vase", title="...", reference="...", about="...")`. Its other modules add items:
 
     @PAPER.item("table-17", "Table 17", "Scores of seven prompts by nine methods")
     def prompts(run: Run) -> Output:
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DATA: Final = Path(__file__).parent / "data"
+GOLDEN: Final = Path(__file__).parents[2] / "tests" / "golden"
+"""Published numbers that tests use as well."""
 SHARED: Final = "EQUIRANK_SHARED"
 _PROGRESS_SECONDS: Final = 10.0
 _FEW_DIGITS: Final = 1e-6

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from benchmarks.papers.figures import save
-from benchmarks.papers.items import DATA, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
+from benchmarks.papers.items import DATA, GOLDEN, Item, Match, NotRunError, Output, Paper, Run, Value, write_json
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("equirank", "numpy", "scipy", "numba", "highspy")
@@ -105,12 +105,12 @@ def read_result(folder: Path, paper: str, item: str) -> Stored | None:
 def code_digest(paper: str) -> str:
     """Digest of everything that decides the results of a paper.
 
-    These are the library, the shared files of this package, the data of the paper and of all papers, and the modules and folders here whose
-    names begin with the paper's name.
+    These are the library, the shared files of this package, the paper's own folder or modules (their names begin with the paper's), its
+    data and those of all papers, and the published numbers of the tests.
     """
     here = Path(__file__).parent
     shared = [here / f"{name}.py" for name in ("atari", "figures", "items", "run")]
-    data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*")) if path.is_file())
+    data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*"), *GOLDEN.rglob("*")) if path.is_file())
     own = sorted(path for path in here.rglob("*.py") if path.relative_to(here).parts[0].startswith(paper))
     files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *own, *data]
     digest = hashlib.sha256()

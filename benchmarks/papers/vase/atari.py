@@ -6,10 +6,11 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from benchmarks.papers.atari import ScoreTable, atari
+from benchmarks.papers.atari import ScoreTable, ten_agents
 from benchmarks.papers.figures import COLOURS, grid
-from benchmarks.papers.items import Drawn, Output, Run, Value, claim, equal, unprinted
-from benchmarks.papers.vase_methods import Scores, compared, methods, printed_table
+from benchmarks.papers.items import DATA, Drawn, Output, Run, Value, claim, equal, unprinted
+from benchmarks.papers.vase.methods import Scores, compared, methods, printed_table
+from benchmarks.papers.vase.paper import PAPER
 from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.equilibria import AlphaRankOptions, alpharank, nash_average
 from ratings_core.games import agent_vs_task
@@ -40,8 +41,8 @@ def resolutions(table: ScoreTable) -> Iterator[tuple[str, Profile]]:
 
 def votes(number: str, agents: int) -> list[Value]:
     """All methods of table 6 or 7 beside the printed scores."""
-    table = atari("atari_10_agents").first(agents)
-    printed = printed_table("tables_6_7.csv", table=number)
+    table = ten_agents().first(agents)
+    printed = printed_table(DATA / "vase" / "tables_6_7.csv", table=number)
     values = []
     for name, method in methods(approved=3, winners=3).items():
         if name == "iml":
@@ -65,13 +66,14 @@ def elo(profile: Profile) -> Floats:
 
 def elo_value(agents: int) -> Value:
     """Table 5: Elo ratings of the agents, for the resolution of ties that comes nearest to the printed ones."""
-    table, printed = atari("atari_10_agents").first(agents), PRINTED_ELO[agents]
+    table, printed = ten_agents().first(agents), PRINTED_ELO[agents]
     wanted = np.array([float(printed[name]) for name in table.agents])
     ratings = min((elo(profile) for _, profile in resolutions(table)), key=lambda found: float(np.abs(found - wanted).max()))
     value = equal(f"Elo: {', '.join(table.agents)}", wanted, ratings, tolerance=1.0)
     return Value(value.label, value.printed, value.ours, value.match, "tolerance 1 point")
 
 
+@PAPER.item("table-5", "Table 5", "Elo ratings of Atari agents")
 def table_5(_: Run) -> Output:
     note = f"""Ratings above the lowest agent. Each vote counts as a win of the agent that it ranks higher. The printed ratings of ten
 agents need {SMOOTHING} wins added to each agent of each pair, because the lowest agent wins almost never. We add them in both tables."""
@@ -99,8 +101,9 @@ def ranks(scores: Scores, agents: tuple[str, ...], order: list[str]) -> bool:
     return all(above >= below - 1e-9 for above, below in pairwise(given))
 
 
+@PAPER.item("table-2", "Table 2, observation 2", "Rankings of eight Atari agents")
 def table_2(_: Run) -> Output:
-    table = atari("atari_10_agents").first(8)
+    table = ten_agents().first(8)
     profiles = list(resolutions(table))
     values = []
     for name, method in methods(approved=3, winners=3).items():
@@ -127,8 +130,9 @@ NOTE = """Votes are the agents' order on each game. Two games have equal scores 
 each method. The last column names which of the eight resolutions gives the printed scores."""
 
 
+@PAPER.item("table-6", "Table 6, observation 1", "Eight Atari agents by every method")
 def table_6(_: Run) -> Output:
-    table = atari("atari_10_agents").first(8)
+    table = ten_agents().first(8)
     profiles = list(resolutions(table))
     distinct = {len({ballot.levels for ballot in profile.ballots}) for _, profile in profiles}
     strong = {condorcet_winners(profile.margins()).strong for _, profile in profiles}
@@ -140,8 +144,9 @@ def table_6(_: Run) -> Output:
     return Output(values, note=NOTE)
 
 
+@PAPER.item("table-7", "Table 7", "The same with a human and a random agent")
 def table_7(_: Run) -> Output:
-    table = atari("atari_10_agents")
+    table = ten_agents()
     strong = {condorcet_winners(profile.margins()).strong for _, profile in resolutions(table)}
     values = [
         *votes("7", 10),
@@ -150,6 +155,7 @@ def table_7(_: Run) -> Output:
     return Output(values, note=NOTE)
 
 
+@PAPER.item("atari-nash", "Section 4.1, observations 4 to 6", "Adversarial task selection by Nash averaging")
 def nash(_: Run) -> Output:
     values: list[Value] = []
     figure, panels = grid(columns=2, width=7.4, height=2.8)
@@ -161,7 +167,7 @@ def nash(_: Run) -> Output:
         ),
         strict=True,
     ):
-        table = atari("atari_10_agents").first(agents)
+        table = ten_agents().first(agents)
         solved = nash_average(table.normalised())
         top = sorted(name for name, rating in zip(table.agents, solved.ratings, strict=True) if rating >= solved.value - 1e-9)
         ours = {game: float(share) for game, share in zip(table.games, solved.task_dist, strict=True) if share > 1e-9}
@@ -176,8 +182,8 @@ def nash(_: Run) -> Output:
         ]
         axes.barh(sorted(ours, reverse=True), [ours[game] for game in sorted(ours, reverse=True)], color=COLOURS[1])
         axes.set(title=f"{agents} agents", xlabel="probability")
-    raw = nash_average(atari("atari_10_agents").first(8).scores)
-    raw_games = [game for game, share in zip(atari("atari_10_agents").games, raw.task_dist, strict=True) if share > 1e-9]
+    raw = nash_average(ten_agents().first(8).scores)
+    raw_games = [game for game, share in zip(ten_agents().games, raw.task_dist, strict=True) if share > 1e-9]
     values.append(equal("raw scores: games with mass (observation 4)", "skiing", ", ".join(raw_games)))
     unused = {agents: 1 - sum(value.label.startswith(f"{agents} agents: mass") for value in values) / 54 for agents in (8, 10)}
     values.append(
@@ -193,8 +199,9 @@ def nash(_: Run) -> Output:
     return Output(values, [Drawn("tasks", caption, figure)], note=note)  # fmt: skip
 
 
+@PAPER.item("alpha-rank", "Appendix F.0.3, figures 7 and 8", "alpha-Rank of the Atari agents")
 def alpha_rank(_: Run) -> Output:
-    table = atari("atari_10_agents").first(8)
+    table = ten_agents().first(8)
     found = alpharank(agent_vs_task(table.normalised()).game, options=AlphaRankOptions(alpha=float("inf"), noise=1e-4))
     agents, games = found.marginals
     order = [table.agents[a] for a in np.argsort(-agents)]

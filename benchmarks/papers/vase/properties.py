@@ -7,7 +7,8 @@ import numpy as np
 
 from benchmarks.papers.figures import grid
 from benchmarks.papers.items import Drawn, Output, Run, Value, claim, unprinted
-from benchmarks.papers.vase_methods import WINNERS
+from benchmarks.papers.vase.methods import WINNERS
+from benchmarks.papers.vase.paper import PAPER
 from ratings_core.solution import Floats
 from ratings_core.voting import maximal_lottery
 from ratings_core.voting.copeland import condorcet_winners
@@ -116,8 +117,9 @@ def searched(breaks: Breaks, method: str, seeds: range) -> int | None:
     return next((seed for seed in seeds if breaks(method, np.random.default_rng(seed))), None)
 
 
+@PAPER.item("tables-1-4", "Tables 1 and 4", "Consistency properties of each method")
 def properties(run: Run) -> Output:
-    cases = range(run.pick(400, 4000))
+    cases = range(run.pick(400, 2000))
     every = range(20_000)
 
     def found(name: str, method: str) -> int | None:

@@ -3,11 +3,12 @@
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from benchmarks.papers.items import DATA, Match, Value, equal
+from benchmarks.papers.items import Match, Value, equal
 from ratings_core.solution import Floats
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.copeland import copeland
@@ -66,10 +67,10 @@ class Resolved:
     how: str
 
 
-def printed_table(file: str, **where: str) -> dict[str, dict[str, str]]:
-    """Printed scores of data/vase/FILE: method -> alternative -> score as text. where: columns that a row must have with this value."""
+def printed_table(path: Path, **where: str) -> dict[str, dict[str, str]]:
+    """Printed scores of a file: method -> alternative -> score as text. where: columns that a row must have with this value."""
     table: dict[str, dict[str, str]] = {}
-    with (DATA / "vase" / file).open(encoding="utf-8") as opened:
+    with path.open(encoding="utf-8") as opened:
         for row in csv.DictReader(opened):
             if all(row[column] == value for column, value in where.items()):
                 table.setdefault(row["method"], {})[row["agent"]] = row.get("score") or row["score_as_printed"]

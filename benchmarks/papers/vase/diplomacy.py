@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.figures import COLOURS, grid
 from benchmarks.papers.items import Drawn, Output, Run, Value, unprinted
+from benchmarks.papers.vase.paper import PAPER
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.online import Elo, Glicko2, Sco, WengLin
 from ratings_core.online.protocol import Rater
@@ -149,6 +150,7 @@ def experiment(run: Run, methods: dict[str, Rate], games: int, players: int, tes
     return values, Drawn("errors", caption, figure), splits
 
 
+@PAPER.item("diplomacy", "Section 4.3, figure 5", "Predicting ranks in a seven-player game")
 def diplomacy(run: Run) -> Output:
     games, players, tested = run.pick((4000, 6800, 400), (GAMES, PLAYERS, TESTED))
     values, drawn, splits = experiment(run, METHODS, games, players, tested)
@@ -164,6 +166,7 @@ numbers neither confirm nor refute the paper's."""
     return Output([*compared, *values], [drawn], seeds=range(splits + 1), note=note)
 
 
+@PAPER.item("small-league", "Section 4.3", "The same with all methods, for few players")
 def small_league(run: Run) -> Output:
     values, drawn, splits = experiment(run, DENSE, 900, 18, 150)
     note = f"""**Synthetic games, no reproduction.** 900 games of seven among 18 players, drawn as before and split {splits} times into 750

@@ -1,15 +1,13 @@
-"""Lanctot et al. 2023, "Evaluating Agents using Social Choice Theory" (VasE): tasks as voters."""
+"""Section 2.0.1, figures 1 to 4 and appendices B and C of VasE: the pentathlon, and copies of an agent."""
 
-import json
 import math
 from itertools import permutations
 
 import numpy as np
 
-from benchmarks.papers import vase_atari, vase_diplomacy, vase_properties
 from benchmarks.papers.figures import COLOURS, grid, line
-from benchmarks.papers.items import DATA, Drawn, NotRunError, Output, Paper, Run, claim, equal, unprinted
-from benchmarks.papers.vase_methods import compared, methods, printed_table
+from benchmarks.papers.items import Drawn, Output, Run, claim, equal, unprinted
+from benchmarks.papers.vase.paper import PAPER
 from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.solution import Floats
@@ -22,13 +20,6 @@ from ratings_core.voting.ranked_pairs import ranked_pairs
 from ratings_core.voting.schulze import schulze
 from ratings_core.voting.stv import stv
 
-PAPER = Paper(
-    name="vase",
-    title="Lanctot et al. 2023: Evaluating Agents using Social Choice Theory",
-    reference="M. Lanctot, K. Larson, Y. Bachrach and others: *Evaluating Agents using Social Choice Theory*. arXiv 2312.03121v2.",
-    about="""The paper takes each task as a voter that ranks agents (Voting as Evaluation, VasE), compares voting methods by their
-consistency, and recommends maximal lotteries, solved repeatedly for a full ranking (iterative maximal lotteries, IML).""",
-)
 AGENTS = ("A", "B", "C")
 PENTATHLON = Profile.from_orders([[0, 1, 2], [0, 2, 1], [2, 0, 1], [1, 2, 0]], [1, 1, 2, 1], AGENTS)
 """Votes of the five events of figure 1, from appendix C.2."""
@@ -148,97 +139,3 @@ def clones(_: Run) -> Output:
     axes.set(xlabel="copies of B", ylabel="error of Elo's prediction", title="A against C: true chance .9", ylim=(0, None))
     note = "True chances: A beats B .55, B beats C .52, A beats C .9. Exact fits; each pair meets equally often."
     return Output(values, [Drawn("error", "Difference of the true chance and Elo's prediction.", figure)], note=note)
-
-
-PAPER.item("tables-1-4", "Tables 1 and 4", "Consistency properties of each method")(vase_properties.properties)
-PAPER.item("table-5", "Table 5", "Elo ratings of Atari agents")(vase_atari.table_5)
-PAPER.item("table-2", "Table 2, observation 2", "Rankings of eight Atari agents")(vase_atari.table_2)
-PAPER.item("table-6", "Table 6, observation 1", "Eight Atari agents by every method")(vase_atari.table_6)
-PAPER.item("table-7", "Table 7", "The same with a human and a random agent")(vase_atari.table_7)
-PAPER.item("atari-nash", "Section 4.1, observations 4 to 6", "Adversarial task selection by Nash averaging")(vase_atari.nash)
-PAPER.item("alpha-rank", "Appendix F.0.3, figures 7 and 8", "alpha-Rank of the Atari agents")(vase_atari.alpha_rank)
-PAPER.item("diplomacy", "Section 4.3, figure 5", "Predicting ranks in a seven-player game")(vase_diplomacy.diplomacy)
-PAPER.item("small-league", "Section 4.3", "The same with all methods, for few players")(vase_diplomacy.small_league)
-
-ARENA = np.array(
-    [
-        [0, 0, 20, 32, 24, -2, 20, 14, 39],
-        [0, 0, 33, 87, 17, -7, 67, -8, 50],
-        [-20, -33, 0, 25, -7, 2, 10, -28, 12],
-        [-32, -87, -25, 0, -21, -3, 26, -54, -11],
-        [-24, -17, 7, 21, 0, -13, 21, -27, 27],
-        [2, 7, -2, 3, 13, 0, 1, 6, 5],
-        [-20, -67, -10, -26, -21, -1, 0, -65, -26],
-        [-14, 8, 28, 54, 27, -6, 65, 0, 48],
-        [-39, -50, -12, 11, -27, -5, 26, -48, 0],
-    ],
-    float,
-)
-
-
-@PAPER.item("figure-12", "Figure 12, appendix J.1", "A cycle in a margin subgame of the Chatbot Arena")
-def arena_cycle(_: Run) -> Output:
-    found = iterated_maximal_lotteries(ARENA)
-    top = maximal_lottery(ARENA)
-    gains = top.lottery @ ARENA
-    printed = (0.0, 3.0821, 0.0, 7.2471, 12.2451, 0.0, 3.332, 3.8318, 8.4133)
-    names = {0: "RWKV-4-Raven-14B", 2: "chatglm-6b", 5: "gpt4all-13b-snoozy"}
-    values = [
-        equal("elected", ", ".join(names.values()), ", ".join(names.get(agent, str(agent)) for agent in top.support.tolist())),
-        equal("probabilities of these three", (0.0833, 0.0833, 0.8333), top.lottery[[0, 2, 5]], tolerance=5e-5),
-        equal("expected margins of the lottery against each", printed, gains, tolerance=5e-3),
-        equal("fractional scores of the three in table 15", (0.083, 0.083, 0.83), found.levels[0].lottery, tolerance=5e-3),
-        *(
-            equal(f"worst margin of {names[agent]} alone", worst, float(ARENA[agent].min()))
-            for agent, worst in ((0, -2.0), (5, -2.0), (2, -33.0))
-        ),
-    ]
-    note = """The printed matrix has nine alternatives, although its caption says eight. Printed margins are sums with probabilities that
-are rounded to four digits. The exact lottery has 10/12, 1/12 and 1/12."""
-    return Output(values, note=note)
-
-
-@PAPER.item("table-17", "Table 17, appendix K", "Prompts for summaries")
-def prompts(_: Run) -> Output:
-    given = json.loads((DATA / "vase" / "prompt_profiles.json").read_text(encoding="utf-8"))["profiles"]
-    names = [str(prompt) for prompt in range(1, 8)]
-    profiles = [("", Profile.from_orders(np.array(votes) - 1, names=names)) for votes in given]
-    printed = printed_table("table_17.csv")
-    values = []
-    for name, method in methods(approved=2, winners=3).items():
-        if name != "ranked_pairs":
-            values.append(compared(name, method, profiles[:1], printed[name], tolerance=5e-3 if name == "iml" else 0.0))
-    pairs = ranked_pairs(profiles[0][1].margins()).ratings
-    reason = "every profile with the printed scores of the other methods gives these four prompts one point more"
-    for prompt in (6, 3, 1, 2):
-        score = float(printed["ranked_pairs"][str(prompt)])
-        values.append(equal(f"ranked_pairs: prompt {prompt}", score, float(pairs[prompt - 1]), reason=reason, expected=score + 1))
-    one = {tuple(map(tuple, profile.preferences().astype(int).tolist())) for _, profile in profiles}
-    order = kemeny(profiles[0][1].preferences()).ranking
-    values += [
-        equal("strong Condorcet winner", 6, (condorcet_winners(profiles[0][1].margins()).strong or 0) + 1),
-        equal("first four by all Condorcet methods", "6, 3, 1, 2", ", ".join(str(level[0] + 1) for level in order.levels[:4])),
-        unprinted("matrices of preferences of the possible profiles", f"{len(one)} of {len(profiles)} profiles"),
-    ]
-    note = """The paper prints the scores of the prompts as an image (figure 17), which we do not have. These votes are reconstructed: they
-are one of 50 profiles that have all printed scores of approval, Borda, plurality, Copeland, Kemeny-Young and Schulze. Prompts 4, 5 and 7
-form a cycle of equal margins. The Nash average of the prompts needs the scores, and is not run."""
-    return Output(values, note=note)
-
-
-def missing(name: str, source: str, title: str, needs: str) -> None:
-    """Add an item whose data are not in this project."""
-
-    @PAPER.item(name, source, title)
-    def absent(_: Run) -> Output:
-        raise NotRunError(needs)
-
-
-missing(
-    "table-8", "Tables 8 and 9, figures 9 and 10", "Adaptive agents", "an internal leaderboard that is not public (150 agents, 46 tasks)"
-)
-missing("agentbench", "Tables 3, 10 to 14, figure 11, observations 7 and 8", "Language models as agents (AgentBench)",
-        "table 3 of Liu et al. 2023 (AgentBench), which this project does not have as numbers")  # fmt: skip
-missing("chatbot-arena", "Tables 15 and 16, figure 13", "The whole Chatbot Arena",
-        "the 33,000 conversations of LMSYS (July 2023), which this project does not have")  # fmt: skip
-missing("helm", "Tables 18 to 24, appendix L", "HELM", "the results of HELM as of April 2023, which this project does not have")
