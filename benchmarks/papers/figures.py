@@ -4,7 +4,7 @@ Colours are those of Okabe and Ito, which people with any colour vision tell apa
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 1)), (0, (3, 1)))
 SEQUENTIAL: Final = "cividis"
 DIVERGING: Final = "RdBu"
-_STYLE: Final = {
+_STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "equirank",
     "svg.fonttype": "none",
     "font.family": "DejaVu Sans",

@@ -211,10 +211,18 @@ def within(label: str, printed: float, ours: float, *, noise: float, tolerance: 
 
 
 def claim(label: str, printed: str, ours: str, *, holds: bool, reason: str = "") -> Value:
-    """Check a statement of the paper. reason: why it does not hold here although nothing is wrong; it turns `no` into `no, explained`."""
+    """Check a statement of the paper.
+
+    Args:
+        label: What the statement is about.
+        printed: The statement.
+        ours: What we find, in words or numbers.
+        holds: Whether it agrees with the statement.
+        reason: Why the statement does not hold here although nothing is wrong; it turns `no` into `no, explained`.
+    """
     if holds:
         return Value(label, printed, ours, Match.YES)
-    return Value(label, printed, ours, Match.EXPLAINED if reason else Match.NO, reason)
+    return Value(label, printed, f"does not hold ({ours})", Match.EXPLAINED if reason else Match.NO, reason)
 
 
 def unprinted(label: str, ours: object, why: str = "") -> Value:

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from benchmarks.papers.atari import ten_agents
 from benchmarks.papers.figures import COLOURS, grid
@@ -122,13 +123,13 @@ def appendix_f(_: Run) -> Output:
     return Output(values, [Drawn("schur", caption, figure)])
 
 
-def draw_plane(axes: object, points: Floats, title: str) -> None:
+def draw_plane(axes: Axes, points: Floats, title: str) -> None:
     """Agents of one plane as numbered points, with the parallelogram of the first two."""
     corners = np.array([[0.0, 0.0], points[0], points[0] + points[1], points[1]])
-    axes.fill(*corners.T, color=COLOURS[5], alpha=0.3, linewidth=0)  # type: ignore[attr-defined]
-    axes.scatter(*points.T, color=COLOURS[1], zorder=3)  # type: ignore[attr-defined]
-    axes.scatter(0, 0, color="#555555", marker="+", zorder=3)  # type: ignore[attr-defined]
+    axes.fill(*corners.T, color=COLOURS[5], alpha=0.3, linewidth=0)
+    axes.scatter(*points.T, color=COLOURS[1], zorder=3)
+    axes.scatter(0, 0, color="#555555", marker="+", zorder=3)
     for number, point in enumerate(points, 1):
-        axes.annotate(str(number), point, xytext=(5, 4), textcoords="offset points")  # type: ignore[attr-defined]
-    axes.set(title=title, aspect="equal")  # type: ignore[attr-defined]
-    axes.margins(0.15)  # type: ignore[attr-defined]
+        axes.annotate(str(number), point, xytext=(5, 4), textcoords="offset points")
+    axes.set(title=title, aspect="equal")
+    axes.margins(0.15)

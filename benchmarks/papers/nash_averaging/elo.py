@@ -1,6 +1,7 @@
 """Sections 3.1 and 3.2 and appendix E of Balduzzi et al. 2018: multidimensional Elo."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -87,14 +88,14 @@ def cyclic_agents(run: Run) -> Output:
     chance = np.array([0.5, 0.9, 0.1])[(first - second) % 3]
     won = (rng.random(games) < chance).astype(float)
     best = float(np.mean(-chance * np.log(chance) - (1 - chance) * np.log(1 - chance)))
-    raters = {"Elo": Elo(), **{f"mElo{k}": Melo(dimensions=k) for k in (2, 4)}}
+    raters: dict[str, Any] = {"Elo": Elo(), **{f"mElo{k}": Melo(dimensions=k) for k in (2, 4)}}
     states = {name: rater.init(agents) for name, rater in raters.items()}
-    losses: dict[str, list[float]] = {name: [] for name in raters}
+    losses: dict[str, list[Any]] = {name: [] for name in raters}
     for part in np.array_split(np.arange(games), 50):
         batch = OutcomeBatch.of_pairs(first[part].astype(np.int32), second[part].astype(np.int32), won[part], agents)
         for name, rater in raters.items():
             score = Prequential()
-            rater.fold(states[name], batch, score)  # type: ignore[arg-type]
+            rater.fold(states[name], batch, score)
             losses[name].append(score.log_loss)
     figure, (axes,) = grid()
     for number, name in enumerate(raters):

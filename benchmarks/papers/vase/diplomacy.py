@@ -1,7 +1,7 @@
 """VasE, section 4.3: predicting the order of seven players, on synthetic games of the size of the paper's Diplomacy data."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,9 @@ def pair_counts(games: Ids) -> PairCounts:
     winner, loser = games[:, first].ravel(), games[:, second].ravel()
     low, high = np.minimum(winner, loser), np.maximum(winner, loser)
     pair, place = np.unique(low << 32 | high, return_inverse=True)
-    wins = np.bincount(place, weights=(winner == low).astype(float))
-    losses = np.bincount(place, weights=(winner != low).astype(float))
-    return PairCounts((pair >> 32).astype(np.int32), (pair & 0xFFFFFFFF).astype(np.int32), wins, losses, np.zeros(len(pair)))
+    won = np.bincount(place, weights=(winner == low).astype(float)).astype(np.float64)
+    lost = np.bincount(place, weights=(winner != low).astype(float)).astype(np.float64)
+    return PairCounts((pair >> 32).astype(np.int32), (pair & 0xFFFFFFFF).astype(np.int32), won, lost, np.zeros(len(pair)))
 
 
 def place_counts(games: Ids) -> PlaceCounts:
@@ -69,7 +69,7 @@ def place_counts(games: Ids) -> PlaceCounts:
     return PlaceCounts(agent, np.full(len(key), SEATS, np.int32), places, np.ones(len(key), np.int32), weight.astype(np.float64))
 
 
-def online(rater: Rater) -> Rate:
+def online(rater: Rater[Any]) -> Rate:
     """Ratings of a rater that folds the games once, in their order."""
 
     def rate(games: Ids, players: int) -> Floats:
@@ -138,7 +138,7 @@ def experiment(run: Run, methods: dict[str, Rate], games: int, players: int, tes
     splits = run.pick(3, 50)
     played = synthetic_games(0, games, players)
     parts = [(f"split-{seed}", lambda seed=seed: split_errors(methods, played, players, tested, seed)) for seed in range(1, splits + 1)]
-    errors = np.array(run.each(parts, splits))  # type: ignore[arg-type]
+    errors = np.array(run.each(parts, splits))
     mean, spread = errors.mean(axis=0), 1.96 * errors.std(axis=0, ddof=1) / np.sqrt(splits)
     rows = zip(methods, mean.tolist(), spread.tolist(), strict=True)
     values = [unprinted(f"error a game: {name}", f"{one:.3f} ± {half:.3f}") for name, one, half in rows]

@@ -113,7 +113,7 @@ def _resolved(
     """The first resolution of ties that gives the wanted scores."""
     for how, profile in profiles:
         for ties in ("keep", "order", *range(ORDERS)):
-            scores = score(profile, ties)  # type: ignore[arg-type]
+            scores = score(profile, ties)
             if equal("", wanted, scores, tolerance=tolerance).match is Match.YES:
                 order = "" if ties == "keep" else "; equal scores in one order of ties"
                 return Resolved(scores, f"{how}{order}".strip("; "))

@@ -4,6 +4,7 @@ import math
 from itertools import permutations
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from benchmarks.papers.figures import COLOURS, grid, line
 from benchmarks.papers.items import Drawn, Output, Run, claim, equal, unprinted
@@ -85,17 +86,17 @@ def best_order(distances: dict[tuple[int, ...], float]) -> str:
     return f"{', '.join(AGENTS[agent] for agent in order)}: {distances[order]:.0f}"
 
 
-def draw_graph(axes: object, places: dict[str, tuple[float, float]], edges: list[tuple[str, str, float]]) -> None:
+def draw_graph(axes: Axes, places: dict[str, tuple[float, float]], edges: list[tuple[str, str, float]]) -> None:
     """Nodes with arrows from winners to losers, each with its margin."""
-    axes.axis("off")  # type: ignore[attr-defined]
+    axes.axis("off")
     for first, second, margin in edges:
         (x, y), (u, v) = places[first], places[second]
         arrow = {"arrowstyle": "-|>", "color": "#444444", "shrinkA": 16, "shrinkB": 16}
-        axes.annotate("", (u, v), (x, y), arrowprops=arrow)  # type: ignore[attr-defined]
-        axes.text(0.5 * (x + u), 0.5 * (y + v) + 0.06, f"{margin:g}", ha="center")  # type: ignore[attr-defined]
+        axes.annotate("", (u, v), (x, y), arrowprops=arrow)
+        axes.text(0.5 * (x + u), 0.5 * (y + v) + 0.06, f"{margin:g}", ha="center")
     for name, (x, y) in places.items():
-        axes.text(x, y, name, ha="center", va="center", bbox={"boxstyle": "circle", "fc": "white", "ec": COLOURS[0]})  # type: ignore[attr-defined]
-    axes.set(xlim=(-0.3, 1.3), ylim=(-0.3, 1.3))  # type: ignore[attr-defined]
+        axes.text(x, y, name, ha="center", va="center", bbox={"boxstyle": "circle", "fc": "white", "ec": COLOURS[0]})
+    axes.set(xlim=(-0.3, 1.3), ylim=(-0.3, 1.3))
 
 
 @PAPER.item("elo", "Section 2.0.1, appendix B", "Elo rates A and C of the pentathlon alike")

@@ -127,7 +127,7 @@ def properties(run: Run) -> Output:
 
     cells = [(name, method) for name in PRINTED for method in SHORT]
     parts = [(f"{name.split()[0]}-{method}", lambda name=name, method=method: found(name, method)) for name, method in cells]
-    first = dict(zip(cells, run.each(parts, len(parts)), strict=True))  # type: ignore[arg-type]
+    first = dict(zip(cells, run.each(parts, len(parts)), strict=True))
     values = list(rows(first, len(cases)))
     figure, (axes,) = grid(width=6.4, height=2.2)
     held = np.array([[first[name, method] is None for method in SHORT] for name in PRINTED])
