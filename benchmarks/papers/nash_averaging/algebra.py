@@ -57,11 +57,11 @@ def latent_skills(_: Run) -> Output:
     left *= np.where(np.abs(left.max(axis=0)) >= np.abs(left.min(axis=0)), 1, -1)
     x, y = left[:, 0] * strength[0], left[:, 1] * strength[1]
     axes.scatter(x, y, color=COLOURS[0])
-    height = -np.inf
+    height, label = -np.inf, {"fontsize": 8, "va": "center", "bbox": {"fc": "white", "ec": "none", "pad": 0.5}}
     for agent in np.argsort(y):
-        height = max(height + 0.2, y[agent])
-        place = (x[agent] + 0.35, height)
-        axes.annotate(table.agents[agent], (x[agent], y[agent]), place, fontsize=8, va="center", arrowprops={"arrowstyle": "-", "lw": 0.5})
+        height = max(height + 0.22, y[agent])
+        arrow = {"arrowstyle": "-", "lw": 0.5, "color": "#888888"}
+        axes.annotate(table.agents[agent], (x[agent], y[agent]), (x[agent] + 0.6, height), arrowprops=arrow, **label)
     axes.set(xlabel="first latent ability", ylabel="second latent ability", title="What averages leave out of ten Atari agents")
     axes.margins(0.15)
     sums = float(max(np.abs(rest.sum(axis=0)).max(), np.abs(rest.sum(axis=1)).max()))
