@@ -234,7 +234,7 @@ def shown(value: object, tolerance: float = 0.0) -> str:
     """A value as text. Floats have the digits that the tolerance needs, and at most six; sequences are in parentheses."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Sequence) or hasattr(value, "__array__"):
+    if _many(value):
         return "(" + ", ".join(shown(one, tolerance) for one in _listed(value)) + ")"
     if not isinstance(value, float):
         return str(value)
@@ -264,6 +264,7 @@ def _near(one: object, other: object, tolerance: float) -> bool:
 
 
 def _many(value: object) -> bool:
+    """Whether a value is a sequence, or an array with dimensions: numpy's numbers are none."""
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0
 
 

@@ -96,9 +96,12 @@ def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: boo
 
 
 def read_result(folder: Path, paper: str, item: str) -> Stored | None:
-    """The stored result of an item; None if there is none."""
+    """The stored result of an item; None if there is none, or one that an older version of this program wrote in another form."""
     file = _result_file(folder, paper, item)
-    return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
+    except msgspec.ValidationError:
+        return None
 
 
 @cache
@@ -130,8 +133,17 @@ def _computed(paper: Paper, item: Item, folder: Path, *, quick: bool, code: str)
     except NotRunError as missing:
         return Stored(item.name, Status.NOT_RUN, size, code, versions, needs=str(missing))
     figures, size = _saved(paper, item, output, folder), "quick" if quick and run.sized else "full"
-    shutil.rmtree(parts, ignore_errors=True)  # the result has them
+    _remove_parts(parts, folder)
     return Stored(item.name, Status.DONE, size, code, versions, list(output.values), figures, list(output.seeds), output.note)
+
+
+def _remove_parts(parts: Path, folder: Path) -> None:
+    """Remove the parts of an item that is done, and folders that are empty then."""
+    if parts.exists():
+        shutil.rmtree(parts)
+    for parent in parts.relative_to(folder).parents:
+        if parent.name and (folder / parent).exists() and not any((folder / parent).iterdir()):
+            (folder / parent).rmdir()
 
 
 def _saved(paper: Paper, item: Item, output: Output, folder: Path) -> list[FigureFile]:

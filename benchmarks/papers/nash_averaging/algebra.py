@@ -1,6 +1,7 @@
 """Sections 2 and 3.3 and appendix F of Balduzzi et al. 2018: antisymmetric matrices, by Hodge and by Schur."""
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -57,7 +58,8 @@ def latent_skills(_: Run) -> Output:
     left *= np.where(np.abs(left.max(axis=0)) >= np.abs(left.min(axis=0)), 1, -1)
     x, y = left[:, 0] * strength[0], left[:, 1] * strength[1]
     axes.scatter(x, y, color=COLOURS[0])
-    height, label = -np.inf, {"fontsize": 8, "va": "center", "bbox": {"fc": "white", "ec": "none", "pad": 0.5}}
+    height = -np.inf
+    label: dict[str, Any] = {"fontsize": 8, "va": "center", "bbox": {"fc": "white", "ec": "none", "pad": 0.5}}
     for agent in np.argsort(y):
         height = max(height + 0.22, y[agent])
         arrow = {"arrowstyle": "-", "lw": 0.5, "color": "#888888"}

@@ -122,7 +122,7 @@ def table_2(_: Run) -> Output:
     changed = [agent for agent in table.agents if agent != "a3c"]
     orders = {tuple(name for name in order.split(", ") if name in changed) for order in TABLE_2.values()}
     values.append(claim("only a3c changes its rank among the printed rankings (observation 2)", "yes", "yes", holds=len(orders) == 1))
-    note = "A ranking matches if it is that of the scores for some resolution of equal game scores and equal results. " + NOTE
+    note = "A ranking matches if it is that of the scores for one of the eight resolutions of equal game scores, in one order of ties."
     return Output(values, note=note)
 
 

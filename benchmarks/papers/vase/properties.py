@@ -140,7 +140,7 @@ def properties(run: Run) -> Output:
     note = f"""A property that the paper says a method has is tested on {len(cases)} random sets of votes. For one that it lacks, votes are
 drawn until they are a counterexample; the table gives their seed. Independence of irrelevant alternatives is left out: its columns are
 not readable in the text that we have, and the paper claims it for lotteries by a citation."""
-    return Output(values, [Drawn("matrix", "Properties that no counterexample refutes.", figure)], seeds=[0], note=note)
+    return Output(values, [Drawn("matrix", "Properties that no counterexample refutes.", figure)], seeds=cases, note=note)
 
 
 def rows(first: dict[tuple[str, str], int | None], cases: int) -> Iterator[Value]:

@@ -37,6 +37,7 @@ def test_numbers_are_compared_to_half_a_printed_digit():
     assert equal("x", (1, 2), (1, 2, 3)).match is Match.NO
     assert equal("x", "C > A", "A > C").match is Match.NO
     assert equal("x", 0.0, -1e-17, tolerance=1e-9).ours == "0"
+    assert equal("x", (8, 9), [np.float64(8), np.int64(9)]).ours == "(8, 9)"
 
 
 def test_a_reason_explains_only_the_value_that_it_predicts():
@@ -94,6 +95,15 @@ def test_an_interrupted_item_resumes_after_its_last_part(tmp_path):
         done(paper, tmp_path)
     assert done(paper, tmp_path)[0].count(Match.YES) == 1
     assert computed == [0, 1, 2, 2, 3]
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_result_of_another_form_is_computed_again(tmp_path):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
+    done(paper, tmp_path)
+    (tmp_path / "results/toys/one.json").write_text('{"item": "one"}')
+    assert read_result(tmp_path, "toys", "one") is None
+    assert done(paper, tmp_path)[0].count(Match.YES) == 1
 
 
 def test_an_item_without_its_input_is_not_run_and_says_what_it_needs(tmp_path, monkeypatch):
