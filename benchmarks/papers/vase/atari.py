@@ -218,6 +218,6 @@ def alpha_rank(_: Run) -> Output:
     right.bar(np.arange(1, len(games) + 1), np.sort(games)[::-1], color=COLOURS[1])
     right.set(title="Games, largest first (figure 7)", xlabel="rank of the game", ylabel="probability")
     note = (
-        "alpha-Rank of the normalised table in the limit of strong selection, with a noise of 1e-4 (the paper uses OpenSpiel's defaults)."
+        "alpha-Rank of the normalised table in the limit of strong selection. A noise of 1e-2 to 1e-6 gives the same ranking; this is 1e-4."
     )
     return Output(values, [Drawn("masses", "Stationary probabilities of agents and games.", figure)], note=note)
