@@ -75,7 +75,8 @@ class Progress:
 def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: bool = False) -> Iterator[Progress]:
     """Run all items of papers whose results are not in the folder, and yield each item's result.
 
-    A stored full result also serves a quick run. A result of other code, of smaller sizes, or without its input is computed.
+    A stored full result also serves a quick run. A result of other code, of smaller sizes, or without its input is computed. If an item's
+    input is missing now, a stored result stays, although the item counts as not run.
 
     Args:
         papers: Papers, in order.
@@ -88,9 +89,10 @@ def run_papers(papers: Sequence[Paper], folder: Path, *, quick: bool, again: boo
         code, began = code_digest(paper.name), time.monotonic()
         stored = read_result(folder, paper.name, item.name)
         if again or stored is None or stored.status is Status.NOT_RUN or stored.code != code or (stored.size == "quick" and not quick):
-            stored = _computed(paper, item, folder, quick=quick, code=code)
-            write_json(_result_file(folder, paper.name, item.name), asdict(stored))
-            yield Progress(paper, item, stored, time.monotonic() - began, place, len(work))
+            computed = _computed(paper, item, folder, quick=quick, code=code)
+            if stored is None or computed.status is Status.DONE:
+                write_json(_result_file(folder, paper.name, item.name), asdict(computed))
+            yield Progress(paper, item, computed, time.monotonic() - began, place, len(work))
         else:
             yield Progress(paper, item, stored, 0.0, place, len(work))
 
@@ -112,7 +114,7 @@ def code_digest(paper: str) -> str:
     data and those of all papers, and the published numbers of the tests.
     """
     here = Path(__file__).parent
-    shared = [here / f"{name}.py" for name in ("atari", "figures", "items", "run")]
+    shared = [here / f"{name}.py" for name in ("atari", "figures", "items")]
     data = sorted(path for path in (*DATA.glob("*"), *(DATA / paper).rglob("*"), *GOLDEN.rglob("*")) if path.is_file())
     own = sorted(path for path in here.rglob("*.py") if path.relative_to(here).parts[0].startswith(paper))
     files = [*sorted((ROOT / "ratings_core").rglob("*.py")), *shared, *own, *data]

@@ -115,6 +115,9 @@ def test_an_item_without_its_input_is_not_run_and_says_what_it_needs(tmp_path, m
     (tmp_path / "shared/data").mkdir(parents=True)
     (tmp_path / "shared/data/x.csv").write_text("text")
     assert done(paper, tmp_path)[0].count(Match.YES) == 1
+    (tmp_path / "shared/data/x.csv").unlink()
+    assert done(paper, tmp_path, again=True)[0].status is Status.NOT_RUN
+    assert read_result(tmp_path, "toys", "one").status is Status.DONE, "a result is not lost where the input is missing"
 
 
 def test_figures_are_the_same_bytes_each_time(tmp_path):
