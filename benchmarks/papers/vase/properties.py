@@ -138,8 +138,9 @@ def properties(run: Run) -> Output:
     axes.set_yticks(range(len(PRINTED)), list(PRINTED))
     axes.grid(visible=False)
     note = f"""A property that the paper says a method has is tested on {len(cases)} random sets of votes, of seeds 0 to
-{len(cases) - 1}. For one that it lacks, votes are drawn until they are a counterexample; the table gives their seed. Independence of irrelevant alternatives is left out: its columns are
-not readable in the text that we have, and the paper claims it for lotteries by a citation."""
+{len(cases) - 1}. For one that it lacks, votes are drawn until they are a counterexample; the table gives their seed. Independence of
+irrelevant alternatives is left out: its columns are not readable in the text that we have, and the paper claims it for lotteries by a
+citation."""
     return Output(values, [Drawn("matrix", "Properties that no counterexample refutes.", figure)], note=note)
 
 
