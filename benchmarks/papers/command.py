@@ -40,6 +40,14 @@ def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, 
     return int(wrong > 0)
 
 
+def render(folder: Path | None = None) -> None:
+    """Write the pages of all papers from the results in the folder, `.cache/papers` of the checkout by default."""
+    where = folder or DEFAULT_FOLDER
+    where.mkdir(parents=True, exist_ok=True)
+    write_pages(PAPERS, where)
+    print(f"Pages: {where}")
+
+
 def _show(one: Progress) -> None:
     head = f"[{one.place:3} of {one.total}] {one.paper.name:16} {one.item.name:24}"
     if one.result.status is Status.NOT_RUN:

@@ -15,6 +15,7 @@ def papers(
     full: Annotated[bool, typer.Option("--full/--quick", help="Sizes of the papers, without a limit of time, or small ones.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder of results, figures and pages (.cache/papers of the checkout).")] = None,
     again: Annotated[bool, typer.Option("--again", help="Compute also results that are stored.")] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="Compute nothing: write the pages of all papers from stored results.")] = False,
 ) -> None:
     """Reproduce the tables and figures of the papers: printed values, ours, and whether they match.
 
@@ -27,4 +28,7 @@ def papers(
         raise InputError("installation", str(checkout), rule)
     load("matplotlib", "bench", "equirank papers")
     command = import_module("benchmarks.papers.command")  # by name: the package must not need it
-    raise typer.Exit(command.reproduce(names or [], quick=not full, folder=output, again=again))
+    if pages:
+        command.render(output)
+    else:
+        raise typer.Exit(command.reproduce(names or [], quick=not full, folder=output, again=again))

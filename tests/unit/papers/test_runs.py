@@ -155,6 +155,16 @@ def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, 
     assert "NO MATCH x: printed 2, ours 1" in capsys.readouterr().out
 
 
+def test_pages_are_written_without_computing(tmp_path, monkeypatch):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
+    done(paper, tmp_path)
+    never = a_paper(("one", lambda _: pytest.fail("computed")))
+    monkeypatch.setattr("benchmarks.papers.command.PAPERS", (never,))
+    papers(output=tmp_path, pages=True)
+    assert (tmp_path / "toys.md").read_text() == paper_page(paper, tmp_path)
+    assert "| [Toys](toys.md) | 1 | 1 | 1 |" in (tmp_path / "README.md").read_text()
+
+
 def test_names_are_checked():
     assert chosen([]) == list(PAPERS)
     with pytest.raises(InputError, match="must be a paper: nash_averaging"):
