@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # Bytecode is written whatever the environment says: without it each worker of each run rewrites the assertions of all tests, 14 s for those of unit.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install oracles run test unit integration web smoke full system chaos chart cluster secured lint bench docs mutants soak
+.PHONY: help install oracles run test unit integration web smoke full system chaos chart cluster secured lint bench papers docs mutants soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -68,6 +68,9 @@ lint: install    ## ruff and mypy strict
 bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)
 	@for name in $(filter-out common isolated peers workloads,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
 		$(BIN)/python -m benchmarks.$$name $(if $(QUICK),--quick) || exit 1; done
+
+papers: install  ## tables and figures of the five papers in full size, written into docs/papers (QUICK=1: small sizes, into .cache/papers)
+	$(BIN)/equirank papers $(if $(QUICK),--quick,--full --output docs/papers)
 
 docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python scripts/reference

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "partitions": "List the state of partitions, and decide how stopped partitions continue.",
     "dead-letters": "List refused outcomes and records, and send them again.",
     "store": "List the logs whose boards are in the store, and remove those of a log that is not used any more.",
+    "papers": "Reproduce the tables and figures of the papers: printed values, ours, and whether they match.",
     "precompile": "Compile the kernels after an installation, so that the first outcomes do not wait for the compiler.",
 }
 """Command -> first paragraph of its help. It is repeated here so that the list of commands imports none of them."""
@@ -65,8 +66,8 @@ MENDABLE: Final = frozenset(
     }
 )
 """Names of errors that the user can fix, and whose text states how. They are names because importing the classes would take seconds."""
-_BESIDE: Final = ("api", "next", "why")
-"""Commands that compute beside a running engine. Their arithmetic has one thread."""
+_ONE_THREAD: Final = ("api", "next", "why", "papers")
+"""Commands whose arithmetic has one thread: they compute beside a running engine, or give the same digits on any number of cores."""
 _INSTALLS: Final = "precompile"
 """The command whose files all users of the installation must be able to read: kernels and bytecode, which are not private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
@@ -78,7 +79,7 @@ def main() -> None:
     command = next((word for word in sys.argv[1:] if word != "--"), None)
     if command != _INSTALLS:
         make_files_private()
-    if command in _BESIDE:
+    if command in _ONE_THREAD:
         os.environ.update(ONE_THREAD)
     bare = len(sys.argv) == 1  # typer shows the help then
     try:

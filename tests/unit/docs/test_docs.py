@@ -133,7 +133,7 @@ def test_commands_in_the_docs_exist_with_their_options() -> None:
         command = _command(words[1])
         if hasattr(command, "commands"):
             command = command.commands[words[2]]
-        options = {option for parameter in command.params for option in parameter.opts}
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert {word for word in words if word.startswith("--")} <= options, words
 
 

@@ -1,0 +1,66 @@
+"""What `equirank papers` does: run the items, print each result, write the pages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.papers.items import Match
+from benchmarks.papers.pages import write_pages
+from benchmarks.papers.registry import PAPERS, chosen
+from benchmarks.papers.run import ROOT, Progress, Status, run_papers
+
+DEFAULT_FOLDER: Final = ROOT / ".cache" / "papers"
+_KINDS: Final = (Match.YES, Match.NOISE, Match.EXPLAINED, Match.NO)
+
+
+def reproduce(names: Sequence[str], *, quick: bool, folder: Path | None = None, again: bool = False) -> int:
+    """Run the items of papers, print one line for each, and write the pages.
+
+    Args:
+        names: Names of papers; all if empty.
+        quick: Small sizes.
+        folder: Where results, figures and pages are stored; `.cache/papers` of the checkout by default.
+        again: Compute also what is stored.
+
+    Returns:
+        The exit status: 1 if a value differs from the printed one without an explanation.
+
+    Raises:
+        InputError: A name is unknown.
+    """
+    where, papers = folder or DEFAULT_FOLDER, chosen(list(names))
+    seen = []
+    for one in run_papers(papers, where, quick=quick, again=again):
+        seen.append(one)
+        _show(one)
+    write_pages(PAPERS, where)
+    wrong = sum(one.result.count(Match.NO) for one in seen)
+    not_run = [one for one in seen if one.result.status is Status.NOT_RUN]
+    print(f"\n{_counts([one.result.count(kind) for one in seen for kind in _KINDS])}; {len(not_run)} items were not run. Pages: {where}")
+    return int(wrong > 0)
+
+
+def render(folder: Path | None = None) -> None:
+    """Write the pages of all papers from the results in the folder, `.cache/papers` of the checkout by default."""
+    where = folder or DEFAULT_FOLDER
+    where.mkdir(parents=True, exist_ok=True)
+    write_pages(PAPERS, where)
+    print(f"Pages: {where}")
+
+
+def _show(one: Progress) -> None:
+    head = f"[{one.place:3} of {one.total}] {one.paper.name:16} {one.item.name:24}"
+    if one.result.status is Status.NOT_RUN:
+        print(f"{head} NOT RUN: needs {one.result.needs}", flush=True)
+        return
+    took = f"{one.seconds:.1f} s" if one.seconds else "stored"
+    print(f"{head} {_counts([one.result.count(kind) for kind in _KINDS])} ({one.result.size}, {took})", flush=True)
+    for value in one.result.values:
+        if value.match is Match.NO:
+            print(f"      NO MATCH {value.label}: printed {value.printed}, ours {value.ours} {value.why}", flush=True)
+
+
+def _counts(numbers: Sequence[int]) -> str:
+    """Counts of `_KINDS` as text, summed if there are several of each."""
+    sums = [sum(numbers[place :: len(_KINDS)]) for place in range(len(_KINDS))]
+    return ", ".join(f"{count} {kind}" for count, kind in zip(sums, _KINDS, strict=True) if count or kind is Match.YES)

@@ -1,0 +1,109 @@
+"""Pages of stored results: one for each paper, and a summary."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.papers.items import Item, Match, Paper, Value
+from benchmarks.papers.run import Status, Stored, read_result
+
+_SUMMARY_HEAD: Final = """# The papers, reproduced
+
+The methods come from five papers. This page says how many of their printed values we reproduce. The page of a paper has every table and
+figure, with the printed value, ours, and whether they match. This command writes all of it; a test compares the pages with the stored
+results.
+
+```sh
+.venv/bin/equirank papers --full --output docs/papers   # make papers
+.venv/bin/equirank papers --quick                       # small sizes, at most five minutes
+```
+
+| paper | items | compared values | match | within noise | no, explained | no | items not run |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+_SUMMARY_END: Final = """
+- *Match*: equal to the tolerance in the table, or the paper's statement holds.
+- *Within noise*: the experiment is random, and the difference is at most the noise in the table.
+- *No, explained*: the printed value does not follow from the paper's definitions or data, and ours is the value that the stated reason
+  predicts.
+- *Items not run*: their input is not public, or was not on the machine. The page of the paper says which.
+
+Why it is built like this: [decision 75](../decisions/0075-papers.md).
+"""
+
+
+def write_pages(papers: Sequence[Paper], folder: Path) -> None:
+    """Write the page of each paper, and README.md, from the results in the folder."""
+    for paper in papers:
+        folder.joinpath(f"{paper.name}.md").write_text(paper_page(paper, folder), encoding="utf-8")
+    folder.joinpath("README.md").write_text(summary_page(papers, folder), encoding="utf-8")
+
+
+def summary_page(papers: Sequence[Paper], folder: Path) -> str:
+    """README.md: one row for each paper."""
+    return _SUMMARY_HEAD + "".join(_summary_row(paper, results_of(paper, folder)) for paper in papers) + _SUMMARY_END
+
+
+def paper_page(paper: Paper, folder: Path) -> str:
+    """The page of a paper."""
+    results = results_of(paper, folder)
+    head = f"# {paper.title}\n\n{paper.reference}\n\n{paper.about.strip()}\n\n{_made(paper, results)}\n"
+    return head + "".join(_section(item, results[item.name]) for item in paper.items)
+
+
+def results_of(paper: Paper, folder: Path) -> dict[str, Stored | None]:
+    """Stored results of a paper by item; None for an item that was never run."""
+    return {item.name: read_result(folder, paper.name, item.name) for item in paper.items}
+
+
+def _summary_row(paper: Paper, results: dict[str, Stored | None]) -> str:
+    done = [result for result in results.values() if result is not None and result.status is Status.DONE]
+    counts = [sum(result.count(match) for result in done) for match in (Match.YES, Match.NOISE, Match.EXPLAINED, Match.NO)]
+    cells = [f"[{paper.title}]({paper.name}.md)", len(results), sum(counts), *counts, len(results) - len(done)]
+    return _row(cells)
+
+
+def _made(paper: Paper, results: dict[str, Stored | None]) -> str:
+    versions = sorted(
+        {", ".join(f"{name} {number}" for name, number in one.versions.items()) for one in results.values() if one is not None}
+    )
+    command = f"```sh\n.venv/bin/equirank papers {paper.name} --full --output docs/papers\n```\n"
+    return f"Made by this command, with {'; '.join(versions) or 'nothing yet'}:\n\n{command.strip()}"
+
+
+def _section(item: Item, result: Stored | None) -> str:
+    head = f"\n## {item.source}: {item.title}\n\n"
+    if result is None:
+        return f"{head}Not run yet.\n"
+    if result.status is Status.NOT_RUN:
+        return f"{head}**Not run: needs {result.needs}.**\n"
+    return head + "\n".join(_parts(item, result))
+
+
+def _parts(item: Item, result: Stored) -> Iterator[str]:
+    if result.note:
+        yield f"{result.note.strip()}\n"
+    if result.values:
+        yield _table(result.values)
+    for figure in result.figures:
+        path = f"figures/{figure.name}"
+        yield f"![{item.source}: {item.title}]({path}.svg)\n\n{figure.caption.strip()} ([PNG]({path}.png))\n"
+    seeds = f"; seeds {_seeds(result.seeds)}" if result.seeds else ""
+    yield f"Item `{item.name}`, {result.size} size{seeds}.\n"
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """`0 to 199` for consecutive seeds, else a list."""
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def _table(values: Sequence[Value]) -> str:
+    rows = [(one.label, one.printed or "–", one.ours, str(one.match), one.why) for one in values]
+    head = "| value | printed | ours | match | reason or tolerance |\n| --- | --- | --- | --- | --- |\n"
+    return head + "".join(map(_row, rows))
+
+
+def _row(cells: Sequence[object]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |\n"

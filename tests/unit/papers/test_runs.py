@@ -1,0 +1,204 @@
+"""Running items of a paper: what is stored and used again, what a comparison says, and what an item that lacks its input leaves."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import run as running
+from benchmarks.papers.command import reproduce
+from benchmarks.papers.figures import grid, line
+from benchmarks.papers.items import Drawn, Match, Output, Paper, Run, claim, equal, unprinted, within
+from benchmarks.papers.pages import paper_page, summary_page
+from benchmarks.papers.registry import PAPERS, chosen
+from benchmarks.papers.run import Status, code_digest, read_result, run_papers
+from ratings_core.errors import InputError
+from services.cli.papers import papers
+
+
+def a_paper(*items):
+    paper = Paper("toys", "Toys", "N. Obody: *Toys*.", "About toys.")
+    for name, compute in items:
+        paper.item(name, f"Table {name}", "A title")(compute)
+    return paper
+
+
+def done(paper, folder, **how):
+    return [one.result for one in run_papers([paper], folder, **{"quick": True} | how)]
+
+
+def test_numbers_are_compared_to_half_a_printed_digit():
+    assert equal("x", 0.43, 0.4312, tolerance=0.005).match is Match.YES
+    assert equal("x", 0.43, 0.4312, tolerance=0.005).ours == "0.43"
+    assert equal("x", 0.43, 0.4412, tolerance=0.005).match is Match.NO
+    assert equal("x", (1, 2.0), np.array([1.0, 2.0])).match is Match.YES
+    assert equal("x", (1, 2), (1, 2, 3)).match is Match.NO
+    assert equal("x", "C > A", "A > C").match is Match.NO
+    assert equal("x", 0.0, -1e-17, tolerance=1e-9).ours == "0"
+    assert equal("x", (8, 9), [np.float64(8), np.int64(9)]).ours == "(8, 9)"
+
+
+def test_a_reason_explains_only_the_value_that_it_predicts():
+    wrong = {"printed": 98, "reason": "the printed numbers contradict each other", "expected": 87.6, "tolerance": 0.05}
+    assert equal("difference", ours=87.61, **wrong).match is Match.EXPLAINED
+    assert equal("difference", ours=90.0, **wrong).match is Match.NO
+    assert equal("difference", 98, 87.6, reason="no value is expected").match is Match.NO
+
+
+def test_noise_claims_and_values_without_a_printed_one():
+    assert [within("x", 0.5, ours, noise=0.1, tolerance=0.01).match for ours in (0.505, 0.55, 0.7)] == [Match.YES, Match.NOISE, Match.NO]
+    assert within("x", 0.5, np.nan, noise=0.1).match is Match.NO
+    assert claim("x", "grows", "shrinks", holds=False).match is Match.NO
+    assert claim("x", "grows", "shrinks", holds=False, reason="of another data set").match is Match.EXPLAINED
+    assert unprinted("x", 3.0).match is Match.NONE
+
+
+def test_results_are_stored_and_used_until_the_code_changes(tmp_path, monkeypatch):
+    calls = []
+    paper = a_paper(("one", lambda _: calls.append(1) or Output([equal("x", 1, 1)], seeds=[3])))
+    first, second = done(paper, tmp_path), done(paper, tmp_path)
+    assert first == second
+    assert len(calls) == 1
+    done(paper, tmp_path, again=True)
+    monkeypatch.setattr(running, "code_digest", lambda *_: "other code")
+    assert done(paper, tmp_path)[0].code == "other code"
+    assert len(calls) == 3
+
+
+def test_a_full_result_serves_a_quick_run_and_not_the_reverse(tmp_path):
+    sizes = []
+    paper = a_paper(("one", lambda run: sizes.append(run.pick(2, 200)) or Output([])))
+    assert [done(paper, tmp_path, quick=quick)[0].size for quick in (True, False, True)] == ["quick", "full", "full"]
+    assert sizes == [2, 200]
+    one_size = a_paper(("two", lambda _: Output([])))
+    assert done(one_size, tmp_path)[0].size == "full"
+
+
+def test_an_interrupted_item_resumes_after_its_last_part(tmp_path):
+    computed = []
+
+    def compute(run: Run) -> Output:
+        def part(seed):
+            if seed == 2 and computed.count(2) == 0:
+                computed.append(2)
+                raise KeyboardInterrupt
+            computed.append(seed)
+            return [seed, 0.1]
+
+        parts = run.each(((f"seed-{seed}", lambda seed=seed: part(seed)) for seed in range(4)), total=4)
+        return Output([equal("sum", 6, sum(one for one, _ in parts))])
+
+    paper = a_paper(("one", compute))
+    with pytest.raises(KeyboardInterrupt):
+        done(paper, tmp_path)
+    assert done(paper, tmp_path)[0].count(Match.YES) == 1
+    assert computed == [0, 1, 2, 2, 3]
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_result_of_another_form_is_computed_again(tmp_path):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
+    done(paper, tmp_path)
+    (tmp_path / "results/toys/one.json").write_text('{"item": "one"}')
+    assert read_result(tmp_path, "toys", "one") is None
+    assert done(paper, tmp_path)[0].count(Match.YES) == 1
+
+
+def test_an_item_without_its_input_is_not_run_and_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.setenv("EQUIRANK_SHARED", str(tmp_path / "shared"))
+    paper = a_paper(("one", lambda run: Output([equal("x", "text", run.shared("data/x.csv").read_text())])))
+    (result,) = done(paper, tmp_path)
+    assert (result.status, result.needs) == (Status.NOT_RUN, "EQUIRANK_SHARED with data/x.csv")
+    assert "**Not run: needs EQUIRANK_SHARED with data/x.csv.**" in paper_page(paper, tmp_path)
+    (tmp_path / "shared/data").mkdir(parents=True)
+    (tmp_path / "shared/data/x.csv").write_text("text")
+    assert done(paper, tmp_path)[0].count(Match.YES) == 1
+    (tmp_path / "shared/data/x.csv").unlink()
+    assert done(paper, tmp_path, again=True)[0].status is Status.NOT_RUN
+    assert read_result(tmp_path, "toys", "one").status is Status.DONE, "a result is not lost where the input is missing"
+
+
+def test_figures_are_the_same_bytes_each_time(tmp_path):
+    def compute(_: Run) -> Output:
+        figure, (axes,) = grid()
+        line(axes, 0, [0, 1], [1, 2], "a line")
+        axes.legend()
+        return Output([], [Drawn("curve", "A curve.", figure)])
+
+    paper = a_paper(("one", compute))
+    files = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        done(paper, folder)
+        files.append([folder.joinpath(f"figures/toys-one-curve.{kind}").read_bytes() for kind in ("svg", "png")])
+    assert files[0] == files[1]
+    assert "![Table one: A title](figures/toys-one-curve.svg)" in paper_page(paper, tmp_path / "a")
+
+
+def test_a_page_has_a_row_for_each_value_and_the_summary_counts_them(tmp_path):
+    values = [equal("a | b", 1, 1), within("b", 1.0, 1.5, noise=1.0), claim("c", "yes", "no", holds=False, reason="why"), unprinted("d", 4)]
+    paper = a_paper(("one", lambda _: Output(values, seeds=[0, 1, 2])), ("two", lambda _: Output([equal("e", 1, 2)])))
+    done(paper, tmp_path)
+    page = paper_page(paper, tmp_path)
+    assert "| a \\| b | 1 | 1 | yes |  |" in page
+    assert "seeds 0 to 2" in page
+    assert "| [Toys](toys.md) | 2 | 4 | 1 | 1 | 1 | 1 | 0 |" in summary_page([paper], tmp_path)
+
+
+def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, capsys):
+    for printed, status in ((1, 0), (2, 1)):
+        paper = a_paper(("one", lambda _, printed=printed: Output([equal("x", printed, 1)])))
+        monkeypatch.setattr("benchmarks.papers.registry.PAPERS", (paper,))
+        monkeypatch.setattr("benchmarks.papers.command.PAPERS", (paper,))
+        assert reproduce([], quick=True, folder=tmp_path, again=True) == status
+    assert "NO MATCH x: printed 2, ours 1" in capsys.readouterr().out
+
+
+def test_pages_are_written_without_computing(tmp_path, monkeypatch):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)])))
+    done(paper, tmp_path)
+    never = a_paper(("one", lambda _: pytest.fail("computed")))
+    monkeypatch.setattr("benchmarks.papers.command.PAPERS", (never,))
+    papers(output=tmp_path, pages=True)
+    assert (tmp_path / "toys.md").read_text() == paper_page(paper, tmp_path)
+    assert "| [Toys](toys.md) | 1 | 1 | 1 |" in (tmp_path / "README.md").read_text()
+
+
+def test_names_are_checked():
+    assert chosen([]) == list(PAPERS)
+    with pytest.raises(InputError, match="must be a paper: nash_averaging"):
+        chosen(["elo"])
+    paper = a_paper(("one", lambda _: Output([])))
+    with pytest.raises(InputError, match="once"):
+        paper.item("one", "Table 1", "again")
+
+
+def test_the_digest_is_that_of_the_papers_modules_and_data(tmp_path, monkeypatch):
+    assert code_digest("vase") != code_digest("nash_averaging")
+    before = code_digest("vase")
+    data = tmp_path / "data"
+    (data / "vase").mkdir(parents=True)
+    (data / "vase" / "new.csv").write_text("new")
+    monkeypatch.setattr(running, "DATA", data)
+    code_digest.cache_clear()
+    assert code_digest("vase") != before
+    code_digest.cache_clear()
+
+
+def test_a_stored_result_is_read_as_it_was_written(tmp_path):
+    paper = a_paper(("one", lambda _: Output([equal("x", 1, 1)], seeds=[1], note="A note.")))
+    (result,) = done(paper, tmp_path)
+    assert read_result(tmp_path, "toys", "one") == result
+    assert json.loads(Path(tmp_path, "results/toys/one.json").read_text())["seeds"] == [1]
+
+
+def test_an_installation_without_the_checkout_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("services.cli.papers.__file__", str(tmp_path / "equirank_services/services/cli/papers.py"))
+    with pytest.raises(InputError, match=r"must be a checkout, which has the papers' code and data: clone the project"):
+        papers()
+
+
+def test_the_citation_names_the_version_of_the_project():
+    version = tomllib.loads((running.ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (running.ROOT / "CITATION.cff").read_text()
