@@ -41,11 +41,6 @@ def methods(approved: int, winners: int) -> Mapping[str, Method]:
     }
 
 
-def winners(profile: Profile) -> Mapping[str, frozenset[int]]:
-    """Winners by each method, with all ties kept. Of lotteries: all alternatives that a maximal lottery elects."""
-    return {name: elect(profile) for name, elect in WINNERS.items()}
-
-
 WINNERS: Final[Mapping[str, Callable[[Profile], frozenset[int]]]] = {
     "approval": lambda profile: frozenset(approval(profile, 2).ranking.levels[0]),
     "borda": lambda profile: frozenset(borda(profile).ranking.levels[0]),
@@ -57,6 +52,7 @@ WINNERS: Final[Mapping[str, Callable[[Profile], frozenset[int]]]] = {
     "schulze": lambda profile: frozenset(schulze(profile.preferences()).ranking.levels[0]),
     "maximal_lotteries": lambda profile: frozenset(maximal_lottery(profile.margins()).support.tolist()),
 }
+"""Winners by each method, with all ties kept. Of lotteries: all alternatives that a maximal lottery elects."""
 
 
 @dataclass(frozen=True)
