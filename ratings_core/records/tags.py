@@ -12,13 +12,12 @@ import msgspec
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import name_rule
+from ratings_core.records.tag_keys import TAG_KEY
 
 MAX_TAGS: Final = 8
 """Largest number of tags of an outcome."""
 MAX_TAG_BYTES: Final = 64
 """Largest number of bytes of a tag's value."""
-TAG_KEY: Final = "[a-z][a-z0-9_-]{0,31}"
-"""Pattern of a tag's key."""
 _KEY: Final = re.compile(TAG_KEY)
 _decoder: msgspec.json.Decoder[dict[str, str]] = msgspec.json.Decoder(dict[str, str])
 

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ratings_core.records.tags import TAG_KEY
+from ratings_core.records.tag_keys import TAG_KEY
 from services.control.details_records import DetailsRecords, DetailsWritten
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond

@@ -128,19 +128,25 @@ class PoolSlices:
             values = [tag_of(text, dimension) for text in texts]
             numbers = {value: number for number, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
             of_text = np.array([*(-1 if value is None else numbers[value] for value in values), -1], np.int64)
-            number = of_text[code]
-            names = list(numbers)
-            for at in _in_order(number):
-                self._fold(SliceKey(dimension, names[at]), columns, number == at)
+            self._fold(dimension, list(numbers), of_text[code], columns)
 
-    def _fold(self, key: SliceKey, columns: Games | TaskScores, mask: NDArray[np.bool_]) -> None:
-        if key not in self.slices:
-            if self._counts[key.dimension] >= self._most:
-                self.beyond[key.dimension] += int(np.count_nonzero(mask))
-                return
-            self.slices[key] = Slice(PoolContent(self._kind, self._generations[key.dimension]))
-            self._counts[key.dimension] += 1
-        self.slices[key].fold(columns.take(mask))
+    def _fold(self, dimension: str, values: list[str], number: NDArray[np.int64], columns: Games | TaskScores) -> None:
+        """Fold outcomes into the slices of one dimension. number: int64 (n,), index into `values`, or -1 for an outcome without the tag.
+
+        Outcomes of values without a slice are only counted, so a tag with very many values takes no more time than others.
+        """
+        left = int(np.count_nonzero(number >= 0))
+        for at in _in_order(number):
+            key = SliceKey(dimension, values[at])
+            if key not in self.slices:
+                if self._counts[dimension] >= self._most:
+                    continue
+                self.slices[key] = Slice(PoolContent(self._kind, self._generations[dimension]))
+                self._counts[dimension] += 1
+            mask = number == at
+            self.slices[key].fold(columns.take(mask))
+            left -= int(np.count_nonzero(mask))
+        self.beyond[dimension] += left
 
     def methods(self, dimension: str) -> list[str]:
         """Online methods of the slices of a dimension."""

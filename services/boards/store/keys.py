@@ -27,7 +27,7 @@ import re
 from typing import Final
 
 from ratings_core.errors import InputError
-from ratings_core.records.tags import TAG_KEY
+from ratings_core.records.tag_keys import TAG_KEY
 
 LOGS: Final = "equirank:logs"
 METHOD_PATTERN: Final = r"[a-z][a-z0-9_]{0,62}"

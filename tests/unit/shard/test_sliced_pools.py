@@ -77,6 +77,16 @@ def test_a_slice_is_the_pool_of_its_outcomes_alone(cut: int) -> None:
     assert state.slices.beyond == {"language": fourth, "map": sum(tag(event, "map") == "m3" for event in counted)}
 
 
+def test_values_beyond_the_limit_are_counted_and_have_no_slice() -> None:
+    sides = [Side(["a"], 1), Side(["b"], 2)]
+    events = [GameEvent(v=1, id=f"g{i}", pool="p", time=0.0, sides=sides, tags={"language": f"v{i % 2000}"}) for i in range(4000)]
+    state = folded(events, 4000)
+    assert state.slices is not None
+    assert [(key.value, made.content.counts["outcomes"]) for key, made in state.slices.slices.items()] == [("v0", 2), ("v1", 2), ("v2", 2)]
+    assert state.slices.beyond == {"language": 4000 - 6, "map": 0}
+    assert digest(state.arrays()) == digest(folded(events, 333).arrays())
+
+
 def test_a_checkpoint_restores_slices_and_the_fold_goes_on() -> None:
     events = games()
     state = folded(events[:120], 40)

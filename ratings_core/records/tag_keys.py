@@ -1,0 +1,6 @@
+"""The pattern of a tag's key. The module imports nothing, for programs that check no tags."""
+
+from typing import Final
+
+TAG_KEY: Final = "[a-z][a-z0-9_-]{0,31}"
+"""Pattern of a tag's key."""
