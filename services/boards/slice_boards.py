@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.records.tag_keys import MAX_TAG_BYTES
 
 _MARK: Final = "~"
 _HASH_BYTES: Final = 8
@@ -63,8 +64,8 @@ class SliceName(NamedTuple):
     def parsed(cls, text: str) -> "SliceName":
         """The slice of a text. Raises `InputError` for another form."""
         dimension, colon, value = text.partition(":")
-        if not (dimension and colon and value):
-            raise InputError("slice", text, "must be the key of a tag, a colon and a value, such as language:English")
+        if not (dimension and colon and 1 <= len(value.encode(errors="replace")) <= MAX_TAG_BYTES):
+            raise InputError("slice", text[:100], "must be the key of a tag, a colon and a value, such as language:English")
         return cls(dimension, value)
 
     def board(self, method: str) -> str:
@@ -104,4 +105,4 @@ def slice_boards(slices: Mapping[str, SliceDimension]) -> Iterator[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _hash(value: str) -> str:
-    return blake2b(value.encode(), digest_size=_HASH_BYTES).hexdigest()
+    return blake2b(value.encode(errors="replace"), digest_size=_HASH_BYTES).hexdigest()
