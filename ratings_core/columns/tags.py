@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,9 @@ from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.hashing import hash128, mix64
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
-from ratings_core.records.tags import canonical_text, tag_of
+from ratings_core.records.tags import canonical_text
 
-NO_TAGS = -1
+NO_TAGS: Final = -1
 """Code of an outcome without tags."""
 
 
@@ -84,12 +85,6 @@ class Tags:
         """The canonical text of each outcome; empty for an outcome without tags."""
         texts = self.texts.names()
         return [texts[code] if code >= 0 else "" for code in self.code.tolist()]
-
-    def values(self, key: str) -> NDArray[np.object_]:
-        """The value of a tag of each outcome; empty without this tag: object (n,), texts."""
-        found = np.full(len(self.texts) + 1, "", object)  # the last entry is that of code -1
-        found[:-1] = [tag_of(text, key) or "" for text in self.texts.names()]
-        return found[self.code]
 
     def mixed_into(self, hashes: NDArray[np.uint64]) -> None:
         """Change the hash of each outcome that has tags, in place, so that it also depends on the tags. hashes: uint64 (n,)."""

@@ -12,13 +12,12 @@ import msgspec
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import name_rule
+from ratings_core.records.tag_keys import MAX_TAG_BYTES, TAG_KEY
 
 MAX_TAGS: Final = 8
 """Largest number of tags of an outcome."""
-MAX_TAG_BYTES: Final = 64
-"""Largest number of bytes of a tag's value."""
-TAG_KEY: Final = "[a-z][a-z0-9_-]{0,31}"
-"""Pattern of a tag's key."""
+_CACHED_BYTES: Final = 1024
+"""Longest JSON text of tags that is cached. Spaces can make a text as long as a record."""
 _KEY: Final = re.compile(TAG_KEY)
 _decoder: msgspec.json.Decoder[dict[str, str]] = msgspec.json.Decoder(dict[str, str])
 
@@ -56,25 +55,25 @@ def broken_tag(tags: object) -> BrokenTag | None:
     return None
 
 
-def check_tag(key: str, value: str, argument: str = "tag") -> None:
-    """Raise `InputError` for a key or a value that breaks a rule."""
-    if (broken := broken_tag({key: value})) is not None:
-        raise InputError(argument, f"{key}={value}", broken.rule)
-
-
 def canonical_tags(tags: Mapping[str, str]) -> str:
     """The canonical text of a valid set of tags; empty for an empty set."""
     return msgspec.json.encode(dict(tags), order="sorted").decode() if tags else ""
 
 
-@lru_cache(maxsize=1 << 14)
 def canonical_text(text: bytes) -> str | None:
     """The canonical text of the tags in a JSON text; None for invalid JSON and broken rules. If a key repeats, its last value counts."""
+    return _canonical_cached(text) if len(text) <= _CACHED_BYTES else _canonical(text)
+
+
+def _canonical(text: bytes) -> str | None:
     try:
         tags = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return canonical_tags(tags) if broken_tag(tags) is None else None
+
+
+_canonical_cached: Final = lru_cache(maxsize=1 << 14)(_canonical)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -22,6 +22,7 @@ from ratings_core.arrays.digest import digest
 from services.admin.verify_history import HistoryComparison
 from services.admin.verify_seasons import SeasonsBefore
 from services.archive.history import ArchiveFails
+from services.boards.slice_boards import SliceName, method_of, slice_boards
 from services.boards.store.live import LiveBoards
 from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
@@ -36,7 +37,9 @@ from services.log.records import NO_RECORDS, count_below
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
+from services.shard.publishing.updates import slices_of
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted
+from services.state.content import PoolContent
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -314,10 +317,11 @@ def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
             break
         if folded.state(pool, before.generation) is None and before.generation > 1:
             return _against_newer(folded, before, store)
-        seen = {method: _read_board(store, pool, method) for method in before.live_methods}
+        seen = {name: _read_board(store, pool, name) for name in (*before.live_methods, *slice_boards(before.slices))}
         position = before.position
         folded.to(position)
-        difference = _board_difference(folded.state(pool, before.generation), seen, before.beliefs)
+        state = folded.state(pool, before.generation)
+        difference = _slice_difference(state, before) or _board_difference(state, seen, before.beliefs)
         if difference is None:
             break
         _catch_up(store, pool, folded.partition.position)
@@ -365,10 +369,8 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
     """
     if state is None:
         return "the store shows a pool that the log does not give"
-    names = state.content.agents.names()
     for method, board in seen.items():
-        values = zip(names, _expected(state, method, deviations=method in believed), strict=True)
-        expected = {name: value for name, value in values if value is not None}
+        expected = _expected(state, method, deviations=method_of(method) in believed)
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
@@ -377,23 +379,43 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
     return None
 
 
-def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value | None]:
-    """Expected board values of all agents, in roster order; None for agents without a rating.
+def _slice_difference(state: PoolState | None, head: PoolHead) -> str | None:
+    """Description of the difference between the slices of a head and of a state; None if they are equal."""
+    if state is None or (expected := slices_of(state)) == head.slices:
+        return None
+    for dimension in sorted(expected.keys() | head.slices.keys()):
+        if (gives := expected.get(dimension)) != (shows := head.slices.get(dimension)):
+            return f"the slices by {dimension} differ: the store shows {shows}, the log and its archive give {gives}"
+    return None
+
+
+def _content_of(state: PoolState, board: str) -> PoolContent | None:
+    """The content of the pool, or of the slice, that has a board; None for a slice that the state does not have."""
+    if board == method_of(board) or state.slices is None:
+        return state.content
+    slices = {SliceName(*key).board(method_of(board)): made.content for key, made in state.slices.slices.items()}
+    return slices.get(board)
+
+
+def _expected(state: PoolState, board: str, *, deviations: bool) -> dict[str, _Value]:
+    """Expected values of the agents on a board.
 
     Deviations are evaluated at the pool time, as readers of the store do.
     """
-    ids = np.arange(len(state.content.agents), dtype=np.int32)
-    activity = state.content.ratings.activity[ids]
+    method, content = method_of(board), _content_of(state, board)
+    if content is None:
+        return {}
+    ids, names = np.arange(len(content.agents), dtype=np.int32), content.agents.names()
     if method == ACTIVITY:
-        return [_Value(float(count)) for count in activity.tolist()]
-    reading, model = state.content.ratings.read(method, ids), state.content.ratings.beliefs.get(method)
+        return {name: _Value(float(count)) for name, count in zip(names, content.ratings.activity[ids].tolist(), strict=True)}
+    reading, model = content.ratings.read(method, ids), content.ratings.beliefs.get(method)
     spread: Iterable[float | None] = [None] * len(ids)
     if model is not None and reading.beliefs is not None and deviations:
         spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
-    mask = state.rated(method)
+    mask = state.rated(method) if content is state.content else None
     rated = [True] * len(ids) if mask is None else mask.tolist()
-    values = zip(reading.rating.tolist(), spread, rated, strict=True)
-    return [_Value(rating, deviation) if has_one else None for rating, deviation, has_one in values]
+    values = zip(names, reading.rating.tolist(), spread, rated, strict=True)
+    return {name: _Value(rating, deviation) for name, rating, deviation, has_one in values if has_one}
 
 
 def _value_text(value: _Value | None) -> str:

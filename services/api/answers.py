@@ -47,6 +47,7 @@ class Asked(NamedTuple):
 
     method, start: method and first row of a single board. rows: most rows of a board, or of each board of a summary.
     everyone: as of `services.boards.reading.board`. wanted: which agents the rows of a single board have.
+    part: slice of a summary; empty for all outcomes.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class Asked(NamedTuple):
     rows: int = 0
     everyone: bool = False
     wanted: AgentFilter = VISIBLE
+    part: str = ""
 
 
 Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
@@ -208,7 +210,7 @@ class Answers:
     def _known_boards(self, asked: Asked, published: PoolVersion, agents: Version) -> dict[str, Board]:
         """Return the cached solved boards of a summary that are still the newest, by method, with updated ages."""
         known = {}
-        for method in published.solved if asked.kind == "boards" else ():
+        for method in published.solved if asked.kind == "boards" and not asked.part else ():
             part = _board_of(asked, method)
             entry = self._entries.get(part)
             if entry is not None and isinstance(entry.value, Board) and entry.version == self._part_of(part, published, agents):

@@ -30,6 +30,7 @@ from services.api import (
     pools,
     predictions,
     seasons,
+    slices,
     streams,
     why,
 )
@@ -89,6 +90,7 @@ _ROUTES: Final = (
     *(outcomes.send_outcomes, pools.list_pools, pools.get_pool, pools.create_pool),
     *(generations.get_generations, generations.request_generation, methods.list_methods, methods.choose_methods),
     *(boards.list_boards, boards.get_board, boards.get_board_around, boards.list_solves, boards.compare_solves, why.explain_rating),
+    slices.list_slices,
     *(seasons.list_seasons, seasons.start_season, seasons.withdraw_season, seasons.get_season_board),
     *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
     *(details.change_agent, details.change_agents),

@@ -16,6 +16,7 @@ from services.api.context import Method, Pool
 from services.api.described import Described
 from services.api.media_types import MEDIA_TYPES, chosen
 from services.api.problems import ApiError
+from services.api.slices import SliceText, board_name
 from services.boards.cursors import Cursor, cursor_of
 from services.boards.formats import BoardFormat, encoded_rows
 from services.boards.past import When
@@ -120,6 +121,7 @@ class AskedBoard:
     tag: Tag = None
     min_games: MinGames = None
     hidden: Hidden = False
+    part: SliceText = None
 
     def __post_init__(self) -> None:
         """Raise `InputError` for parameters that exclude each other."""
@@ -136,6 +138,14 @@ class AskedBoard:
         if self.wanted.selects and (past or (self.start is not None and not self.by_evidence) or self.agents is not None):
             rule = "must not be sent with start, agents, position or at: continue by a cursor, or by start with provisional"
             raise InputError("country, organisation, tag, min_games", tuple(self.wanted), rule)
+        if self.part is not None and (past or self.wanted.selects or self.hidden or self.by_evidence):
+            rule = "must not be sent with position, at, provisional or filters: slices have no history, and games are counted by pool"
+            raise InputError("slice", self.part, rule)
+
+    @property
+    def name(self) -> str:
+        """Name of the board in the store. Raises `InputError`."""
+        return board_name(self.method, self.part)
 
     @property
     def wanted(self) -> AgentFilter:
@@ -178,7 +188,7 @@ class AskedBoard:
 
     def continued(self) -> Cursor | None:
         """The cursor. Raises `InputError`."""
-        return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.method)
+        return None if self.cursor is None else cursor_of(self.cursor, self.pool, self.name)
 
 
 def _tag(text: str) -> tuple[str, str]:

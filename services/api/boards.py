@@ -21,6 +21,7 @@ from services.api.pool_agents import PoolAgents
 from services.api.pools import published, view
 from services.api.problems import ApiError, not_there_now, nothing_yet
 from services.api.replies import Boards, History, Value
+from services.api.slices import SliceText, board_name, board_text
 from services.boards import filtered
 from services.boards import reading as boards
 from services.boards.agent_columns import AgentColumns
@@ -31,7 +32,8 @@ from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, SeveralGenerations, When
 from services.boards.reading import Board, Methods
 from services.boards.result import PENDING
-from services.boards.store.protocol import PoolHead, StoreError
+from services.boards.slice_boards import SliceName, method_of
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
@@ -98,6 +100,12 @@ def _summary(
         return None
     methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store.solved, head)
     names = [*methods.live, *methods.solved] if asked.rows else []
+    if asked.part:
+        part = SliceName.parsed(asked.part)
+        if head is None or (dimension := head.slices.get(part.dimension)) is None or not dimension.has(part.value):
+            return None
+        methods = Methods(live=[*dimension.methods, ACTIVITY], solved=[])
+        names = [part.board(method) for method in methods.live] if asked.rows else []
     unknown = [method for method in names if method not in known]
     read = (
         boards.first_rows(store, head, unknown, count=asked.rows, now=now, provisional=provisional, everyone=False)
@@ -105,7 +113,7 @@ def _summary(
         else []
     )
     columns = agents.columns(asked.pool, head)
-    shown = {**known, **{board.method: columns.board(board) for board in read}}
+    shown = {**known, **{board.name: columns.board(board) for board in read}}
     return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
@@ -127,9 +135,13 @@ async def polled(request: Request, asked: Asked) -> Response[Any]:  # type: igno
 
 
 @get("/v1/pools/{pool:str}/boards", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
-async def list_boards(request: Request, pool: Pool, count: Summary = 0) -> Response[Boards]:  # type: ignore[type-arg]
-    """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
-    return await polled(request, Asked("boards", check_pool_name(pool), rows=count))
+async def list_boards(request: Request, pool: Pool, count: Summary = 0, part: SliceText = None) -> Response[Boards]:  # type: ignore[type-arg]
+    """List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
+
+    With `slice`: the live boards of the slice. Slices have no solved boards.
+    """
+    name = "" if part is None else str(SliceName.parsed(part))
+    return await polled(request, Asked("boards", check_pool_name(pool), rows=count, part=name))
 
 
 @get(
@@ -152,7 +164,7 @@ async def get_board(request: Request, asked: NamedDependency[AskedBoard]) -> Res
         here.access.check_key(request, admin=True)
     if form is BoardFormat.JSON and asked.page:
         rows = asked.rows(form) or 0
-        return await polled(request, Asked("board", asked.pool, asked.method, asked.begin, rows, asked.everyone, asked.wanted))
+        return await polled(request, Asked("board", asked.pool, asked.name, asked.begin, rows, asked.everyone, asked.wanted))
     if (head := await here.workers.readers.run(partial(here.store.live.head, asked.pool))) is not None:
         await here.pool_agents.ready(head)
     cursor = None if asked.wanted.selects else asked.continued()
@@ -184,15 +196,15 @@ def _with_columns(here: Context, asked: AskedBoard, head: PoolHead | None, form:
     responses=problems(404, 422, 503),
 )
 @reads
-def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11) -> Board:
+def get_board_around(here: Here, pool: Pool, method: Method, agent: Agent, count: Count = 11, part: SliceText = None) -> Board:
     """Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-    provisional, name = here.settings.provisional, agent_name(agent)
-    around = partial(boards.around, here.store, pool, method, name, count=count, now=here.clock(), provisional=provisional)
+    provisional, name, board_of = here.settings.provisional, agent_name(agent), board_name(method, part)
+    around = partial(boards.around, here.store, pool, board_of, name, count=count, now=here.clock(), provisional=provisional)
 
     def read() -> Board | None:
         return None if here.pool_agents.details(pool).is_hidden(name) else around()
 
-    board = read_or_raise(here, pool, method, f"agent {name!r} on a board {method}", read)
+    board = read_or_raise(here, pool, board_of, f"agent {name!r} on a {board_text(method, part)}", read)
     return here.pool_agents.columns_of(board, here.store).board(board)
 
 
@@ -219,7 +231,10 @@ def _answer_uncached(here: Context, asked: Asked) -> Value:
         published(here, asked.pool)
         return insight(here.store.solved, asked.pool, now=here.clock())
     read = partial(built, here.store, here.directory, here.settings.provisional, here.clock, here.pool_agents, asked)
-    return cast("Value", read_or_raise(here, asked.pool, asked.method, f"board {asked.method}" if asked.method else "boards", read))
+    what = f"board {method_of(asked.method)}{' of this slice' if method_of(asked.method) != asked.method else ''}"
+    if not asked.method:
+        what = f"slice {asked.part} (GET /v1/pools/{asked.pool}/slices lists the slices)" if asked.part else "boards"
+    return cast("Value", read_or_raise(here, asked.pool, asked.method, what, read))
 
 
 def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: int | None, *, everyone: bool) -> Board:
@@ -227,7 +242,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
 
     everyone: as of `services.boards.reading.board`; a cursor has its own choice.
     """
-    pool, method, store = asked.pool, asked.method, here.store
+    pool, method, store = asked.pool, asked.name, here.store
     now, provisional = here.clock(), here.settings.provisional
     read: Callable[[], Board | None]
     if asked.agents is not None:
@@ -243,7 +258,7 @@ def _get_newest(here: Context, asked: AskedBoard, cursor: Cursor | None, count: 
         read = partial(boards.board, store, pool, method, start=asked.begin, count=count, everyone=everyone)
         read = partial(read, now=now, provisional=provisional)
     try:
-        return read_or_raise(here, pool, method, f"board {method}", read)
+        return read_or_raise(here, pool, method, board_text(asked.method, asked.part), read)
     except boards.WithoutRow as error:
         published(here, pool)  # raises 503 if the store lost the pool in between
         raise ApiError(404, "no such agents", f"{error}: names are case-sensitive") from error
@@ -269,7 +284,7 @@ def _rows_of_visible(here: Context, asked: AskedBoard, names: Sequence[str]) -> 
     hidden = [] if asked.hidden else [name for name in names if here.pool_agents.details(asked.pool).is_hidden(name)]
     if hidden:
         raise boards.WithoutRow(asked.method, hidden)
-    return boards.of_agents(here.store, asked.pool, asked.method, names, now=here.clock(), provisional=here.settings.provisional)
+    return boards.of_agents(here.store, asked.pool, asked.name, names, now=here.clock(), provisional=here.settings.provisional)
 
 
 def _get_past(here: Context, asked: AskedBoard, cursor: Cursor | None, when: When, count: int | None) -> Board:

@@ -79,12 +79,12 @@ class AgentColumns:
         return self._details.is_hidden(agent)
 
     def board(self, board: Board, *, hidden: bool = False) -> Board:
-        """A board whose rows have details and games, without hidden agents unless `hidden`. A past or final board has details only."""
+        """A board whose rows have details and games, without hidden agents unless `hidden`. Earlier boards and slices have details only."""
         left_out = frozenset[str]() if hidden else self._details.hidden()
         rows = self._with_details(_visible(board.rows, left_out))
         extra = _without(board.extra, left_out) if left_out else board.extra
-        index = self._index
-        if board.source in _EARLIER or not isinstance(index, AgentIndex) or not index.counts_games:
+        index = None if board.source in _EARLIER or isinstance(board.slice, str) else self._index
+        if not isinstance(index, AgentIndex) or not index.counts_games:
             return msgspec.structs.replace(board, rows=rows, extra=extra)
         return msgspec.structs.replace(board, rows=_with_games(rows, index), extra=extra, games_position=index.entry.position)
 

@@ -11,6 +11,7 @@ from ratings_core.errors import InputError
 from services.boards.cursors import Cursor, ReplacedBoard, cursor_of, digest
 from services.boards.history import Difference, KeptSolve, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
+from services.boards.slice_boards import SliceName, method_of, slice_of
 from services.boards.store.beliefs import belief_intervals
 from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
@@ -66,6 +67,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
             where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
+        slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
     """
 
     pool: str
@@ -91,6 +93,12 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     games_position: int | msgspec.UnsetType = msgspec.UNSET
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
     season: str | msgspec.UnsetType = msgspec.UNSET
+    slice: str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def name(self) -> str:
+        """Name under which the store has the board."""
+        return self.method if isinstance(self.slice, msgspec.UnsetType) else SliceName.parsed(self.slice).board(self.method)
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,7 +206,7 @@ def of_agents(
     if not names or len(set(names)) != len(names):
         raise InputError("agents", ", ".join(names[:5]), "must be one or more, each once")
     head = store.live.head(pool)
-    if head is not None and method in head.live_methods:
+    if head is not None and head.has_board(method):
         shown = [page for page in store.live.rows_of(head, method, names) if page is not None]
         rows = [row for page in shown for row in _live_rows(page, provisional)]
         found = _of_live(shown[0], now, provisional) if shown else None
@@ -253,7 +261,7 @@ def with_next(page: Board, version: str, start: int) -> Board:
     if not page.rows or end >= page.total - (page.outside or 0):
         return msgspec.structs.replace(page, next=None)
     position, generation = (page.position, page.generation) if page.source == "past" else (None, None)
-    cursor = Cursor(page.pool, page.method, page.source, version, end, position, everyone, generation)
+    cursor = Cursor(page.pool, page.name, page.source, version, end, position, everyone, generation)
     return msgspec.structs.replace(page, next=cursor.text())
 
 
@@ -318,7 +326,7 @@ def ratings(
 
     Raises `StoreError`.
     """
-    if method in head.live_methods:
+    if head.has_board(method):
         pages = store.live.rows_of(head, method, agents)
         return [None if page is None else _live_rows(page, provisional)[0] for page in pages]
     solved = store.solved.rows_of(head.pool, method, agents)
@@ -338,7 +346,7 @@ def first_rows(
     everyone: as of `board`. Raises `StoreError`.
     """
     live = [_of_live(page, now, provisional) for page in store.live.pages(head, methods, 0, count)]
-    others = set(methods) - {board.method for board in live}
+    others = set(methods) - {board.name for board in live}
     solved = [_solved_rows(store.solved, head.pool, method, 0, count, now, provisional) for method in methods if method in others]
     return live + [_page_of(*read, 0, everyone=everyone) for read in solved if read is not None]
 
@@ -439,25 +447,27 @@ def _rest(store: RedisStore, first: Board, now: float, provisional: Provisional)
 
 
 def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
-    head = page.head
+    head, method = page.head, method_of(page.method)
+    part = slice_of(head.slices, page.method)
     return Board(
         pool=head.pool,
-        method=page.method,
+        method=method,
         source="live",
         generation=head.generation,
         position=head.position,
         total=page.total,
         age_seconds=age(now, head.published_at),
         rows=_live_rows(page, provisional),
-        intervals=belief_intervals(head.beliefs.get(page.method)),
+        intervals=belief_intervals(head.beliefs.get(method)),
+        slice=msgspec.UNSET if part is None else str(part),
     )
 
 
 def _live_rows(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
     """The rows of a live page. Agents with few outcomes, or with a deviation above the rule's share of a new agent's, are provisional."""
-    if page.method == ACTIVITY:
+    if method_of(page.method) == ACTIVITY:
         return page.rows
-    model = page.head.beliefs.get(page.method)
+    model = page.head.beliefs.get(method_of(page.method))
     widest = math.inf if model is None else provisional.deviation * model.newcomer
     counted_rows = zip(page.rows, page.outcomes, strict=True)
     return [_marked(row, provisional=count < provisional.outcomes or (row.deviation or 0.0) > widest) for row, count in counted_rows]

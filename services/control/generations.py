@@ -78,6 +78,7 @@ def check(
     if fold.features and kind is Kind.SCORES:
         raise InputError("features", list(fold.features), "must be left out for scores: only games have features")
     _check_features(fold.features)
+    _check_slices(fold.slices, raters)
     if fold.bucket_seconds is not None and fold.bucket_seconds > _MOST_SECONDS:
         raise InputError("bucket_seconds", fold.bucket_seconds, f"must be at most {_MOST_SECONDS}")
     if unknown := sorted(initial.keys() - raters.keys()):
@@ -90,6 +91,13 @@ def check(
         raise InputError("bans", aliased[0], f"must not be an alias: ban its agent {aliases[aliased[0]]}")
     for method, ratings in initial.items():
         _check_ratings(f"initial.{method}", ratings)
+
+
+def _check_slices(slices: Mapping[str, Sequence[str]], raters: Collection[str]) -> None:
+    rule = f"must be one or more online methods of the pool, each once ({', '.join(raters) or 'it has none'})"
+    for dimension, methods in slices.items():
+        if not methods or len(set(methods)) < len(methods) or not set(methods) <= set(raters):
+            raise InputError(f"slices.{dimension}", list(methods), rule)
 
 
 def _check_names(argument: str, names: Collection[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from ratings_core.records.tag_keys import TAG_KEY
 from services.control.details_records import DetailsRecords, DetailsWritten
 from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest, NameMatcher
 from services.log.skipping import beyond
@@ -22,6 +23,10 @@ from services.wire.pools import FIRST_SEASON, Kind
 
 FOLD_VERSION: Final = 2
 """Number of the fold's meaning. It rises when kernels, defaults, limits or validation change results; then pools get new generations."""
+
+
+SliceTag: TypeAlias = Annotated[str, msgspec.Meta(pattern=rf"^{TAG_KEY}(?!\n)$")]
+"""Key of a tag by which a pool has slices."""
 
 
 class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +45,9 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         history: Number of the newest outcomes whose history is kept: ratings before and after them, by online method; 0 for none.
         max_agents: Largest number of agents. Outcomes that would exceed it are refused.
         max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
+        slices: Key of a tag -> online methods of its slices, which are a part of the pool's. Each value of the tag is a slice, with live
+            boards of the outcomes that have it.
+        slice_values: Largest number of values of a tag that become slices, the first ones in the log.
     """
 
     online: dict[str, dict[str, float]] | None = None
@@ -53,6 +61,8 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     history: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)] = 1_000_000
     max_agents: Annotated[int, msgspec.Meta(ge=2, le=2**31 - 1)] = 10_000_000
     max_tasks: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1_000
+    slices: Annotated[dict[SliceTag, tuple[str, ...]], msgspec.Meta(max_length=4)] = {}
+    slice_values: Annotated[int, msgspec.Meta(ge=1, le=256)] = 64
 
     def methods(self, kind: Kind) -> dict[str, dict[str, float]]:
         """The online methods and their parameters for a pool of this kind."""

@@ -5,7 +5,7 @@ layout of hash tables (law 1).
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class PoolContent:
         self._frozen: FrozenPool | None = None
 
     @classmethod
-    def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "PoolContent":
+    def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> Self:
         """Rebuild a content from the result of `arrays`. Raises `RatingsError`, `KeyError` or `ValueError` for invalid arrays."""
         content = cls(kind, generation)
         if content.edits is not None:
@@ -148,8 +148,10 @@ class PoolContent:
         self.counts["duplicates"] += int(np.count_nonzero(verdicts == DUPLICATE))
         self.counts["conflicts"] += int(np.count_nonzero(verdicts == CONFLICT))
         columns = columns.take(verdicts == NEW)
-        if not len(columns):
-            return _NO_AGENTS
+        return self.count(columns) if len(columns) else _NO_AGENTS
+
+    def count(self, columns: Games | TaskScores) -> NDArray[np.int32]:
+        """Count one or more outcomes in order. The caller has found that their ids are new. Returns agents as `fold` does."""
         self.counts["outcomes"] += len(columns)
         agents = self.agents.intern_coded(columns.names)
         self._save_frozen(agents)

@@ -25,7 +25,12 @@ class FrozenPool:
     def __init__(self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, small: Arrays) -> None:
         self._parts, self._activity, self._small = {**parts, **by_agent}, activity, small
         self._by_agent = [*by_agent.values(), activity]
+        self._slices: Mapping[str, FrozenPool] = {}
         self.open = True
+
+    def add(self, slices: "Mapping[str, FrozenPool]", names: Arrays) -> None:
+        """Add frozen slices, by the prefix of their arrays, and the arrays with their names. Each slice saves its own agents."""
+        self._slices, self._small = slices, self._small | names
 
     def save(self, agents: NDArray[np.int32]) -> None:
         """Copy the rows of `agents` (k,), which are about to change."""
@@ -35,12 +40,14 @@ class FrozenPool:
     def arrays(self) -> Arrays:
         """The result of `PoolContent.arrays` at the time of the freeze. Callable once, from any thread; it ends the freeze."""
         try:
-            return named({prefix: part.arrays() for prefix, part in self._parts.items()}) | self._activity.arrays() | self._small
+            slices = named({prefix: frozen.arrays() for prefix, frozen in self._slices.items()})
+            return named({prefix: part.arrays() for prefix, part in self._parts.items()}) | self._activity.arrays() | self._small | slices
         finally:
             self.close()
 
     def close(self) -> None:
         """End the freeze and release the arrays."""
-        for part in (*self._parts.values(), self._activity):
+        for part in (*self._parts.values(), self._activity, *self._slices.values()):
             part.close()
+        self._slices = {}
         self._parts, self._by_agent, self.open = {}, [], False

@@ -4,8 +4,9 @@ The path of an outcome: `fold` refuses outcomes of the other kind, applies the g
 folds the other outcomes into the content.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,12 +17,12 @@ from ratings_core.columns.outcomes import Games, TaskScores
 from services.control.lifecycles import POOL_LIFECYCLE, PoolEvent, PoolStatus
 from services.control.records import Generation, PoolCreated
 from services.state.changes import ChangeTracker
-from services.state.content import PoolContent
 from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import PoolLimits
 from services.state.opening import FinalState, initial_agents, rated_agents, rated_initial
 from services.state.retractions import PoolRetractions
+from services.state.slices import PoolSlices, SlicedContent, SliceKey, content_class
 from services.wire.columns import Outcomes, Retractions
 from services.wire.pools import Kind
 from services.wire.refusals import Reason
@@ -43,6 +44,13 @@ class Refused(NamedTuple):
     reason: Reason
     path: str
     rule: str
+
+
+class Changes(NamedTuple):
+    """Agents with unpublished values. ids: of the pool, int32 (k,). slices: of each slice."""
+
+    ids: NDArray[np.int32]
+    slices: Mapping[SliceKey, NDArray[np.int32]] = MappingProxyType({})
 
 
 class Stopped(NamedTuple):
@@ -79,7 +87,7 @@ class PoolState:
         self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE, final: FinalState | None = None
     ) -> None:  # fmt: skip
         self.created, self.generation = created, generation
-        self.content = PoolContent(created.kind, generation, retracted)
+        self.content = content_class(generation)(created.kind, generation, retracted)
         self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content)
         self.status: PoolStatus = POOL_LIFECYCLE.start
         self.stop_record: Stopped | None = None
@@ -99,7 +107,7 @@ class PoolState:
     def restore(cls, created: PoolCreated, generation: Generation, arrays: Arrays, position: int) -> "PoolState":
         """Load a state from the arrays of a checkpoint at `position`."""
         state = cls(created, generation)
-        state.content = PoolContent.from_arrays(created.kind, generation, arrays)
+        state.content = content_class(generation).from_arrays(created.kind, generation, arrays)
         state.retractions = PoolRetractions.from_arrays(state.content, arrays)
         state.changes = ChangeTracker()
         state.changes.reach(len(state.content.agents))
@@ -175,6 +183,29 @@ class PoolState:
         first = np.arange(len(columns)) < len(columns) // 2
         yield from self._within_limits(columns.take(first), refused, own[first])
         yield from self._within_limits(columns.take(~first), refused, own[~first])
+
+    # -- publishing
+
+    @property
+    def slices(self) -> PoolSlices | None:
+        """The pool's slices; None for a pool without dimensions of slices."""
+        return self.content.slices if isinstance(self.content, SlicedContent) else None
+
+    def take_changes(self) -> Changes:
+        """Changes since the last call, which then count as published."""
+        return Changes(self.changes.take(), {} if self.slices is None else self.slices.take_changes())
+
+    def mark(self, changes: Changes) -> None:
+        """Mark changes that `take_changes` returned as not published, because publishing them failed."""
+        self.changes.mark(changes.ids)
+        if self.slices is not None:
+            self.slices.mark(changes.slices)
+
+    def mark_all(self) -> None:
+        """Mark all values and the head as not published."""
+        self.changes.mark_all()
+        if self.slices is not None:
+            self.slices.mark_all()
 
     # -- stopping
 

@@ -21,7 +21,8 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES, are_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
-from ratings_core.records.tags import MAX_TAG_BYTES, MAX_TAGS, TAG_KEY, broken_tag
+from ratings_core.records.tag_keys import MAX_TAG_BYTES, TAG_KEY
+from ratings_core.records.tags import MAX_TAGS, broken_tag
 from services.wire import rules
 from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind, is_pool_name

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_TIME, MAX_WEIGHT, MIN_WEIGHT
-from ratings_core.records.tags import MAX_TAG_BYTES, MAX_TAGS, TAG_KEY
+from ratings_core.records.tag_keys import MAX_TAG_BYTES, TAG_KEY
+from ratings_core.records.tags import MAX_TAGS
 from services.wire import rules
 
 Schema = dict[str, Any]

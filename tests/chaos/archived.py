@@ -3,6 +3,7 @@
 Rows are compared with the records' JSON as it is, so that no encoder or decoder under test takes part.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -18,7 +19,8 @@ Row = Mapping[str, Any]
 Refused = Mapping[bytes, Mapping[int, str]]
 """Mark of a record's value -> item (-1 for the record) -> reason of its dead letter."""
 _COLUMNS: Final = (
-    "offset", "item", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta", "raw"
+    "offset", "item", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta", "tags",
+    "raw",
 )  # fmt: skip
 _FIELDS: Final = ("pool", "id", "time", "weight", "task", "retracts")
 
@@ -103,6 +105,8 @@ def _outcome(item: Mapping[str, Any]) -> Row:
     if "retracts" in item:
         return {"kind": "retraction", **cells}
     cells = {"weight": 1.0} | cells
+    if item.get("tags"):
+        cells["tags"] = json.dumps(dict(sorted(item["tags"].items())), ensure_ascii=False, separators=(",", ":"))
     if "scores" in item:
         return {"kind": "scores", **cells, "agents": list(item["scores"]), "scores": list(item["scores"].values())}
     members = [(agent, number, side["place"]) for number, side in enumerate(item["sides"]) for agent in side["agents"]]

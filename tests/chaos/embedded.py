@@ -22,7 +22,7 @@ from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
 from tests.chaos.isolation import Decision, blame_a_record, decide
 from tests.chaos.oracle import Letter, Record
-from tests.chaos.traffic import GAMES, POOLS, Sent
+from tests.chaos.traffic import GAMES, POOLS, Sent, fold_of
 from tests.support.installation import Installation, until
 from tests.support.ray_processes import SCHEDULED, parts_of
 
@@ -117,7 +117,7 @@ class Embedded:
             until(lambda pool=pool, kind=kind: self._put(pool, kind.value), f"{pool} created")
 
     def _put(self, pool: str, kind: str) -> bool:
-        status, _ = self._one.request("PUT", f"/v1/pools/{pool}", {"kind": kind})
+        status, _ = self._one.request("PUT", f"/v1/pools/{pool}", {"kind": kind, "fold": fold_of(pool)})
         return status == 201
 
     def _post(self, sent: Sent) -> bool:
@@ -201,7 +201,7 @@ class Embedded:
 
     def _wished(self, pool: str, k: float) -> bool:
         try:
-            status, said = self._one.post(f"/v1/pools/{pool}/generations", {"fold": {"online": {"elo": {"k": k}, "sco": {}}}})
+            status, said = self._one.post(f"/v1/pools/{pool}/generations", {"fold": fold_of(pool, online={"elo": {"k": k}, "sco": {}})})
         except OSError:
             return False
         assert status in {202, 503}, said

@@ -10,7 +10,7 @@ import httpx
 
 from deploy.local.cluster.installation import Installation
 from tests.chaos.on_kafka import OnKafka
-from tests.chaos.traffic import POOLS
+from tests.chaos.traffic import POOLS, fold_of
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.http import PLAIN
 from tests.support.waiting import PATIENCE
@@ -94,7 +94,7 @@ def on_installation(folder: Path) -> Iterator[OnInstallation]:
         installation.wait_until_ready()
         cluster = _Installed(folder, installation)
         for pool, kind in POOLS.items():
-            cluster.create(pool, kind.value)
+            cluster.create(pool, kind.value, fold_of(pool))
         system = OnInstallation(cluster, installation, _Redis(folder, installation))
         try:
             yield system

@@ -24,7 +24,7 @@ from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
 from tests.chaos.isolation import Decision, blame_a_record, decide
 from tests.chaos.oracle import Letter, Record
-from tests.chaos.traffic import GAMES, POOLS, Sent
+from tests.chaos.traffic import GAMES, POOLS, Sent, fold_of
 from tests.support.bombs import drop
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.proxy import Proxy
@@ -331,7 +331,9 @@ class OnKafka:
 
     def _wished(self, pool: str, k: float) -> bool:
         try:
-            answer = self._cluster.client.post(f"/v1/pools/{pool}/generations", json={"fold": {"online": {"elo": {"k": k}, "sco": {}}}})
+            answer = self._cluster.client.post(
+                f"/v1/pools/{pool}/generations", json={"fold": fold_of(pool, online={"elo": {"k": k}, "sco": {}})}
+            )
         except httpx.HTTPError:
             return False
         assert answer.status_code in {202, 503}, answer.text
@@ -379,7 +381,7 @@ def on_kafka(folder: Path, brokers: int, *, ratings: bool = False) -> Iterator[O
             cluster.start("engine")
             cluster.ready()
             for pool, kind in POOLS.items():
-                cluster.create(pool, kind.value)
+                cluster.create(pool, kind.value, fold_of(pool))
             system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server, network.ways)
             try:
                 yield system

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.chaos.fold import Ratings, Tallies, units
+from tests.chaos.traffic import SLICES
 
 ACTIVITY = "outcomes"
 """Name of the live board that counts each agent's outcomes."""
@@ -27,7 +28,8 @@ def mark(value: bytes) -> bytes:
 class Pool:
     """One pool: its ratings and tallies, and how many outcomes were dropped.
 
-    retracted: ids of outcomes that do not count, wherever they stand in the log.
+    retracted: ids of outcomes that do not count, wherever they stand in the log. most_slices: how many maps have slices. slices: ratings
+    by map.
     """
 
     retracted: frozenset[str] = frozenset()
@@ -36,13 +38,15 @@ class Pool:
     conflicts: int = 0
     ratings: Ratings = field(default_factory=Ratings)
     tallies: Tallies = field(default_factory=Tallies)
+    most_slices: int = SLICES["slice_values"]
+    slices: dict[str, Ratings] = field(default_factory=dict)
     bodies: dict[str, Any] = field(default_factory=dict)
 
     def take(self, outcome: Mapping[str, Any]) -> None:
         """Count one outcome, unless it is retracted or its id was seen before."""
         if outcome["id"] in self.retracted or "retracts" in outcome:
             return
-        body = outcome.get("task"), outcome.get("sides"), outcome.get("scores"), units(outcome)
+        body = outcome.get("task"), outcome.get("sides"), outcome.get("scores"), units(outcome), outcome.get("tags")
         if (first := self.bodies.setdefault(outcome["id"], body)) is not body:
             self.duplicates += first == body
             self.conflicts += first != body
@@ -50,16 +54,32 @@ class Pool:
         self.outcomes += 1
         if sides := outcome.get("sides"):
             self.ratings.play(sides, units(outcome))
+            self._play_on_map(outcome)
             self.tallies.play(sides, units(outcome))
         else:
             self.ratings.activity.update(outcome["scores"].keys())
             self.tallies.measure(outcome["task"], outcome["scores"], units(outcome))
 
+    def _play_on_map(self, outcome: Mapping[str, Any]) -> None:
+        """Count a game in the slice of its map. The first maps of the log have slices."""
+        value = outcome.get("tags", {}).get("map")
+        if value is None or (value not in self.slices and len(self.slices) >= self.most_slices):
+            return
+        slice_ratings = self.slices.setdefault(value, Ratings(k=self.ratings.k))
+        slice_ratings.play(outcome["sides"], units(outcome))
+
     def boards(self) -> dict[str, dict[str, float]]:
-        """What the live boards have to show, by method."""
-        ratings = self.ratings
-        counted: dict[str, dict[str, float]] = {ACTIVITY: dict(ratings.activity)}
-        return counted | ({"elo": dict(ratings.elo), "sco": dict(ratings.sco)} if ratings.elo else {})
+        """What the live boards have to show, by name: those of the pool, and those of its slices."""
+        boards = _boards(self.ratings)
+        for value, ratings in self.slices.items():
+            end = f"~map~{hashlib.blake2b(value.encode(), digest_size=8).hexdigest()}"
+            boards |= {f"{method}{end}": rows for method, rows in _boards(ratings).items()}
+        return boards
+
+
+def _boards(ratings: Ratings) -> dict[str, dict[str, float]]:
+    counted: dict[str, dict[str, float]] = {ACTIVITY: dict(ratings.activity)}
+    return counted | ({"elo": dict(ratings.elo), "sco": dict(ratings.sco)} if ratings.elo else {})
 
 
 @dataclass

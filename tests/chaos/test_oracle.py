@@ -8,14 +8,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from services.boards.slice_boards import SliceName
 from services.checkpoints.segments import segment_in_memory
+from services.control.records import FoldSettings
+from services.state.content import PoolContent
 from services.state.pool import PoolState
 from services.wire import events
+from services.wire.pools import Kind
 from tests.chaos.account import history_differences
 from tests.chaos.fold import Tallies
 from tests.chaos.held import marks, tallies
 from tests.chaos.oracle import Pool
-from tests.chaos.traffic import POOLS, Sent, traffic
+from tests.chaos.traffic import POOLS, Sent, fold_of, traffic
 from tests.support.folds import fold_events
 from tests.support.pools import state_of
 
@@ -27,7 +31,7 @@ def outcomes_of(pool: str) -> list[Sent]:
 
 
 def folded(pool: str) -> PoolState:
-    state = state_of(pool, POOLS[pool])
+    state = state_of(pool, POOLS[pool], msgspec.convert(fold_of(pool), FoldSettings))
     assert fold_events(state, events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
     return state
 
@@ -42,9 +46,15 @@ def by_oracle(pool: str) -> Pool:
 
 
 def boards_of(state: PoolState) -> dict[str, dict[str, float]]:
-    names, ids = state.content.agents.names(), np.arange(len(state.content.agents), dtype=np.int32)
-    ratings = state.content.ratings
-    boards = {"outcomes": dict(zip(names, state.content.ratings.activity[ids].tolist(), strict=True))}
+    boards = content_boards(state.content)
+    for key, made in () if state.slices is None else state.slices.slices.items():
+        boards |= {SliceName(*key).board(method): rows for method, rows in content_boards(made.content).items()}
+    return boards
+
+
+def content_boards(content: PoolContent) -> dict[str, dict[str, float]]:
+    names, ids, ratings = content.agents.names(), np.arange(len(content.agents), dtype=np.int32), content.ratings
+    boards = {"outcomes": dict(zip(names, ratings.activity[ids].tolist(), strict=True))}
     return boards | {method: dict(zip(names, ratings.read(method, ids).rating.tolist(), strict=True)) for method in ratings.online}
 
 
@@ -52,6 +62,7 @@ def boards_of(state: PoolState) -> dict[str, dict[str, float]]:
 def test_oracle_and_fold_give_the_same_bits(pool: str) -> None:
     state, expected = folded(pool), by_oracle(pool)
     assert expected.outcomes > 100
+    assert len(expected.slices) == (3 if POOLS[pool] is Kind.GAMES else 0)
     assert (state.content.counts["outcomes"], state.content.counts["duplicates"]) == (expected.outcomes, expected.duplicates)
     assert state.content.counts["conflicts"] == expected.conflicts
     assert boards_of(state) == expected.boards()
@@ -130,5 +141,13 @@ def test_the_last_bit_of_a_score_row_is_found() -> None:
 def test_the_last_bit_of_a_rating_is_found(method: str) -> None:
     state = folded("ladder-0")
     rating = state.content.ratings.online[method].rating
+    rating[0] = np.nextafter(rating[0], np.inf)
+    assert boards_of(state) != by_oracle("ladder-0").boards()
+
+
+def test_the_last_bit_of_a_slice_is_found() -> None:
+    state = folded("ladder-0")
+    assert state.slices is not None
+    rating = next(iter(state.slices.slices.values())).content.ratings.online["elo"].rating
     rating[0] = np.nextafter(rating[0], np.inf)
     assert boards_of(state) != by_oracle("ladder-0").boards()

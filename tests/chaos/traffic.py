@@ -15,6 +15,9 @@ from services.wire.pools import Kind
 
 POOLS: Final[Mapping[str, Kind]] = {**{f"ladder-{i}": Kind.GAMES for i in range(6)}, "marks": Kind.SCORES}
 GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]
+SLICES: Final[Mapping[str, Any]] = {"slices": {"map": ["elo", "sco"]}, "slice_values": 3}
+"""Settings of the pools of games: the outcomes on each of the first three maps are a slice."""
+_MAPS: Final = 5
 _AGENTS: Final = 300
 _TASKS: Final = 40
 _REPEATABLE: Final = 500
@@ -76,7 +79,7 @@ def _game(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
     numbers = range(1, len(sizes) + 1)
     places = draw.choices(numbers, k=len(sizes)) if draw.random() < 0.3 else draw.sample(numbers, len(sizes))
     sides = [{"agents": [agents.pop() for _ in range(size)], "place": place} for size, place in zip(sizes, places, strict=True)]
-    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides, **_weight(draw)}
+    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides, **_weight(draw), **_tags(number)}
 
 
 def _sizes(draw: random.Random) -> list[int]:
@@ -91,6 +94,18 @@ def _sizes(draw: random.Random) -> list[int]:
 def _weight(draw: random.Random) -> dict[str, float]:
     """One outcome in four has a weight other than 1, which the API leaves out when it writes."""
     return {"weight": draw.choice([0.001, 0.5, 3.0, round(draw.uniform(1.001, 4.0), 3)])} if draw.random() < 0.25 else {}
+
+
+def _tags(number: int) -> dict[str, Any]:
+    """Two outcomes in three have a map, and some of them another tag. They depend on the number alone, not on the draw."""
+    if number % 3 == 0:
+        return {}
+    return {"tags": {"map": f"map {number % _MAPS}", **({"mode": "blitz"} if number % 7 == 0 else {})}}
+
+
+def fold_of(pool: str, **settings: Any) -> dict[str, Any]:
+    """Settings of a pool, as the API takes them. settings: further settings."""
+    return {**(SLICES if POOLS[pool] is Kind.GAMES else {}), **settings}
 
 
 def _retraction(draw: random.Random, sent: Sent, number: int) -> Sent:

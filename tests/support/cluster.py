@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -147,8 +147,9 @@ class Cluster:
         until(lambda: len(self.owners()) == PARTITIONS, lambda: f"every partition has an owner\n{self.output('engine')}")
         return self
 
-    def create(self, pool: str, kind: str) -> None:
-        answer = self.client.put(f"/v1/pools/{pool}", json={"kind": kind})
+    def create(self, pool: str, kind: str, fold: Mapping[str, Any] | None = None) -> None:
+        """Create a pool. fold: its settings; None for the defaults."""
+        answer = self.client.put(f"/v1/pools/{pool}", json={"kind": kind} if fold is None else {"kind": kind, "fold": fold})
         assert answer.status_code == 201, answer.text
 
     def head(self, pool: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ part in braces. Names of agents are members and values, never part of a key.
 - equirank:LOG:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
 - equirank:LOG:{pool}:beliefs:GENERATION:METHOD  hash: agent -> deviation (or "deviation wander since") of its belief; only for methods
   that hold beliefs
+  The METHOD of a slice's boards is METHOD~DIMENSION~HASH
 - equirank:LOG:{pool}:methods  set of solved methods
 - equirank:LOG:{pool}:solved:METHOD  hash: generation, position, sequence, version, total, board (JSON without agents' rows). After the
   removal of the board, it has only the sequence below which no board is accepted, for some hours
@@ -26,15 +27,17 @@ import re
 from typing import Final
 
 from ratings_core.errors import InputError
+from ratings_core.records.tag_keys import TAG_KEY
 
 LOGS: Final = "equirank:logs"
 METHOD_PATTERN: Final = r"[a-z][a-z0-9_]{0,62}"
-_METHOD = re.compile(METHOD_PATTERN)
+_BOARD: Final = re.compile(rf"{METHOD_PATTERN}(~{TAG_KEY}~[0-9a-f]{{16}})?")
+"""Names of boards: of methods, and of slices (`services.boards.slice_boards`)."""
 
 
 def check_method(method: str) -> str:
     """`method` itself if it is valid in a key. Raises `InputError` otherwise."""
-    if not _METHOD.fullmatch(method):
+    if not _BOARD.fullmatch(method):
         raise InputError("method", method, "must be a-z 0-9 _, starting with a letter, at most 63 characters")
     return method
 

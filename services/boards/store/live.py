@@ -13,6 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.forecasts import Strength
 from services.boards.result import AgentRow
+from services.boards.slice_boards import activity_of, method_of
 from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
 from services.boards.store.connection import Call, Command, Connection
@@ -118,7 +119,7 @@ class LiveBoards:
 
     def rows_of(self, head: PoolHead, method: str, agents: Sequence[str]) -> list[BoardPage | None]:
         """A page of one row for each agent, of a live board of the pool of `head`; None for agents that are not on the board."""
-        if method not in head.live_methods:
+        if not head.has_board(method):
             return [None] * len(agents)
         keys = self._page_keys(head, method)
         parts = [agents[start : start + MEMBERS_A_CALL] for start in range(0, len(agents), MEMBERS_A_CALL)]
@@ -208,7 +209,7 @@ class LiveBoards:
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
         for method, total in ((method, board.total) for method, board in boards.items() if board.total is not None):
             board, beliefs = self._keys_of(pool, field := f"{head.generation}/{method}")
-            names += [board, beliefs if method in head.beliefs else board]
+            names += [board, beliefs if method_of(method) in head.beliefs else board]
             sizes += [field, total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), head.season_generation, *sizes])
         verdict, fields = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
@@ -235,7 +236,7 @@ class LiveBoards:
         self, head: PoolHead | None, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]
     ) -> list[BoardPage]:
         # The head was read first, so values are at least as new as its position.
-        known = [] if head is None else [method for method in methods if method in head.live_methods]
+        known = [] if head is None else [method for method in methods if head.has_board(method)]
         if head is None or not known:
             return []
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
@@ -254,8 +255,8 @@ class LiveBoards:
     def _page_keys(self, head: PoolHead, method: str) -> list[str]:
         """The keys that are read for rows of a live board, as `scripts.PAGE` takes them."""
         keys, (board, beliefs) = self._keys, self._keys_of(head.pool, f"{head.generation}/{method}")
-        names = [board, keys.live(head.pool, head.generation, ACTIVITY), keys.fence(head.pool)]
-        return [*names, beliefs] if method in head.beliefs else names
+        names = [board, keys.live(head.pool, head.generation, activity_of(method)), keys.fence(head.pool)]
+        return [*names, beliefs] if method_of(method) in head.beliefs else names
 
     def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
         for field in stale:
@@ -300,7 +301,7 @@ def _check_board(method: str, board: LiveBoard) -> None:
 def _page(head: PoolHead, method: str, answer: str) -> BoardPage:
     """The page from the answer of `scripts.PAGE` or `scripts.AROUND`."""
     total, start, better, token, flat, activity, beliefs = _decode_page(answer)
-    rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
+    rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method_of(method))
     if model is not None:
         held = (of_text(text) if text else None for text in beliefs)
         rows = [believed(row, belief, model, head.pool_time) for row, belief in zip(rows, held, strict=True)]

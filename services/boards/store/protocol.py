@@ -21,13 +21,15 @@ Laws, checked by tests against every implementation:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ratings_core.records.beliefs import Belief, BeliefModel
 from ratings_core.records.forecasts import ForecastClass, ForecastModel
+from services.boards import slice_boards
 from services.boards.result import AgentRow, SolvedBoard
+from services.boards.slice_boards import SliceDimension, slice_of
 from services.wire.pools import FIRST_SEASON
 
 
@@ -101,6 +103,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if
             unknown.
+        slices: Key of a tag -> the pool's slices by this tag.
     """
 
     pool: str
@@ -130,11 +133,16 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     record: str | None = None
     season: str = FIRST_SEASON
     season_generation: int = 1
+    slices: dict[str, SliceDimension] = {}
 
     @property
     def live_methods(self) -> list[str]:
         """Names of the pool's live boards."""
         return [*self.online, ACTIVITY]
+
+    def has_board(self, name: str) -> bool:
+        """Whether the pool or one of its slices has a live board of this name."""
+        return name in self.live_methods or slice_of(self.slices, name) is not None
 
 
 class LiveBoard(NamedTuple):
@@ -214,7 +222,7 @@ class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts 
     """The store lost publications of this writer (flush, restart, rollback or eviction). All agents must be published again."""
 
 
-ACTIVITY = "outcomes"
+ACTIVITY: Final = slice_boards.ACTIVITY
 """Name of the live board with each agent's number of outcomes. It is published with the boards of online methods."""
 
 

@@ -69,31 +69,33 @@ class Client(Connection):
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
 
-    def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
-        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
+    def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
+        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Board:
+        With `slice`: the live boards of the slice. Slices have no solved boards."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
+
+    def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept='application/json', repeatable=True), Board)
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Download:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Download:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
-    def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
+    def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
+        return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
     def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
@@ -110,6 +112,12 @@ class Client(Connection):
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
         without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
+
+    def list_slices(self, pool: str) -> Slices:
+        r"""List the slices of a pool: values of tags that have boards of their own, with their numbers of outcomes and agents.
+
+        The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
+        return self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
     def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> Events:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.
@@ -287,31 +295,33 @@ class AsyncClient(AsyncConnection):
         Accept or `format` selects JSON or JSON lines. JSON lines have the outcomes alone, and `next` in the header `Equirank-Next`."""
         return self._download(Call("GET", path("/v1/pools/{pool}/agents/{agent}/outcomes", pool=pool, agent=agent), query={'cursor': cursor, 'count': count, 'method': method, 'hidden': hidden}, accept=accept, repeatable=True))
 
-    async def list_boards(self, pool: str, *, count: int | None = None) -> Boards:
-        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count}, accept='application/json', repeatable=True), Boards)
+    async def list_boards(self, pool: str, *, count: int | None = None, slice: str | None = None) -> Boards:
+        r"""List the boards of a pool. With `count`: with the first rows of each board. Answers 304 to If-None-Match if nothing changed.
 
-    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> Board:
+        With `slice`: the live boards of the slice. Slices have no solved boards."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards", pool=pool), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Boards)
+
+    async def get_board(self, pool: str, method: str, *, start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> Board:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept='application/json', repeatable=True), Board)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
-    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None) -> AsyncDownload:
+    def download_board(self, pool: str, method: str, *, accept: Literal['text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream', 'application/vnd.apache.parquet'], start: int | None = None, count: int | None = None, cursor: str | None = None, agents: Sequence[str] | None = None, position: int | None = None, at: str | None = None, all: bool | None = None, generation: int | None = None, provisional: ShownProvisional | None = None, country: str | None = None, organisation: str | None = None, tag: Sequence[str] | None = None, min_games: int | None = None, hidden: bool | None = None, slice: str | None = None) -> AsyncDownload:
         r"""Return rows of a live or solved board, best first. With `position` or `at`: the board at that time, or 410 if it is not kept.
 
         A position at which boards of several generations are kept needs `generation`; without it, 409 names them. The header Accept or `format`
         selects JSON, CSV, JSON lines, an Arrow stream or Parquet. JSON has 50 rows by default, and `cursor` continues. Of a maximal lottery it
         has only the support, and the number of other agents in `outside`, unless `all=true`. The other formats have all rows, at most 200,000,
         unless `start` or `count` is given. With filters of details or games, ranks are those of the complete board."""
-        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden}, accept=accept, repeatable=True))
+        return self._download(Call("GET", path("/v1/pools/{pool}/boards/{method}", pool=pool, method=method), query={'start': start, 'count': count, 'cursor': cursor, 'agents': agents, 'position': position, 'at': at, 'all': all, 'generation': generation, 'provisional': provisional, 'country': country, 'organisation': organisation, 'tag': tag, 'min_games': min_games, 'hidden': hidden, 'slice': slice}, accept=accept, repeatable=True))
 
-    async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None) -> Board:
+    async def get_board_around(self, pool: str, method: str, agent: str, *, count: int | None = None, slice: str | None = None) -> Board:
         r"""Return the rows around an agent. Percent-encode the agent's name, including slashes."""
-        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count}, accept='application/json', repeatable=True), Board)
+        return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/around/{agent}", pool=pool, method=method, agent=agent), query={'count': count, 'slice': slice}, accept='application/json', repeatable=True), Board)
 
     async def compare_solves(self, pool: str, method: str, *, against: int | None = None, count: int | None = None) -> Difference:
         r"""Return what changed from an earlier solve to the newest one of the same season, and why. Solves of two seasons are not compared."""
@@ -328,6 +338,12 @@ class AsyncClient(AsyncConnection):
         large pools are refused. With `flips`, for a solved method: few outcomes without which the rank would change, verified by a solve
         without them. With `from`: what changed since that position. Percent-encode the agent's name, including slashes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
+
+    async def list_slices(self, pool: str) -> Slices:
+        r"""List the slices of a pool: values of tags that have boards of their own, with their numbers of outcomes and agents.
+
+        The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
+        return await self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
 
     def get_stream(self, pool: str, *, methods: Sequence[str] | None = None, count: int | None = None, agents: Sequence[str] | None = None) -> AsyncEvents:
         r"""Stream changes of a pool's boards and of agents' ratings as server-sent events.

@@ -341,6 +341,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         games_position: Log offset up to which `games`, `wins`, `draws` and `losses` of the rows were counted: that of a checkpoint. Absent where rows have none of them: in a pool of scores, on a past board, and until a checkpoint was read.
         stale_seconds: Present only if the store does not answer or has lost its data: age in seconds of the data shown.
         season: Name of the ended season. Present only on its final boards.
+        slice: Slice of the pool's outcomes that the board counts, such as `language:English`. Absent on boards of all outcomes.
     """
 
     pool: str
@@ -366,6 +367,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     games_position: int | None = None
     stale_seconds: float | None = None
     season: str | None = None
+    slice: str | None = None
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -691,6 +693,8 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         history: Number of the newest outcomes whose history is kept: ratings before and after them, by online method; 0 for none.
         max_agents: Largest number of agents. Outcomes that would exceed it are refused.
         max_tasks: Largest number of tasks. Outcomes that would exceed it are refused.
+        slices: Key of a tag -> online methods of its slices, which are a part of the pool's. Each value of the tag is a slice, with live boards of the outcomes that have it.
+        slice_values: Largest number of values of a tag that become slices, the first ones in the log.
     """
 
     online: dict[str, dict[str, float]] | None = None
@@ -704,6 +708,8 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     history: int = 1000000
     max_agents: int = 10000000
     max_tasks: int = 1000
+    slices: dict[str, list[str]] = {}
+    slice_values: int = 64
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1409,6 +1415,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         record: SHA-256 of the last record before the position. Shards use it to check whether the log still holds this record. None if unknown.
         season: Name of the season; `first` before the first one that was started by name.
         season_generation: First generation of the season. Solved boards of earlier generations belong to earlier seasons.
+        slices: Key of a tag -> the pool's slices by this tag.
     """
 
     pool: str
@@ -1438,6 +1445,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     record: str | None = None
     season: str = 'first'
     season_generation: int = 1
+    slices: dict[str, SliceDimension] = {}
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -1713,6 +1721,54 @@ class SideForecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     agents: list[str]
     expected_score: float
     win: float
+
+
+class SliceDimension(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The slices of a pool by one tag.
+
+    Attributes:
+        methods: Online methods of the slices.
+        values: The slices, in the order of their first outcomes in the log.
+        most: Largest number of slices of the dimension.
+        beyond: Number of outcomes whose value is beyond `most`, so that it has no slice.
+    """
+
+    methods: list[str]
+    values: list[SliceValue]
+    most: int
+    beyond: int = 0
+
+
+class SliceValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""One slice.
+
+    Attributes:
+        value: Value of the tag.
+        outcomes: Number of outcomes counted.
+        agents: Number of agents.
+    """
+
+    value: str
+    outcomes: int
+    agents: int
+
+
+class Slices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    r"""The slices of a pool.
+
+    Attributes:
+        pool: Name of the pool.
+        generation: Generation of the pool; null before the first outcome was folded.
+        position: Log offset up to which outcomes were counted, in the pool and in all slices.
+        outcomes: Number of outcomes that the pool counted.
+        dimensions: Key of a tag -> its slices.
+    """
+
+    pool: str
+    generation: int | None
+    position: int
+    outcomes: int
+    dimensions: dict[str, SliceDimension]
 
 
 class Streak(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -119,7 +119,7 @@ class Build:
             msg = f"generation {self.generation.number} of pool {self.generation.pool} has not caught up"
             raise ValueError(msg)
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.SWITCH)
-        self.state.changes.mark_all()
+        self.state.mark_all()
         return self.state
 
     def _begin(self, retracted: Retracted) -> None:

@@ -101,10 +101,10 @@ class Publisher:
                     if self._written is not None:
                         self._written(update)
                 case End.LOST | End.WHOLE:
-                    update.state.changes.mark_all()
+                    update.state.mark_all()
                     counts["store_losses"] += end is End.LOST
                 case End.BEHIND | End.FAILED:
-                    update.state.changes.mark(update.ids)
+                    update.state.mark(update.changes)
                     counts["store_failures"] += end is End.FAILED
                 case End.FENCED:
                     counts["fenced_writes"] += 1

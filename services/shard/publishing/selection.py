@@ -11,7 +11,7 @@ from services.boards.store.protocol import PoolHead
 from services.shard.partition import Partition
 from services.shard.publishing import updates
 from services.shard.publishing.updates import Track, Update
-from services.state.pool import PoolState
+from services.state.pool import Changes, PoolState
 
 _IDLE_SECONDS: Final = 2.0
 _IDLE_AT_ONCE: Final = 100
@@ -80,7 +80,7 @@ def _head_update(state: PoolState, track: Track, epoch: int, partition: Partitio
     if state.broken:
         head = msgspec.structs.replace(head, position=state.generation.start, record=None)
     unbuilt = not state.broken and _hidden(head.pool, partition, track) and head.pool in partition.unbuilt
-    return Update(state, track, epoch, head, np.zeros(0, np.int32), {}, head_only=True, broken=state.broken, unbuilt=unbuilt)
+    return Update(state, track, epoch, head, Changes(np.zeros(0, np.int32)), {}, head_only=True, broken=state.broken, unbuilt=unbuilt)
 
 
 def _hidden(pool: str, partition: Partition, track: Track) -> bool:

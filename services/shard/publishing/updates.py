@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.online import Reading
+from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
 from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, LiveForecasts, PoolHead
 from services.shard.partition import Partition
-from services.state.pool import PoolState
+from services.state.pool import Changes, PoolState
 from services.state.ratings import OnlineRatings
 
 log = logging.getLogger("equirank.publish")
@@ -48,19 +49,25 @@ class Track:
 class Update:
     """Changes of one pool.
 
-    ids: agents in `boards`. head_only: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is broken,
-    so that `head` describes an empty board. unbuilt: whether the pool is intact, and hidden behind a generation that cannot be built again.
+    changes: agents in `boards`. head_only: whether only the head changes; its `stopped` gives the reason. broken: whether the pool is
+    broken, so that `head` describes an empty board. unbuilt: whether the pool is intact, and hidden behind a generation that cannot be
+    built again.
     """
 
     state: PoolState
     track: Track
     epoch: int
     head: PoolHead
-    ids: NDArray[np.int32]
+    changes: Changes
     boards: Mapping[str, LiveBoard]
     head_only: bool = False
     broken: bool = False
     unbuilt: bool = False
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        """Agents of the pool in `boards`."""
+        return self.changes.ids
 
 
 def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update | None:
@@ -75,13 +82,13 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
         partition: Partition of the pool.
         at: Time of publication, seconds since 1970.
     """
-    ids = state.changes.take()
+    changes = state.take_changes()
     try:
-        boards = boards_of(state, ids)
+        boards = boards_of(state, changes.ids) | slice_boards_of(state, changes)
     except UnfiniteRating as error:
         _stop_unfinite(state, error.method, error.ids, partition.position)
         return None
-    return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
+    return Update(state, track, epoch, head_of(state, partition, at), changes, boards)
 
 
 def boards_of(state: PoolState, ids: NDArray[np.int32]) -> dict[str, LiveBoard]:
@@ -98,6 +105,38 @@ def boards_of(state: PoolState, ids: NDArray[np.int32]) -> dict[str, LiveBoard]:
         boards[method] = _board(names if rated is None else state.content.agents.names(shown), reading, count)
     boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
     return boards
+
+
+def slice_boards_of(state: PoolState, changes: Changes) -> dict[str, LiveBoard]:
+    """Copy the rows of some agents on each live board of the pool's slices. Raises `UnfiniteRating`."""
+    boards: dict[str, LiveBoard] = {}
+    if state.slices is None:
+        return boards
+    for key, ids in changes.slices.items():
+        content, name = state.slices.slices[key].content, SliceName(*key)
+        names, total = content.agents.names(ids), len(content.agents)
+        for method in content.ratings.online:
+            reading = content.ratings.read(method, ids)
+            if not (finite := _finite(reading)).all():
+                raise UnfiniteRating(method, state.content.agents.lookup(content.agents.names(ids[~finite])))
+            boards[name.board(method)] = _board(names, reading, total)
+        boards[name.board(ACTIVITY)] = LiveBoard(names, content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
+    return boards
+
+
+def slices_of(state: PoolState) -> dict[str, SliceDimension]:
+    """The pool's slices, for its head."""
+    if (slices := state.slices) is None:
+        return {}
+    values: dict[str, list[SliceValue]] = {dimension: [] for dimension in slices.beyond}
+    for (dimension, value), made in slices.slices.items():
+        content = made.content
+        values[dimension].append(SliceValue(value=value, outcomes=content.counts["outcomes"], agents=len(content.agents)))
+    most = state.generation.fold.slice_values
+    return {
+        dimension: SliceDimension(methods=slices.methods(dimension), values=values[dimension], most=most, beyond=beyond)
+        for dimension, beyond in slices.beyond.items()
+    }
 
 
 def _finite(reading: Reading) -> NDArray[np.bool_]:
@@ -148,6 +187,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         forecasts=_forecasts(state.content.ratings),
         record=record_before(position, partition),
         season=state.generation.season,
+        slices=slices_of(state),
         season_generation=1 if state.generation.opening is None else state.generation.opening.first,
     )
 

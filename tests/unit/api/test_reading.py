@@ -241,6 +241,7 @@ class TestOpenApi:
             "/v1/pools/{pool}/generations",
             "/v1/pools/{pool}/seasons",
             "/v1/pools/{pool}/seasons/{season}",
+            "/v1/pools/{pool}/slices",
             "/v1/pools/{pool}/seasons/{season}/boards/{method}",
             "/v1/pools/{pool}/export",
             "/v1/pools/{pool}/predict",

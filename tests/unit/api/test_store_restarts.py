@@ -31,6 +31,7 @@ ROUTES = [
     *SOLVED,
     "/boards/maximal_lottery/why/rock",
     "/insight",
+    "/slices",
     "/next",
     "/agents/rock/opponents",
     "/agents/rock/history",

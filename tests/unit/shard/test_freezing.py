@@ -31,6 +31,8 @@ FOLDS = {
         bucket_seconds=100.0,
         buckets_kept=3,
         dedupe_window=64,
+        slices={"map": ("elo", "glicko2")},
+        slice_values=2,
     ),
     Kind.SCORES: FoldSettings(bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
 }
@@ -41,7 +43,8 @@ def game(draw: random.Random, number: int) -> GameEvent:
     agents = draw.sample(range(AGENTS + number // 10), sum(sizes))  # new ones come all the time
     sides = [Side([f"a{agents.pop()}" for _ in range(size)], draw.randrange(3)) for size in sizes]
     task, meta = draw.choice([None, "t", f"t{number // 100}"]), Raw(b'{"length":%d}' % (number % 9))
-    return GameEvent(v=1, id=f"g{number}", pool="p", time=float(number), sides=sides, task=task, meta=meta)
+    tags = draw.choice([{}, {"map": f"m{number // 100}"}])
+    return GameEvent(v=1, id=f"g{number}", pool="p", time=float(number), sides=sides, task=task, meta=meta, tags=tags)
 
 
 def measurement(draw: random.Random, number: int) -> ScoreEvent:
