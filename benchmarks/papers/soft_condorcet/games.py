@@ -98,27 +98,41 @@ def _sizes(run: Run) -> tuple[int, int, int]:
     return run.pick((3_000, 5_000, 300), (PUBLISHED["n"], PUBLISHED["m"], PUBLISHED["test"]))
 
 
-_SYNTHETIC: Final = """The games of webDiplomacy are not public. These are synthetic games of seven, {sizes}, with outcomes by the Plackett-Luce model
-and players as unevenly active as there; true skills predict them better than any method, so distances compare with each other and not with the
-printed ones. """
+_SYNTHETIC: Final = """The games of webDiplomacy are not public. These are synthetic games of seven, {sizes}, with outcomes by the
+Plackett-Luce model and players as unevenly active as there; true skills predict them better than any method, so distances compare with
+each other and not with the printed ones. """
 
 
 @PAPER.item("figure-3", "Figure 3 (section 4.4)", "Prediction of games of seven players")
 def figure_3(run: Run) -> Output:
-    sizes, splits = _sizes(run), run.pick(2, 10)
+    sizes, splits = _sizes(run), run.pick(2, 5)
     steps = [int(n) for n in run.pick(np.arange(1, 6) * 1_000, np.arange(1, 11) * 20_000)]
     runs = run.each(((f"split-{seed}", partial(offline, seed, sizes, steps)) for seed in range(splits)), splits)
     curves = {name: np.array([one[name] for one in runs]) for name in runs[0]}
     best = {name: float(values.mean(axis=0).min()) for name, values in curves.items()}
     printed = PUBLISHED["KTD_test"]
-    named = {"SCO, sigmoid": "SCO_sigmoid", "SCO, Fenchel-Young": "SCO_fenchel_young", "Elo": "Elo", "Copeland": "VasE_copeland", "plurality": "VasE_plurality"}
+    named = {
+        "SCO, sigmoid": "SCO_sigmoid",
+        "SCO, Fenchel-Young": "SCO_fenchel_young",
+        "Elo": "Elo",
+        "Copeland": "VasE_copeland",
+        "plurality": "VasE_plurality",
+    }
     values = [unprinted(f"{name}: distance", round(best[name], 3), f"printed for webDiplomacy: {printed[named[name]]}") for name in best]
     losers = ("Elo", "Copeland", "plurality")
     for sco in ("SCO, sigmoid", "SCO, Fenchel-Young"):
         for other in losers:
             holds = best[sco] < best[other]
             values.append(claim(f"{sco} and {other}", "SCO lower", f"{best[sco]:.3f}, {best[other]:.3f}", holds=holds, reason=_REASON))
-    values.append(claim("Fenchel-Young and sigmoid", "Fenchel-Young lower", f"{best['SCO, Fenchel-Young']:.3f}, {best['SCO, sigmoid']:.3f}", holds=best["SCO, Fenchel-Young"] < best["SCO, sigmoid"], reason=_REASON))
+    values.append(
+        claim(
+            "Fenchel-Young and sigmoid",
+            "Fenchel-Young lower",
+            f"{best['SCO, Fenchel-Young']:.3f}, {best['SCO, sigmoid']:.3f}",
+            holds=best["SCO, Fenchel-Young"] < best["SCO, sigmoid"],
+            reason=_REASON,
+        )
+    )
     text = _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players") + f"{splits} splits; {sizes[2]:,} test games each."
     return Output(values, [_drawn_offline(curves, steps)], seeds=list(range(splits)), note=text)
 
@@ -128,17 +142,35 @@ _REASON: Final = "other games: which method predicts best depends on how skills 
 
 @PAPER.item("figure-6", "Figure 6 (E.4)", "SCO and Elo online, one game at a time")
 def figure_6(run: Run) -> Output:
-    sizes, passes = _sizes(run), run.pick(3, 50)
+    sizes, passes = _sizes(run), run.pick(3, 20)
     runs = run.each(((f"pass-{seed}", partial(online, seed, sizes, 10)) for seed in range(passes)), passes)
     curves = {name: np.array([one[name] for one in runs]) for name in ONLINE}
     last = {name: float(values[:, -1].mean()) for name, values in curves.items()}
     elo = last["Elo, K 32"]
     nearest = min((name for name in last if name != "Elo, K 32"), key=lambda name: abs(last[name] - elo))
     values = [
-        claim("alpha 0.1 beside Elo", "slightly lower", f"{last['SCO, alpha 0.1']:.3f}, Elo {elo:.3f}", holds=last["SCO, alpha 0.1"] < elo, reason=_REASON),
-        claim("alpha 0.5 beside Elo", "lower", f"{last['SCO, alpha 0.5']:.3f}, Elo {elo:.3f}", holds=last["SCO, alpha 0.5"] < elo, reason=_REASON),
+        claim(
+            "alpha 0.1 beside Elo",
+            "slightly lower",
+            f"{last['SCO, alpha 0.1']:.3f}, Elo {elo:.3f}",
+            holds=last["SCO, alpha 0.1"] < elo,
+            reason=_REASON,
+        ),
+        claim(
+            "alpha 0.5 beside Elo",
+            "lower",
+            f"{last['SCO, alpha 0.5']:.3f}, Elo {elo:.3f}",
+            holds=last["SCO, alpha 0.5"] < elo,
+            reason=_REASON,
+        ),
         claim("nearest to Elo", "SCO, alpha 0.02", nearest, holds=nearest == "SCO, alpha 0.02", reason=_REASON),
-        claim("larger steps", "lower distance", "0.5 below 0.1 below 0.02", holds=last["SCO, alpha 0.5"] < last["SCO, alpha 0.1"] < last["SCO, alpha 0.02"], reason=_REASON),
+        claim(
+            "larger steps",
+            "lower distance",
+            "0.5 below 0.1 below 0.02",
+            holds=last["SCO, alpha 0.5"] < last["SCO, alpha 0.1"] < last["SCO, alpha 0.02"],
+            reason=_REASON,
+        ),
     ]
     text = _SYNTHETIC.format(sizes=f"{sizes[0]:,} games of {sizes[1]:,} players") + f"{passes} orders of the training games, one pass each."
     return Output(values, [_drawn_online(curves)], seeds=list(range(passes)), note=text)
@@ -153,7 +185,11 @@ def _drawn_offline(curves: dict[str, Floats], steps: list[int]) -> Drawn:
         band(axes, number, steps, mean - error, mean + error)
     axes.set(xlabel="batches of 32 games", ylabel=f"wrong pairs of {PAIRS} in test games")
     axes.legend(ncols=2)
-    return Drawn("prediction", "Mean Kendall-tau distance to test games. Elo, Copeland and plurality are fitted once. Bands are 95 % intervals over splits.", figure)
+    return Drawn(
+        "prediction",
+        "Mean Kendall-tau distance to test games. Elo, Copeland and plurality are fitted once. Bands are 95 % intervals over splits.",
+        figure,
+    )
 
 
 def _drawn_online(curves: dict[str, Floats]) -> Drawn:

@@ -52,11 +52,19 @@ def figure_4(_: Run) -> Output:
         [
             equal("order at the Fenchel-Young minimum", "ACB", order(smooth)),
             equal("order at the sigmoid minimum", "CAB", order(sharp)),
-            claim("Fenchel-Young loss", "strictly convex", "convex on the grid" if convex(fenchel) else "not convex", holds=convex(fenchel)),
+            claim(
+                "Fenchel-Young loss", "strictly convex", "convex on the grid" if convex(fenchel) else "not convex", holds=convex(fenchel)
+            ),
             claim("sigmoid loss", "not convex", "convex on the grid" if convex(sigmoid) else "not convex", holds=not convex(sigmoid)),
             claim("sigmoid loss in a box ten times as wide", "smaller", f"{here:.3f}, then {there:.3f}", holds=there < here),
         ],
-        [Drawn("landscapes", "Losses on the plane of ratings with sum 0 in the box [-1.5, 1.5]. The star is the minimum in the box.", figure)],
+        [
+            Drawn(
+                "landscapes",
+                "Losses on the plane of ratings with sum 0 in the box [-1.5, 1.5]. The star is the minimum in the box.",
+                figure,
+            )
+        ],
         note="""The votes are those of equation 11. A dark colour is a small loss. The sigmoid minimum is global in the box (sigmoidal
 programming) and is shown shifted to sum 0, which changes no loss.""",
     )

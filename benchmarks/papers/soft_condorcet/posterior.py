@@ -75,15 +75,20 @@ def figure_5(run: Run) -> Output:
             equal("true ranking", PUBLISHED["true_ranking_0based"], truth.ids),
             equal("closest pair", tuple(PUBLISHED["closest_pair"]), closest(skills), reason=reason, expected=(1, 9)),
             claim("mode of the posterior", "the true ranking", f"in {len(exact)} of {sets} data sets", holds=bool(exact)),
-            claim("distance of the mode to the truth", "below the final iterate's", f"{mode:.2f}, iterate {last:.2f}", holds=bool(mode <= last)),
+            claim(
+                "distance of the mode to the truth",
+                "below the final iterate's",
+                f"{mode:.2f}, iterate {last:.2f}",
+                holds=bool(mode <= last),
+            ),
             claim("most doubted pair", "agents of nearly equal skill", f"in {near} of {sets} data sets", holds=2 * near > sets),
             unprinted("probability of the mode, median", float(np.median([one.rankings[0][1] for one in all_sets]))),
         ],
         [_drawn(max(exact or all_sets, key=lambda one: len(one.rankings)), truth)],
         seeds=list(range(sets)),
         note=f"""The paper prints the skills of one data set, but neither its contests nor how many they are: here are {sets} data sets of
-{CONTESTS} skill-matched contests of four, and {samples:,} samples of each. Agents count as nearly equal if their skills differ by at most one deviation
-of a performance, 5. The figure shows the data set with the most rankings among those whose mode is the true ranking.""",
+{CONTESTS} skill-matched contests of four, and {samples:,} samples of each. Agents count as nearly equal if their skills differ by at most
+one deviation of a performance, 5. The figure shows the data set with the most rankings among those whose mode is the true ranking.""",
     )
 
 
@@ -95,4 +100,6 @@ def _drawn(one: Sampled, truth: Ranking) -> Drawn:
     axes.set_yticks(range(len(top)), labels)
     axes.set(xlabel="share of the samples")
     axes.grid(visible=False, axis="y")
-    return Drawn("posterior", "The most frequent sampled rankings, best agent first. The final iterate of Algorithm 1 has an asterisk.", figure)
+    return Drawn(
+        "posterior", "The most frequent sampled rankings, best agent first. The final iterate of Algorithm 1 has an asterisk.", figure
+    )

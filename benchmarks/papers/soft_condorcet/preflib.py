@@ -30,7 +30,7 @@ KEMENY_UP_TO: Final = 10
 _ROUNDING: Final = 1e-12
 ARCHIVE: Final = "data/preflib_sco.tar.xz"
 QUICK: Final = {10: 3, 20: 2}
-FULL: Final = {10: 1_000_000, 20: 150, 50: 60, 100: 20, 200: 8, 500: 4}
+FULL: Final = {10: 1_000_000, 20: 45, 50: 15, 100: 6, 200: 2, 500: 1}
 """Largest number of alternatives of a group -> most profiles that are drawn from each group of at most this size. Above the last one, and
 where a group has no entry, none is run.
 """
@@ -146,12 +146,12 @@ def table_2(run: Run) -> Output:
 
 
 def _note(profiles: int) -> str:
-    return f"""{profiles:,} of the paper's 12,680 profiles are at hand: those in small files. They hold another mix of elections than the paper's
-groups do. Groups of up to 10 alternatives are run as a whole with three seeds. Of larger groups a sample is run, as a fit takes seconds to
-minutes: of it, the profiles with a Condorcet winner, since only these count. Up to 20 alternatives with three seeds, then with one. The noise is
-three standard errors of the difference of two such means. Its variance is that of the printed share, and for distances at least that of
-independent wrong pairs. Shares are known to one profile. An order that
-agrees with as many votes as Kemeny's has distance 0."""
+    return f"""{profiles:,} of the paper's 12,680 profiles are at hand: those in small files. They hold another mix of elections than the
+paper's groups do. Groups of up to 10 alternatives are run as a whole with three seeds. Of larger groups a sample is run, as a fit takes
+seconds to minutes: of it, the profiles with a Condorcet winner, since only these count. Up to 20 alternatives with three seeds, then with
+one. The noise is three standard errors of the difference of two such means. Its variance is that of the printed share, and for distances
+at least that of independent wrong pairs. Shares are known to one profile. An order that agrees with as many votes as Kemeny's has
+distance 0."""
 
 
 def _most(run: Run, m: int) -> int:
@@ -161,7 +161,7 @@ def _most(run: Run, m: int) -> int:
 
 def _fits(run: Run, paths: Sequence[Path], low: int) -> list[Fit]:
     chosen = drawn(paths, _most(run, low), seed=low)
-    seeds = SEEDS if low <= 20 and not run.quick else SEEDS[:1]  # noqa: PLR2004
+    seeds = SEEDS if low <= 20 and not run.quick else SEEDS[:1]
     return [Fit(**one) for one in run.each(_parts(chosen, low, seeds), len(chosen))]
 
 

@@ -38,7 +38,8 @@ SPARSE: Final = {"uniform": 30, "skill-matched": 20}
 """Matching -> largest number of contests at which the paper has SCO first: 38 % and 59 % of the pairs never met."""
 ALPHA: Final = 0.01
 WIDE: Final = FenchelYoungOptions(high=1_000.0, tolerance=1e-6, accept_approximate=True)
-"""A box in which only agents without a finite maximum-likelihood rating reach a bound. Near it the loss is flat, so it is not always certain."""
+"""A box in which only agents without a finite maximum-likelihood rating reach a bound. Near it the loss is flat, so it is not always
+certain."""
 HIGHEST: Final = {"approval", "Borda", "maximal lotteries"}
 WITH_PRIOR: Final = "Elo with a prior (ours)"
 Method = Callable[[Profile, int], Ranking]
@@ -95,9 +96,9 @@ def sampled_fenchel_young(votes: Profile, seed: int) -> Floats:
 
 
 METHODS: Final[Mapping[str, Method]] = {
-    "SCO, sigmoid": lambda votes, seed: soft_condorcet_sgd(
-        votes, seed=seed, batch=PARAMETERS["batch"], iterations=PARAMETERS["iterations"]
-    ).ranking,
+    "SCO, sigmoid": lambda votes, seed: (
+        soft_condorcet_sgd(votes, seed=seed, batch=PARAMETERS["batch"], iterations=PARAMETERS["iterations"]).ranking
+    ),
     "SCO, Fenchel-Young": lambda votes, seed: Ranking.from_scores(sampled_fenchel_young(votes, seed)),
     "Elo": lambda votes, _: Ranking.from_scores(fenchel_young(_wins(votes), options=WIDE).ratings, 1e-6),
     WITH_PRIOR: lambda votes, _: Ranking.from_scores(bradley_terry(_wins(votes), options=BradleyTerryOptions(prior=0.1)).ratings, 1e-6),
@@ -114,7 +115,8 @@ prior has a tenth of a tied game for each agent. Approval is of the first two.
 
 
 def distances(ranking: Ranking, skills: Floats) -> tuple[float, float]:
-    """Kendall-tau distance to the true order (ties count half), and mean difference of the skills of discordant pairs, 0 if there are none."""
+    """Kendall-tau distance to the true order (ties count half), and mean difference of the skills of discordant pairs, 0 if there are
+    none."""
     first, second = np.triu_indices(len(skills), 1)
     level, gap = ranking.level, skills[first] - skills[second]
     lead = level[second] - level[first]
@@ -141,7 +143,9 @@ def missing_pairs(run: Run) -> Output:
         share = float(np.mean([unmet(contests(skills_of(rng), n, rng, matched=matched)) for _ in range(repeats)]))
         kind = "skill" if matched else "uniform"
         label, printed = f"{MATCHINGS[matched]}, {n} contests", float(row[f"p_missing_{kind}_published"])
-        reason = "no tournament of 5 contests of 4 among 20 agents lacks 88 % of its 190 pairs on average" if matched and n == SIZES[0] else ""
+        reason = (
+            "no tournament of 5 contests of 4 among 20 agents lacks 88 % of its 190 pairs on average" if matched and n == SIZES[0] else ""
+        )
         expected = float(row["skill_simulated_200+reps"])
         values.append(equal(label, printed, share, tolerance=0.0165, reason=reason, expected=expected))
     note = f"Means of {repeats} tournaments. The tolerance is a printed unit (the print truncates) and the noise of the mean."
@@ -157,9 +161,10 @@ def figure_2(run: Run) -> Output:
     return Output(_claims(found), [_drawn(found)], seeds=list(range(seeds)), note=_NOTE.format(seeds=seeds))
 
 
-_NOTE: Final = """{seeds} tournaments for each point; the bands are 95 % intervals of the mean. The paper prints curves and states claims; the claims are
-compared. A claim of a lowest value holds if no method of the paper is lower by more than three standard errors of the difference on the same
-tournaments. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they differ because the descent ends before it."""
+_NOTE: Final = """{seeds} tournaments for each point; the bands are 95 % intervals of the mean. The paper prints curves and states claims;
+the claims are compared. A claim of a lowest value holds if no method of the paper is lower by more than three standard errors of the
+difference on the same tournaments. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they differ because the
+descent ends before it."""
 Found = Mapping[tuple[str, int], Mapping[str, Floats]]
 """(matching, contests) -> method -> (tournaments, 2): both distances."""
 
@@ -184,7 +189,9 @@ def _claims(found: Found) -> list[Value]:
                 best = min(("SCO, sigmoid", "SCO, Fenchel-Young"), key=lambda sco: cell[sco][:, metric].mean())
                 lower = [other for other in METHODS if other != WITH_PRIOR and _lower(cell, other, best, metric)]
                 means = {other: cell[other][:, metric].mean() for other in METHODS}
-                second = min((other for other in METHODS if not other.startswith("SCO") and other != WITH_PRIOR), key=lambda other: means[other])
+                second = min(
+                    (other for other in METHODS if not other.startswith("SCO") and other != WITH_PRIOR), key=lambda other: means[other]
+                )
                 ours = f"{best} {means[best]:.1f}, {second} {means[second]:.1f}"
                 values.append(claim(f"{matching}, {n} contests: {name}", "SCO lowest", ours, holds=not lower))
     for matching in MATCHINGS:
@@ -207,7 +214,9 @@ def _drawn(found: Found) -> Drawn:
             mean, error = runs.mean(axis=1), 1.96 * runs.std(axis=1) / np.sqrt(runs.shape[1])
             line(axes[place], number, SIZES, mean, name)
             band(axes[place], number, SIZES, mean - error, mean + error)
-        axes[place].set(xscale="log", xlabel="contests", ylabel=("Kendall-tau distance", "mean true rating distance")[metric], title=matching)
+        axes[place].set(
+            xscale="log", xlabel="contests", ylabel=("Kendall-tau distance", "mean true rating distance")[metric], title=matching
+        )
         axes[place].set_xticks(SIZES, list(map(str, SIZES)))
         axes[place].minorticks_off()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)

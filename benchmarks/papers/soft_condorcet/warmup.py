@@ -135,8 +135,8 @@ def table_3(run: Run) -> Output:
     return Output(
         values,
         seeds=[0],
-        note="""The printed counts are reproduced by these settings: ratings start equal in the middle of the box [0, 1000], the gradient is the
-mean over votes, the order is read after each step, and 2 is subtracted from the first step (counted from 1) at which it is optimal. The
-paper states neither the box of this experiment nor how it counts. Rows of batches are means over three unknown seeds. Most runs with
-batches of 2 find the order in the first steps by chance, and the others need about as long as gradient descent.""",
+        note="""The printed counts are reproduced by these settings: ratings start equal in the middle of the box [0, 1000], the gradient
+is the mean over votes, the order is read after each step, and 2 is subtracted from the first step (counted from 1) at which it is
+optimal. The paper states neither the box of this experiment nor how it counts. Rows of batches are means over three unknown seeds. Most
+runs with batches of 2 find the order in the first steps by chance, and the others need about as long as gradient descent.""",
     )
