@@ -61,7 +61,10 @@ def random_game(seed: int) -> NormalForm:
 
 
 def extended(game: NormalForm, row: Callable[[Floats], Floats]) -> NormalForm:
-    """The game in which the first player has one more strategy. row: its payoffs from a payoff tensor with the first player's axis first."""
+    """The game in which the first player has one more strategy.
+
+    row: its payoffs, from a payoff tensor with the first player's axis first.
+    """
     return NormalForm.of([np.concatenate([tensor, row(tensor)[None]]) for tensor in game.payoffs])
 
 

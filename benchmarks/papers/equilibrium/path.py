@@ -27,7 +27,7 @@ Mixes = tuple[Floats, ...]
 
 
 def loss(game: KingOfTheHill, mixes: Mixes, tau: float) -> float:
-    """Equation 3 with uniform targets: the players' gains from the best answer to the regularised game; 0 exactly at a logit equilibrium."""
+    """Equation 3 with uniform targets: the players' gains by best answers in the regularised game, 0 exactly at a logit equilibrium."""
     total = 0.0
     for worth, mix in zip(game.payoffs_against(mixes), mixes, strict=True):
         target = 1 / len(mix)

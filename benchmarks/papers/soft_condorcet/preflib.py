@@ -183,7 +183,8 @@ def _compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Valu
     if not fits:
         return [Value(f"{m}: winner on top", row["C_gd"], "not run", Match.NONE, f"{found} of {size} profiles at hand")]
     group = summary(fits)
-    scope = f"{group.profiles} of {size} profiles, {group.winners} with a winner, means of {group.alternatives:.2f} alternatives and {group.votes:.0f} votes"
+    means = f"means of {group.alternatives:.2f} alternatives and {group.votes:.0f} votes"
+    scope = f"{group.profiles} of {size} profiles, {group.winners} with a winner, {means}"
     values: list[Value] = []
     if group.winners:
         share = min(float(row["C_gd"]), 1 - 0.5 / size)
