@@ -85,10 +85,12 @@ def _drawn(scores: Floats, ratings: Floats, average: Floats, parts: Contribution
     for number, (name, values) in enumerate(bars):
         below = sum((np.where(np.sign(other) == np.sign(values), other, 0) for _, other in bars[:number]), np.zeros(MODELS))
         axes[1].barh(place, values, left=below, color=COLOURS[number], label=name)
+    axes[1].set_axisbelow(True)
     axes[1].set(xlabel="contribution", title="(b) contributions of tasks")
     axes[1].legend()
     axes[2].imshow(scores, aspect="auto", cmap=DIVERGING, vmin=0, vmax=1)
     axes[2].grid(visible=False)
+    axes[2].set_xticks(range(0, TASKS, 3), list(map(str, range(1, TASKS + 1, 3))))
     axes[2].set(xlabel="task", title="(c) scores")
     for one in axes:
         one.set_yticks(place, [f"model {n + 1}" for n in place])

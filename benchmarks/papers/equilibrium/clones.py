@@ -41,8 +41,8 @@ def game(_: Run) -> Output:
             equal("prompt: the absolute lead", TOY["u_prompt"], prompt, tolerance=1e-12),
             equal("rebel: minus the lead, and -1 for the king's model", TOY["u_rebel"], rebel, tolerance=1e-12),
         ],
-        note="""Two prompts and three models; a row of a matrix is a king, a column a rebel. The paper prints the definition; the numbers follow
-from it.""",
+        note="""Two prompts and three models; a row of a matrix is a king, a column a rebel. The paper prints the definition; the numbers
+follow from it.""",
     )
 
 

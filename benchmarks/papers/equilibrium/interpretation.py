@@ -51,6 +51,7 @@ def _support(rating: Floats, support: Floats, single: Floats) -> Drawn:
     order = np.argsort(rating, kind="stable")
     colours = np.where(single[order], COLOURS[0], "#999999").tolist()
     for one, values, name in zip(axes, (rating, support), ("rating", "support"), strict=True):
+        one.set_axisbelow(True)
         one.bar(range(len(order)), values[order], width=1.0, color=colours)
         one.set(ylabel=name)
     axes[1].set(xlabel="prompts in the order of their ratings; grey ones have copies")
@@ -103,6 +104,7 @@ def _bars(values: Floats, ratings: Floats) -> Drawn:
         up, down = up + np.maximum(part, 0), down + np.minimum(part, 0)
     axes.set_yticks(range(SHOWN), [f"model {agent + 1}" for agent in top])
     axes.invert_yaxis()
+    axes.set_axisbelow(True)
     axes.set(xlabel="contribution to the rating")
     axes.legend(ncols=FAMILIES, loc="upper center", bbox_to_anchor=(0.5, 1.18))
     return Drawn("families", "Contributions of the rebel's families to the five best kings; the parts of a bar sum to the rating.", figure)

@@ -47,7 +47,7 @@ def figure_4(_: Run) -> Output:
     here, there = float(losses(sharp)[0]), float(losses(wide)[0])
     figure, axes = grid(1, 2, 8.6, 3.9)
     _contours(axes[0], fenchel, smooth - smooth.mean(), "Fenchel-Young loss")
-    _contours(axes[1], sigmoid, sharp, "sigmoid loss")
+    _contours(axes[1], sigmoid, theta[np.unravel_index(np.nanargmin(sigmoid), sigmoid.shape)], "sigmoid loss")
     return Output(
         [
             equal("order at the Fenchel-Young minimum", "ACB", order(smooth)),
@@ -65,8 +65,9 @@ def figure_4(_: Run) -> Output:
                 figure,
             )
         ],
-        note="""The votes are those of equation 11. A dark colour is a small loss. The sigmoid minimum is global in the box (sigmoidal
-programming) and is shown shifted to sum 0, which changes no loss.""",
+        note="""The votes are those of equation 11. A dark colour is a small loss. The orders are those of the minima in the box of
+ratings, without the condition on their sum: the library's fit, and sigmoidal programming for the sigmoid loss. The stars are the minima
+on the drawn plane.""",
     )
 
 
@@ -75,4 +76,5 @@ def _contours(axes: Axes, loss: Floats, best: Floats, title: str) -> None:
     axes.contourf(side, side, loss, levels=24, cmap=SEQUENTIAL)
     axes.contour(side, side, loss, levels=24, colors="white", linewidths=0.3)
     axes.plot(best[0], best[1], "*", color="#D55E00", markersize=14, markeredgecolor="white", clip_on=False)
+    axes.grid(visible=False)
     axes.set(xlabel="rating of A", ylabel="rating of B", title=title, aspect="equal")

@@ -100,6 +100,7 @@ def _drawn(one: Sampled, truth: Ranking) -> Drawn:
     axes.set_yticks(range(len(top)), labels)
     axes.set(xlabel="share of the samples")
     axes.grid(visible=False, axis="y")
+    axes.set_axisbelow(True)
     return Drawn(
         "posterior", "The most frequent sampled rankings, best agent first. The final iterate of Algorithm 1 has an asterisk.", figure
     )

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -41,6 +41,9 @@ WIDE: Final = FenchelYoungOptions(high=1_000.0, tolerance=1e-6, accept_approxima
 """A box in which only agents without a finite maximum-likelihood rating reach a bound. Near it the loss is flat, so it is not always
 certain."""
 HIGHEST: Final = {"approval", "Borda", "maximal lotteries"}
+CHUNK: Final = 50
+FULL: Final = 4
+"""Parts of `CHUNK` tournaments in a full run."""
 WITH_PRIOR: Final = "Elo with a prior (ours)"
 Method = Callable[[Profile, int], Ranking]
 
@@ -154,10 +157,14 @@ def missing_pairs(run: Run) -> Output:
 
 @PAPER.item("figure-2", "Figure 2 (section 4.3)", "Distance to the true order in tournaments with few games")
 def figure_2(run: Run) -> Output:
-    seeds = run.pick(4, 200)
-    cells = list(product(MATCHINGS, SIZES))
-    stored = run.each(((f"{matching}-{n}", partial(_cell, matching, n, seeds)) for matching, n in cells), len(cells))
-    found = {cell: {name: np.array(rows) for name, rows in result.items()} for cell, result in zip(cells, stored, strict=True)}
+    chunks, size = run.pick((1, 4), (FULL, CHUNK))
+    seeds, cells = chunks * size, list(product(MATCHINGS, SIZES))
+    parts = [(matching, n, range(size * chunk, size * (chunk + 1))) for chunk in range(chunks) for matching, n in cells]
+    stored = run.each(((f"{matching}-{n}-{own[0]}", partial(_cell, matching, n, own)) for matching, n, own in parts), len(parts))
+    found: dict[tuple[str, int], dict[str, Floats]] = {}
+    for (matching, n, _), result in zip(parts, stored, strict=True):
+        before = found.setdefault((matching, n), {name: np.empty((0, 2)) for name in METHODS})
+        found[matching, n] = {name: np.vstack([before[name], result[name]]) for name in METHODS}
     return Output(_claims(found), [_drawn(found)], seeds=list(range(seeds)), note=_NOTE.format(seeds=seeds))
 
 
@@ -169,8 +176,8 @@ Found = Mapping[tuple[str, int], Mapping[str, Floats]]
 """(matching, contests) -> method -> (tournaments, 2): both distances."""
 
 
-def _cell(matching: str, n: int, seeds: int) -> dict[str, list[Any]]:
-    runs = [tournament(n, matching == MATCHINGS[1], seed) for seed in range(seeds)]
+def _cell(matching: str, n: int, seeds: Iterable[int]) -> dict[str, list[Any]]:
+    runs = [tournament(n, matching == MATCHINGS[1], seed) for seed in seeds]
     return {name: [run[name] for run in runs] for name in METHODS}
 
 
@@ -206,14 +213,21 @@ def _worst(found: Found, matching: str) -> list[str]:
     return sorted(mean, key=lambda name: -mean[name])
 
 
+def _curve(found: Found, matching: str, name: str, metric: int) -> tuple[Floats, Floats]:
+    """Means by number of contests, and half the widths of their 95 % intervals."""
+    runs = np.array([found[matching, n][name][:, metric] for n in SIZES])
+    return runs.mean(axis=1), 1.96 * runs.std(axis=1) / np.sqrt(runs.shape[1])
+
+
 def _drawn(found: Found) -> Drawn:
     figure, axes = grid(2, 2, 9.0, 7.4)
     for place, (matching, metric) in enumerate(product(MATCHINGS, (0, 1))):
-        for number, name in enumerate(METHODS):
-            runs = np.array([found[matching, n][name][:, metric] for n in SIZES])
-            mean, error = runs.mean(axis=1), 1.96 * runs.std(axis=1) / np.sqrt(runs.shape[1])
+        for number, name in enumerate(name for name in METHODS if name not in HIGHEST):
+            mean, error = _curve(found, matching, name, metric)
             line(axes[place], number, SIZES, mean, name)
             band(axes[place], number, SIZES, mean - error, mean + error)
+        for name, marker in zip(sorted(HIGHEST), "x1+", strict=True):
+            axes[place].plot(SIZES, _curve(found, matching, name, metric)[0], color="#888888", marker=marker, linewidth=1, label=name)
         axes[place].set(
             xscale="log", xlabel="contests", ylabel=("Kendall-tau distance", "mean true rating distance")[metric], title=matching
         )
