@@ -30,7 +30,7 @@ KEMENY_UP_TO: Final = 10
 _ROUNDING: Final = 1e-12
 ARCHIVE: Final = "data/preflib_sco.tar.xz"
 QUICK: Final = {10: 3, 20: 2}
-FULL: Final = {10: 1_000_000, 20: 45, 50: 15, 100: 6, 200: 2, 500: 1}
+FULL: Final = {10: 1_000_000, 20: 45, 50: 15, 100: 3, 200: 1}
 """Largest number of alternatives of a group -> most profiles that are drawn from each group of at most this size. Above the last one, and
 where a group has no entry, none is run.
 """

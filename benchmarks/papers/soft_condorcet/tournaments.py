@@ -42,7 +42,7 @@ WIDE: Final = FenchelYoungOptions(high=1_000.0, tolerance=1e-6, accept_approxima
 certain."""
 HIGHEST: Final = {"approval", "Borda", "maximal lotteries"}
 CHUNK: Final = 50
-FULL: Final = 4
+FULL: Final = 1
 """Parts of `CHUNK` tournaments in a full run."""
 WITH_PRIOR: Final = "Elo with a prior (ours)"
 Method = Callable[[Profile, int], Ranking]
@@ -168,10 +168,10 @@ def figure_2(run: Run) -> Output:
     return Output(_claims(found), [_drawn(found)], seeds=list(range(seeds)), note=_NOTE.format(seeds=seeds))
 
 
-_NOTE: Final = """{seeds} tournaments for each point; the bands are 95 % intervals of the mean. The paper prints curves and states claims;
-the claims are compared. A claim of a lowest value holds if no method of the paper is lower by more than three standard errors of the
-difference on the same tournaments. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they differ because the
-descent ends before it."""
+_NOTE: Final = """{seeds} tournaments for each point (the paper has 200); the bands are 95 % intervals of the mean. The paper prints
+curves and states claims; the claims are compared. A claim of a lowest value holds if no method of the paper is lower by more than three
+standard errors of the difference on the same tournaments. Without a prior, the optimum of the Fenchel-Young loss is the one of Elo; they
+differ because the descent ends before it."""
 Found = Mapping[tuple[str, int], Mapping[str, Floats]]
 """(matching, contests) -> method -> (tournaments, 2): both distances."""
 
