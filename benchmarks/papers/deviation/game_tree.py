@@ -80,7 +80,8 @@ class GameTree:
             letters = "abcdefgh"[: len(others)]
             formula = letters + "," + ",".join(f"{letter}z" for letter in letters) + "->z"
             reach = np.einsum(formula, play.sum(axis=player), *(at[p] for p in others), optimize=True)
-            gains = np.bincount(seat.last, self.chance * reach * self.returns[player], minlength=int(seat.start[-1]))
+            gains = np.zeros(int(seat.start[-1]))
+            np.add.at(gains, seat.last, self.chance * reach * self.returns[player])
             total += seat.best_value(gains) - float((play * own).sum())
         return total
 

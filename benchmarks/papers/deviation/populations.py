@@ -48,7 +48,7 @@ def few_scissors(rng: np.random.Generator, size: int) -> Floats:
 def round_hull(rng: np.random.Generator, size: int) -> Floats:
     """Mixtures in a disc around the middle of the triangle, which has no corners."""
     mixes = rng.dirichlet([1, 1, 1], 40 * size)
-    return mixes[np.linalg.norm(mixes - 1 / 3, axis=1) <= 0.3][:size]
+    return np.asarray(mixes[np.linalg.norm(mixes - 1 / 3, axis=1) <= 0.3][:size], np.float64)
 
 
 POPULATIONS: Final[Mapping[str, Callable[[np.random.Generator, int], Floats]]] = {

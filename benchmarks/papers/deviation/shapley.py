@@ -57,7 +57,7 @@ def table_2(_: Run) -> Output:
 
 def random_game(seed: int) -> NormalForm:
     """A general-sum game of three players with three strategies each."""
-    return NormalForm.of(np.random.default_rng(seed).normal(size=(3, 3, 3, 3)))
+    return NormalForm.of(list(np.random.default_rng(seed).normal(size=(3, 3, 3, 3))))
 
 
 def extended(game: NormalForm, row: Callable[[Floats], Floats]) -> NormalForm:

@@ -27,7 +27,8 @@ def loss(game: KingOfTheHill, stays: Mixes, moves: Mixes) -> float:
 
 def others(game: KingOfTheHill, starts: int) -> list[Mixes]:
     """Different Nash equilibria: ends of the paths of logit equilibria from random targets."""
-    rng, found = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    found: list[Mixes] = []
     for _ in range(starts):
         targets = [rng.dirichlet(np.full(n, 0.5)) + 1e-6 for n in game.shape]
         try:

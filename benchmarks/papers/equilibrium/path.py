@@ -44,9 +44,12 @@ def annealed(game: KingOfTheHill) -> tuple[Mixes, float]:
         parts = (logits[low:high] for low, high in pairwise(cuts))
         return tuple(np.exp(part - logsumexp(part)) for part in parts)
 
+    def at(logits: Floats, tau: float) -> float:
+        return loss(game, mixes_of(logits), tau)
+
     logits, tau, worst = np.zeros(cuts[-1]), HOTTEST, 0.0
     while tau > COLDEST:
-        found = minimize(lambda x, tau=tau: loss(game, mixes_of(x), tau), logits, method="L-BFGS-B", options={"maxiter": _STEPS})
+        found = minimize(at, logits, (tau,), method="L-BFGS-B", options={"maxiter": _STEPS})
         logits, tau, worst = np.asarray(found.x, np.float64), tau * COOLING, max(worst, float(found.fun))
     return mixes_of(logits), worst
 

@@ -70,7 +70,7 @@ def first_by_elo(ahead: Floats) -> int:
 
 def _cell(prompts: int, models: int, copies: int, method: str) -> list[float]:
     ahead = preferences(prompts, models, SEED)
-    return ratings(ahead[attacked(ahead, copies, first_by_elo(ahead))], method).tolist()
+    return [float(rating) for rating in ratings(ahead[attacked(ahead, copies, first_by_elo(ahead))], method)]
 
 
 @PAPER.item("figure-3", "Figure 3 (section 4.2)", "Ranks of models while redundant prompts are added")
