@@ -92,8 +92,10 @@ def _change(curves: Mapping[str, Floats]) -> tuple[float, float]:
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 
-_REASON: Final = """the gaps of random policies are large and fall at first under any rating; the ratings differ by less than the error of
-these runs, so they do not decide the claim"""
+_REASON: Final = (
+    "the gaps of random policies are large and fall at first under any rating; "
+    "the ratings differ by less than the error of these runs, so they do not decide the claim"
+)
 
 
 def _compared(curves: Curves) -> list[Value]:
