@@ -43,7 +43,7 @@ def others(game: KingOfTheHill, starts: int) -> list[Mixes]:
 
 @PAPER.item("risk-dominance", "Sections 3.3 and 4.2 (F.4)", "Risk dominance of the selected equilibrium")
 def risk_dominance(run: Run) -> Output:
-    starts = run.pick(8, 128)
+    starts = run.pick(8, 64)
     game = KingOfTheHill.of(preferences(12, 6, 3))
     chosen = lle(game).mixes
     rivals = [one for one in others(game, starts) if max(float(np.abs(a - b).max()) for a, b in zip(one, chosen, strict=True)) > DIFFERENT]

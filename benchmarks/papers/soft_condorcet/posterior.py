@@ -61,7 +61,7 @@ def sampled(seed: int, samples: int, truth: Ranking) -> Sampled:
 
 @PAPER.item("figure-5", "Figure 5 (E.3)", "Posterior of the ranking by stochastic gradient descent")
 def figure_5(run: Run) -> Output:
-    samples, sets = run.pick(200, 2_000), run.pick(10, 50)
+    samples, sets = run.pick(200, 500), run.pick(10, 30)
     skills = np.array(PUBLISHED["true_skills"])
     truth = Ranking.from_scores(skills)
     all_sets = [sampled(seed, samples, truth) for seed in range(sets)]

@@ -138,7 +138,7 @@ def tournament(n: int, matched: bool, seed: int) -> dict[str, tuple[float, float
 @PAPER.item("missing-pairs", "Section 4.3, table of missing pairs", "Share of the pairs that never meet")
 def missing_pairs(run: Run) -> Output:
     rows = list(csv.DictReader((GOLDEN / "missing_data_sec43.csv").read_text(encoding="utf-8").splitlines()))
-    repeats = run.pick(40, 200)
+    repeats = run.pick(40, 100)
     values: list[Value] = []
     for matched, row in product((False, True), rows):
         n = int(row["n_contests"])
