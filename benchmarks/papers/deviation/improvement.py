@@ -127,6 +127,8 @@ def _drawn(curves: Curves) -> Drawn:
             band(one, number, step, mean - error, mean + error)
             line(other, number + 2, step, payoffs.mean(axis=0), f"payoff, {rating}", markers=False)
         one.set(title=name, xlabel="iteration", ylabel="CCE gap of the whole game")
+        if name == "Kuhn poker":  # zero-sum, so the mean is 0 up to rounding
+            other.set_ylim(-1, 1)
         other.set_ylabel("mean payoff")
         other.grid(visible=False)
         other.spines["right"].set_visible(True)
