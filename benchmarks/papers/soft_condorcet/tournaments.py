@@ -187,6 +187,9 @@ def _lower(found: Mapping[str, Floats], name: str, than: str, metric: int) -> bo
     return bool(gap.mean() > 3 * gap.std() / np.sqrt(len(gap)))
 
 
+_EXACT_ELO: Final = "our Elo is the exact optimum, which is also that of the Fenchel-Young loss; the paper's fit need not have reached it"
+
+
 def _claims(found: Found) -> list[Value]:
     values = []
     for matching in MATCHINGS:
@@ -199,8 +202,9 @@ def _claims(found: Found) -> list[Value]:
                 second = min(
                     (other for other in METHODS if not other.startswith("SCO") and other != WITH_PRIOR), key=lambda other: means[other]
                 )
+                reason = _EXACT_ELO if lower == ["Elo"] else ""
                 ours = f"{best} {means[best]:.1f}, {second} {means[second]:.1f}"
-                values.append(claim(f"{matching}, {n} contests: {name}", "SCO lowest", ours, holds=not lower))
+                values.append(claim(f"{matching}, {n} contests: {name}", "SCO lowest", ours, holds=not lower, reason=reason))
     for matching in MATCHINGS:
         worst = _worst(found, matching)[: len(HIGHEST)]
         holds = set(worst) == HIGHEST
