@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.papers.items import Match, Output, Run, Value, unprinted, within
+from benchmarks.papers.items import Match, Output, Run, Value, within
 from benchmarks.papers.soft_condorcet.paper import GOLDEN, PAPER
 from ratings_core.batch.soft_condorcet import SoftCondorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
@@ -26,6 +26,8 @@ SEEDS: Final = (0, 1, 2)
 """The paper averages over three seeds."""
 KEMENY_UP_TO: Final = 10
 """Largest number of alternatives for which the paper computes Kemeny's order."""
+FEWEST: Final = 10
+"""Fewest profiles with a winner whose share is compared."""
 ARCHIVE: Final = "data/preflib_sco.tar.xz"
 QUICK: Final = {10: 3, 20: 2}
 FULL: Final = {10: 1_000_000, 20: 45, 50: 15, 100: 3, 200: 1}
@@ -177,12 +179,12 @@ def _compared(row: dict[str, str], fits: Sequence[Fit], found: int) -> list[Valu
     means = f"means of {group.alternatives:.2f} alternatives and {group.votes:.0f} votes"
     scope = f"{group.profiles} of {size} profiles, {group.winners} with a winner, {means}"
     values: list[Value] = []
-    if group.winners:
+    if group.winners < FEWEST:
+        values.append(Value(f"{m}: winner on top", row["C_gd"], f"{group.on_top:.2f}", Match.NONE, f"too few to compare: {scope}"))
+    else:
         share = min(float(row["C_gd"]), 1 - 0.5 / size)
         noise = max(3 * np.sqrt(share * (1 - share) * (1 / group.winners + 1 / size)), 1 / group.winners)
         values.append(within(f"{m}: winner on top", float(row["C_gd"]), group.on_top, noise=float(noise), tolerance=0.005, what=scope))
-    else:
-        values.append(unprinted(f"{m}: winner on top", "no winner in the sample", scope))
     if row["Kn_gd"] and group.distance is not None:
         spread = float(np.std([one.distance for one in fits if one.distance is not None]))
         printed = float(row["Kn_gd"])
