@@ -15,6 +15,7 @@ COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 1)), (0, (3, 1)))
 SEQUENTIAL: Final = "cividis"
+DIVERGING: Final = "RdBu"
 _STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "equirank",
     "svg.fonttype": "none",

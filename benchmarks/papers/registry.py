@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from benchmarks.papers import nash_averaging, vase
+from benchmarks.papers import deviation, equilibrium, nash_averaging, soft_condorcet, vase
 from benchmarks.papers.items import Paper
 from ratings_core.errors import InputError
 
-PAPERS: Final[tuple[Paper, ...]] = (nash_averaging.PAPER, vase.PAPER)
+PAPERS: Final[tuple[Paper, ...]] = (nash_averaging.PAPER, vase.PAPER, soft_condorcet.PAPER, deviation.PAPER, equilibrium.PAPER)
 
 
 def chosen(names: list[str]) -> list[Paper]:

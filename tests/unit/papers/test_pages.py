@@ -11,7 +11,13 @@ from benchmarks.papers.run import Status, run_papers
 
 FOLDER = Path(__file__).parents[3] / "docs" / "papers"
 NAMES = [paper.name for paper in PAPERS]
-QUICK = {"nash_averaging": "example-1", "vase": "pentathlon"}
+QUICK = {
+    "nash_averaging": "example-1",
+    "vase": "pentathlon",
+    "soft_condorcet": "figure-1",
+    "deviation": "table-2",
+    "equilibrium": "game",
+}
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=NAMES)

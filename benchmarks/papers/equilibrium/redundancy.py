@@ -1,0 +1,150 @@
+"""Figure 3 of Liu et al. 2025: ranks of models while copies of prompts are added that are adverse to one model."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.papers.equilibrium.paper import PAPER
+from benchmarks.papers.figures import COLOURS, grid
+from benchmarks.papers.items import Drawn, Output, Run, Value, claim, unprinted
+from benchmarks.workloads import preferences
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.equilibria import AffinityTarget, cce, lle
+from ratings_core.equilibria.cce import Target
+from ratings_core.equilibria.options import CCEOptions, LLEOptions
+from ratings_core.games import KingOfTheHill
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats
+
+Ints = NDArray[np.int64]
+SEED: Final = 1
+SHARPNESS: Final = 10.0
+"""Lambda: prompts are drawn from softmax(-lambda x mean lead of the attacked model)."""
+SAME: Final = 1e-4
+"""Ratings that differ by at most this share a rank."""
+EPS: Final = 1e-3
+"""Largest gain in a CCE, in payoffs."""
+AFFINITY: Final = AffinityTarget(floor=0.0)
+"""Targets of largest affinity entropy alone. The library's default adds a thousandth of the uniform mix, which copies change."""
+METHODS: Final = ("Elo", "NE, affinity", "CCE, affinity", "NE, Shannon", "CCE, Shannon")
+
+
+def attacked(ahead: Floats, copies: int, model: int) -> Ints:
+    """Indices of all prompts, followed by drawn copies of those on which a model does badly."""
+    mean = ahead[:, model, :].mean(axis=1)
+    odds = np.exp(-SHARPNESS * (mean - mean.min()))
+    drawn = np.random.default_rng(SEED).choice(len(ahead), copies, p=odds / odds.sum())
+    return np.concatenate([np.arange(len(ahead)), drawn])
+
+
+def elo(ahead: Floats) -> Floats:
+    """Bradley-Terry ratings of all comparisons, where a lead of u counts (1 + u) / 2 wins."""
+    wins = ((1 + ahead) / 2).sum(axis=0)
+    np.fill_diagonal(wins, 0.0)
+    return bradley_terry(wins).ratings
+
+
+def ratings(ahead: Floats, method: str) -> Floats:
+    """Ratings of the models as kings. Copies are not merged, so that only the targets can make them harmless."""
+    if method == "Elo":
+        return elo(ahead)
+    game = KingOfTheHill.of(ahead)
+    target: Target = AFFINITY if method.endswith("affinity") else "even"
+    if method.startswith("NE"):
+        return lle(game, target=target, options=LLEOptions(merge=False)).ratings
+    return cce(game, target=target, options=CCEOptions(merge=False, eps=EPS)).ratings
+
+
+def sizes_of(run: Run) -> tuple[int, int, list[int]]:
+    """Prompts, models and numbers of copies."""
+    return run.pick((12, 6, [0, 12, 48]), (50, 12, [0, 50, 250, 1_000]))
+
+
+def first_by_elo(ahead: Floats) -> int:
+    """The model that is attacked."""
+    return int(elo(ahead).argmax())
+
+
+def _cell(prompts: int, models: int, copies: int, method: str) -> list[float]:
+    ahead = preferences(prompts, models, SEED)
+    return [float(rating) for rating in ratings(ahead[attacked(ahead, copies, first_by_elo(ahead))], method)]
+
+
+@PAPER.item("figure-3", "Figure 3 (section 4.2)", "Ranks of models while redundant prompts are added")
+def figure_3(run: Run) -> Output:
+    prompts, models, copies = sizes_of(run)
+    cells = [(method, n) for method in METHODS for n in copies]
+    parts = ((f"{method}-{n}".replace(", ", "-"), partial(_cell, prompts, models, n, method)) for method, n in cells)
+    found = dict(zip(cells, map(np.array, run.each(parts, len(cells))), strict=True))
+    model = first_by_elo(preferences(prompts, models, SEED))
+    note = f"""{prompts} prompts and {models} models with synthetic preferences in halves from -1 to 1
+(`benchmarks.workloads.preferences`); the paper's have a private judge on arena-hard. Copies of prompts are drawn from
+softmax(-{SHARPNESS:g} x mean lead of the attacked model), which is the first by Elo. Copies are solved as strategies of their own (merge
+off). A CCE leaves gains of up to {EPS:g}. The affinity targets have no floor."""
+    return Output(_compared(found, copies, model), [_drawn(found, copies, model)], seeds=[SEED], note=note)
+
+
+def _ranks(values: Floats) -> Ints:
+    return Ranking.from_scores(values, SAME).rank
+
+
+def _compared(found: Mapping[tuple[str, int], Floats], copies: list[int], model: int) -> list[Value]:
+    last, values = copies[-1], []
+    falls = [int(_ranks(found["Elo", n])[model]) for n in copies]
+    text = "rank " + ", ".join(map(str, falls))
+    values.append(claim("Elo: the attacked model", "falls through the ranks", text, holds=falls[-1] > falls[0]))
+    for method in METHODS[1:3]:
+        moved = max(float(np.abs(found[method, n] - found[method, 0]).max()) for n in copies)
+        values.append(claim(f"{method}: ratings", "invariant", f"largest change {moved:.0e}", holds=moved <= SAME))
+    for method in METHODS[3:]:
+        moved = max(float(np.abs(found[method, n] - found[method, 0]).max()) for n in copies)
+        values.append(claim(f"{method}: ratings", "not invariant", f"largest change {moved:.3f}", holds=moved > SAME))
+    agreement = _agreement(_ranks(found["Elo", 0]), _ranks(found["NE, affinity", 0]))
+    values.append(
+        claim("NE ranks without copies", "fairly consistent with Elo's", f"rank correlation {agreement:.2f}", holds=agreement > 0.5)
+    )
+    tied = [int(np.count_nonzero(_ranks(found[f"{kind}, affinity", 0]) == 1)) for kind in ("CCE", "NE")]
+    values.append(
+        unprinted(
+            "models that share the first place", f"CCE {tied[0]}, NE {tied[1]}", "three under CCE and one under NE in the paper's data"
+        )
+    )
+    values.append(unprinted("largest number of copies", last))
+    return values
+
+
+def _agreement(first: Ints, second: Ints) -> float:
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _drawn(found: Mapping[tuple[str, int], Floats], copies: list[int], model: int) -> Drawn:
+    figure, axes = grid(1, len(METHODS), 12.0, 3.8)
+    for one, method in zip(axes, METHODS, strict=True):
+        ranks = np.array([_ranks(found[method, n]) for n in copies])
+        for agent, path in enumerate(ranks.T):
+            chosen = agent == model
+            one.plot(
+                path, color=COLOURS[1] if chosen else "#999999", marker="o", linewidth=2.2 if chosen else 0.9, zorder=3 if chosen else 2
+            )
+        one.set_xticks(range(len(copies)), [f"{n:,}" for n in copies])
+        one.set(title=method, xlabel="copies")
+        one.invert_yaxis()
+    axes[0].set_ylabel("rank")
+    return Drawn("ranks", "Rank of each model; the attacked one is coloured. Models at the same rank are tied.", figure)
+
+
+def game_with_copies(run: Run) -> tuple[KingOfTheHill, Ints]:
+    """The game with a quarter of the largest number of copies, and the original prompt of each of its prompts."""
+    prompts, models, copies = sizes_of(run)
+    ahead = preferences(prompts, models, SEED)
+    original = attacked(ahead, copies[-1] // 4, first_by_elo(ahead))
+    return KingOfTheHill.of(ahead[original]), original
+
+
+def plain_game(run: Run) -> KingOfTheHill:
+    """The game without copies."""
+    prompts, models, _ = sizes_of(run)
+    return KingOfTheHill.of(preferences(prompts, models, SEED))
