@@ -44,7 +44,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
 @get("/v1/pools/{pool:str}/slices", tags=["boards"], operation_class=Described, responses=problems(404, 422, 503))
 @reads
 def list_slices(here: Here, pool: Pool) -> Slices:
-    """List the slices of a pool: values of tags that have boards of their own, with their numbers of outcomes and agents.
+    """List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
 
     The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes.
     """

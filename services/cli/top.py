@@ -18,7 +18,12 @@ from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
+<<<<<<< HEAD
 from services.boards.result import PENDING, Intervals
+=======
+from services.boards.result import Intervals
+from services.boards.slice_boards import SliceName
+>>>>>>> bec5758bc40350464826cf60a781784f513931e3
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
@@ -49,6 +54,7 @@ def top(
     ] = None,
     generation: Annotated[int | None, typer.Option(min=1, help="With --position or --at: only boards of this generation.")] = None,
     season: Annotated[str | None, typer.Option(help="Show the final board of this ended season.")] = None,
+    part: Annotated[str | None, typer.Option("--slice", help="Show the live board of a slice of the pool: language:English.")] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Show also display names, countries, organisations, and games, by log and newest checkpoint.")
     ] = False,
@@ -56,7 +62,7 @@ def top(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season)
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None, season=season, part=part)
     settings = settings_of(data)
     with closing(open_store(settings)) as store:
         answer: Board | Difference | None = None
@@ -65,7 +71,7 @@ def top(
         if position is not None or at is not None:
             answer = _past(settings, store, pool, method, (position, None if at is None else seconds(at, "--at")), count, generation)
         if answer is None:
-            answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
+            answer = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings, part)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
         if details and isinstance(answer, Board):
             answer = _with_details(settings, answer, head)
@@ -140,8 +146,10 @@ def _final(settings: Settings, store: RedisStore, pool: str, season: str, method
         raise InputError("--season", season, f"must be an ended season with this board: {error}") from error
 
 
-def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None) -> None:
+def _refuse_together(*, diff: bool, against: int | None, past: bool, season: str | None, part: str | None) -> None:
     """Raise `InputError` for options that exclude each other."""
+    if part is not None and (diff or past or season is not None):
+        raise InputError("--slice", part, "must not be used with --diff, --position, --at or --season: slices have no history")
     if season is not None and (diff or past):
         raise InputError("--season", season, "must not be used with --diff, --position or --at: a season has one final board a method")
     if diff and past:
@@ -162,12 +170,17 @@ def changed(store: RedisStore, pool: str, method: str, against: int | None, coun
     raise InputError("--method", method, "must have been solved at least twice in this season: try again after its next solve")
 
 
-def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
-    """The first rows of a board. If there is no such board, raises `InputError` with the existing boards or pools."""
-    first_rows = read_board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings, part: str | None = None) -> Board:
+    """The first rows of a board, or of the slice `part` of it. Raises `InputError` with the existing boards, slices or pools."""
+    name = method if part is None else SliceName.parsed(part).board(method)
+    first_rows = read_board(store, pool, name, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if first_rows is not None:
         return first_rows
-    methods = methods_of(store.solved, head_of(settings, store.live, pool))
+    head = head_of(settings, store.live, pool)
+    if part is not None:
+        slices = [str(SliceName(key, one.value)) for key, found in head.slices.items() for one in found.values if method in found.methods]
+        raise InputError("--slice", part, f"must be a slice with the board {method}: {', '.join(slices) or 'this pool has none'}")
+    methods = methods_of(store.solved, head)
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; solved boards appear some seconds after a pool's first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
@@ -233,7 +246,8 @@ def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | N
 
 
 def _title(board: Board, head: PoolHead | None) -> Text:
-    parts = [f"{board.pool} · {board.method} ({board.source})", f"{board.total} agents", f"position {board.position}"]
+    of_slice = f" · {board.slice}" if isinstance(board.slice, str) else ""
+    parts = [f"{board.pool} · {board.method} ({board.source}){of_slice}", f"{board.total} agents", f"position {board.position}"]
     if board.outcomes is not None:  # only solved boards; these may be some seconds older than live boards
         counted = "1 outcome" if board.outcomes == 1 else f"{board.outcomes} outcomes"
         parts.insert(2, counted + _of_all(board, head))

@@ -1,4 +1,4 @@
-"""Slices of a pool: for each value of some tags a separate content, folded from the pool's new outcomes that have the tag.
+"""Slices of a pool: a separate content for each value of some tags, folded from the pool's new outcomes that have the tag.
 
 A slice is folded as a pool of these outcomes alone would be. Deduplication, edits and limits are the pool's: a slice gets what the pool
 has just counted. So pool and slices are one fold, in one checkpoint, under one digest.

@@ -1,5 +1,6 @@
 """Slices of a live pool: boards in the store and over HTTP, at the pool's position, as an independent fold of their outcomes gives them."""
 
+import json
 import random
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,8 +10,9 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
+from ratings_core.errors import InputError
 from services.api.app import create_app
 from services.backends import open_log
 from services.boards.store.redis import RedisStore
@@ -136,7 +138,7 @@ def test_slices_follow_their_pool(tmp_path: Path) -> None:
         assert differences(settings, log) == []
 
 
-def test_pages_around_and_formats_of_a_slice(tmp_path: Path) -> None:
+def test_pages_around_and_formats_of_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with installation(tmp_path) as (settings, log), client_of(settings, log) as client:
         append(log, GAMES)
         with working(settings, log):
@@ -156,6 +158,22 @@ def test_pages_around_and_formats_of_a_slice(tmp_path: Path) -> None:
         alone = client.get("/boards/elo", params={**name, "agents": [order[2]]})
         assert ratings(alone) == {order[2]: wanted[order[2]]}
         assert "games" not in around.json()["rows"][0], "games are counted by pool"
+        monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
+        monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
+        monkeypatch.setenv("EQUIRANK_PARTITIONS", str(settings.partitions))
+        shown = top("--slice", f"language:{value}", "--count", "5", "--format", "json").output
+        assert [row["agent"] for row in json.loads(shown)["rows"]] == order[:5]
+        assert f"elo (live) · language:{value}" in top("--slice", f"language:{value}").output
+        for words, rule in (
+            (("--slice", "map:c"), "must be a slice with the board elo: language:"),
+            (("--slice", "x:y", "--diff"), "history"),
+        ):
+            with pytest.raises(InputError, match=rule):
+                top(*words)
+
+
+def top(*words: str) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(application("top"), ["top", "--pool", POOL, *words], catch_exceptions=False)
 
 
 REFUSED = [

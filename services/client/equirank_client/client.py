@@ -114,7 +114,7 @@ class Client(Connection):
         return self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
 
     def list_slices(self, pool: str) -> Slices:
-        r"""List the slices of a pool: values of tags that have boards of their own, with their numbers of outcomes and agents.
+        r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
 
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
@@ -340,7 +340,7 @@ class AsyncClient(AsyncConnection):
         return await self._value(Call("GET", path("/v1/pools/{pool}/boards/{method}/why/{agent}", pool=pool, method=method, agent=agent), query={'flips': flips, 'from': from_, 'to': to, 'count': count}, accept='application/json', repeatable=True), Why)
 
     async def list_slices(self, pool: str) -> Slices:
-        r"""List the slices of a pool: values of tags that have boards of their own, with their numbers of outcomes and agents.
+        r"""List the slices of a pool: values of tags that have separate boards, with their numbers of outcomes and agents.
 
         The setting `slices` of the pool names the tags. A value beyond the setting `slice_values` has no slice; `beyond` counts its outcomes."""
         return await self._value(Call("GET", path("/v1/pools/{pool}/slices", pool=pool), accept='application/json', repeatable=True), Slices)
