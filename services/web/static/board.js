@@ -234,8 +234,8 @@ function line(pool, row, look, index, around) {
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}${arrow(row)}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
-    <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.join(" · ")}</span>` : null}</td>
-    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${interval ? html`<span class="narrow small">${interval}</span>` : null}</td>
+    <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
+    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
     ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
     ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}</tr>`;
 }

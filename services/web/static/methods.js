@@ -56,11 +56,17 @@ export function question(method) {
   return QUESTIONS[method] ?? "";
 }
 
+/** @param {string[]} methods @returns {string[]} The same, those that lead a page first. */
+export function preferred(methods) {
+  const place = (/** @type {string} */ method) => (FIRST.indexOf(method) + FIRST.length + 1) % (FIRST.length + 1);
+  return [...methods].sort((a, b) => place(a) - place(b));
+}
+
 /** @param {any[]} boards Boards with their first row. @returns {any | null} The board that leads the page. */
 export function leading(boards) {
-  const place = (/** @type {any} */ board) => (FIRST.indexOf(board.method) + FIRST.length + 1) % (FIRST.length + 1);
   const answered = boards.filter((board) => board.method !== "outcomes" && board.rows.some((/** @type {any} */ row) => row.rating !== null));
-  return answered.sort((a, b) => place(a) - place(b))[0] ?? boards.find((board) => board.method === "outcomes") ?? null;
+  const [first = "outcomes"] = preferred(answered.map((board) => board.method));
+  return boards.find((board) => board.method === first) ?? null;
 }
 
 /** @type {Record<string, string>} */

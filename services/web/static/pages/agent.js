@@ -2,7 +2,7 @@
 import { Live, ask, poolUrl } from "../api.js";
 import { Sized, scale, ticks } from "../chart.js";
 import { ago, count, date, percent, shower, signed, whole } from "../format.js";
-import { title } from "../methods.js";
+import { preferred, title } from "../methods.js";
 import { go, withQuery } from "../nav.js";
 import { Figure, agentPath, flag, poolPath } from "../parts.js";
 import { AgentSearch } from "../search.js";
@@ -43,18 +43,19 @@ export default class AgentPage extends Live {
       ${this.opponents()}
       <${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />
       ${this.outcomes()}
-      <${Why} pool=${pool} agent=${agent} methods=${Object.keys(profile.methods)} />`;
+      <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
   }
 
   /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
   card(profile) {
     const { details, games, scores, streak } = profile;
-    const best = Object.entries(profile.methods).filter(([, one]) => one.rating !== null).sort(([, a], [, b]) => a.rank - b.rank)[0];
+    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null));
+    const best = profile.methods[first];
     const tags = Object.entries(details?.tags ?? {});
     return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
       ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
       ${details?.organisation || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
-      ${best ? html`<p class="headline">No. ${whole(best[1].rank)} of ${whole(best[1].total)} by ${title(best[0])}</p>` : null}
+      ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
       <${State} polled=${profile} since=${this.since("profile")} error=${this.polls.profile.error} />
@@ -69,7 +70,7 @@ export default class AgentPage extends Live {
       <tbody>${rows.map(([method, one]) => {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
-          <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html`<span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
           <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
@@ -91,8 +92,8 @@ export default class AgentPage extends Live {
     if (!answer?.opponents.length) return null;
     const { pool } = this.props;
     const scored = answer.opponents.filter((/** @type {any} */ one) => one.games > 0).map((/** @type {any} */ one) => ({ ...one, rate: (one.wins + one.draws / 2) / one.games }));
-    const best = [...scored].sort((a, b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
-    const worst = [...scored].filter((one) => !best.includes(one)).sort((a, b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
+    const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
+    const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
     const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number">${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}</td></tr>`)}</tbody></table></div>` : null);
     return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;

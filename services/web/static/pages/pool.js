@@ -167,9 +167,9 @@ class Table extends Component {
     const { pool, method, query: chosen } = this.props;
     const { board } = this.state;
     const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
-    return html`${board ? html`<${Notes} board=${board} />` : null}
-      ${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />`;
+    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+      <${Board} pool=${pool} method=${method} filters=${filters} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }
 

@@ -23,12 +23,12 @@ export default function Forecasts({ pool, insight, link }) {
 /** @param {any[]} forecasts @param {number} width */
 function chart(forecasts, width) {
   const height = Math.min(360, width * 0.75);
-  const x = scale(0.5, 1, 46, width - 14);
+  const x = scale(0.5, 1, 46, width - 26);
   const y = scale(0.3, 1, height - 30, 12);
   const most = Math.max(...forecasts.flatMap((one) => one.classes.map((/** @type {number[]} */ row) => row[0])));
   const marks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label="Forecasts against results; the CSV has the numbers">
-    ${[0.4, ...marks].map((tick) => html`<g key=${tick}><line class="grid" x1="46" x2=${width - 14} y1=${y(tick)} y2=${y(tick)} /><text x="40" y=${y(tick) + 4} text-anchor="end">${percent(tick, 0)}</text></g>`)}
+    ${[0.4, ...marks].map((tick) => html`<g key=${tick}><line class="grid" x1="46" x2=${width - 26} y1=${y(tick)} y2=${y(tick)} /><text x="40" y=${y(tick) + 4} text-anchor="end">${percent(tick, 0)}</text></g>`)}
     ${marks.map((tick) => html`<text key=${tick} x=${x(tick)} y=${height - 8} text-anchor="middle">${percent(tick, 0)}</text>`)}
     <line class="ideal" x1=${x(0.5)} y1=${y(0.5)} x2=${x(1)} y2=${y(1)} />
     ${forecasts.map((one, i) => html`<g key=${one.method} class=${`data-${i % 6}`}><polyline class="curve" points=${one.classes.map((/** @type {number[]} */ row) => `${x(row[1]).toFixed(1)},${y(Math.max(0.3, row[2])).toFixed(1)}`).join(" ")} />
