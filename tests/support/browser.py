@@ -122,7 +122,8 @@ class Page:
 
     def until(self, condition: str) -> Any:
         """Wait until the value of an expression is true, and return it."""
-        return until(lambda: self.evaluate(condition), lambda: f"{condition} in {self.text!r}")
+        value = f"((found) => (found instanceof Node ? true : found))({condition})"
+        return until(lambda: self.evaluate(value), lambda: f"{condition} in {self.text!r}")
 
     def type(self, selector: str, text: str) -> None:
         """Type a text into a field."""

@@ -19,7 +19,7 @@ export default class AgentPage extends Live {
     const method = chosen.method ?? "";
     /** @type {Record<string, [string, number]>} */
     const feeds = { profile: [poolUrl(pool, at), 2] };
-    if (this.value("profile")) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
+    if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
     if (this.value("profile")?.games) {
       feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
       feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];

@@ -85,7 +85,7 @@ class PoolCard extends Live {
     super.componentDidUpdate();
     const board = leading(this.value("boards")?.boards ?? []);
     const first = board?.rows[0]?.agent;
-    if (!first || this.asked === first) return;
+    if (!first || this.asked === first || board.games_position === undefined) return; // records and histories come with the first checkpoint
     this.asked = first;
     const curve = await ask(poolUrl(this.props.view.pool, `/agents/${encodeURIComponent(first)}/history`, { points: 40 })).catch(() => null);
     this.setState({ curve: (curve?.points ?? []).map((/** @type {any} */ point) => point.rating).filter((/** @type {any} */ rating) => rating !== null), by: curve?.method });

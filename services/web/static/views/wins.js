@@ -21,7 +21,7 @@ export default class Wins extends Live {
     const agents = (this.value("board")?.rows ?? []).map((/** @type {any} */ row) => row.agent);
     const key = agents.join("\n");
     const now = performance.now() / 1000;
-    if (!agents.length || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
+    if (this.value("board")?.games_position === undefined || (this.key === key && now - (this.read ?? 0) < SECONDS)) return;
     this.key = key;
     this.read = now;
     this.fill(agents);
@@ -52,9 +52,9 @@ export default class Wins extends Live {
   render() {
     const { pool, board, query, link } = this.props;
     const { agents, predicted, observed } = this.state;
+    if (this.value("board") && this.value("board").games_position === undefined) return html`<p class="soft" role="status">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     if (!agents) return html`<p class="soft" role="status">Loading</p>`;
     const shows = query.show === "predicted" ? "predicted" : "observed";
-    if (!observed.size && shows === "observed") return html`<p class="soft">The games of these agents are not counted yet. They are known from the first checkpoint on.</p>`;
     const says = html`Each row is an agent, and each cell its score against the agent of the column, in the order of ${title(board.method)}. Blue: the row wins. Orange: it loses. Orange above the diagonal contradicts the order.<br /><span class="toggle"><a href=${withQuery({ show: "" })} onClick=${follow} aria-current=${shows === "observed" ? "true" : undefined}>Observed</a> <a href=${withQuery({ show: "predicted" })} onClick=${follow} aria-current=${shows === "predicted" ? "true" : undefined}>Predicted${predicted ? ` by ${title(predicted.method)}` : ""}</a></span>`;
     const table = [["agent", ...agents], ...agents.map((/** @type {string} */ agent, /** @type {number} */ i) => [agent, ...agents.map((/** @type {string} */ _, /** @type {number} */ j) => this.cell(i, j)?.rate ?? "")])];
     return html`<${Figure} title="Who beats whom" says=${says} file=${`${pool}-${shows}-scores`} table=${table} link=${`${link}&method=${board.method}${shows === "predicted" ? "&show=predicted" : ""}`}>
