@@ -54,6 +54,11 @@ class Browser:
             assert "error" not in answer, f"{method}: {answer['error']}"
             return dict(answer["result"])
 
+    def close(self) -> None:
+        """Close the pipes."""
+        os.close(self._send)
+        self._receive.close()
+
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             part = self._receive.read(1 << 16)
@@ -187,12 +192,13 @@ def browsing() -> Iterator[Browser]:
         )
         for number in theirs:
             os.close(number)
+        browser = Browser(*mine)
         try:
-            yield Browser(*mine)
+            yield browser
         finally:
             process.terminate()
             try:
                 process.wait(PATIENCE)
             finally:
                 process.kill()
-            os.close(mine[0])
+            browser.close()

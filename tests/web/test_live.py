@@ -20,8 +20,9 @@ MANY = 100_000
 def publish(api: Running, outcomes: int) -> None:
     """Publish boards on which `rock` has one point more with each outcome."""
     names = ["paper", "rock"]
-    boards = {"elo": LiveBoard(names, [1500.25, 1400.25 + outcomes]), ACTIVITY: LiveBoard(names, [float(outcomes)] * 2)}
-    assert api.store.live.publish(head_of("rps", position=outcomes, published_at=NOW, online=["elo"], outcomes=outcomes, agents=2), 1, boards)
+    ratings = [1500.25, 1400.25 + outcomes]
+    boards = {"elo": LiveBoard(names, ratings), "sco": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, [float(outcomes)] * 2)}
+    assert api.store.live.publish(head_of("rps", position=outcomes, published_at=NOW, online=["elo", "sco"], outcomes=outcomes, agents=2), 1, boards)
 
 
 @contextmanager

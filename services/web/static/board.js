@@ -133,6 +133,7 @@ export class Board extends Component {
   }
 
   componentDidUpdate() {
+    if (this.focused?.isConnected && document.activeElement === document.body) this.focused.focus({ preventScroll: true });
     if (JSON.stringify([this.props.pool, this.props.method, this.props.filters]) !== this.key) {
       this.rows.end();
       this.rows = this.open();
@@ -187,6 +188,7 @@ export class Board extends Component {
   }
 
   render() {
+    this.focused = /** @type {HTMLElement | null} */ (document.activeElement === document.body ? null : document.activeElement); // a row that moves loses the focus
     const board = this.rows.board;
     if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
     const { first, rows } = this.visible();
@@ -203,7 +205,7 @@ export class Board extends Component {
         ${this.heading("rating", board.method === "outcomes" ? "Outcomes" : "Rating", "number")}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
         ${look.games ? this.heading("games", "Games", "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
-      <tbody>${rows.map((row, i) => (row ? html`${total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? PROVISIONAL : null}${line(this.props.pool, row, look, first + i + 2, this.props.around)}` : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="5">…</td></tr>`))}</tbody>
+      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="5">…</td></tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
     </table>
     ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}`;

@@ -1,2 +1,82 @@
+// What an operator looks at: whether outcomes are folded, how fast, what was refused, and how solves ended.
+import { Live, poolUrl, search } from "../api.js";
+import { ago, count, whole } from "../format.js";
+import { title } from "../methods.js";
+import { follow, withQuery } from "../nav.js";
+import { poolPath } from "../parts.js";
+import { State } from "../state.js";
 import { html } from "../ui.js";
-export default function Copies() { return html`<h1>Cycles and copies</h1>`; }
+
+const POOLS = 50;
+
+/** @extends Live */
+export default class Operations extends Live {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {{at: number, outcomes: Record<string, number>} | null} */
+    this.counted = null;
+    /** @type {{at: number, outcomes: Record<string, number>} | null} */
+    this.before = null;
+  }
+
+  feeds() {
+    const { pool, start = "" } = this.props.query;
+    /** @type {Record<string, [string, number]>} */
+    const feeds = { pools: [`/v1/pools${search({ count: POOLS, start })}`, 2] };
+    const first = pool ?? this.value("pools")?.pools.find((/** @type {any} */ view) => view.head)?.pool;
+    if (first) Object.assign(feeds, { boards: [poolUrl(first, "/boards", { count: 1 }), 2], folding: [poolUrl(first), 2], generations: [poolUrl(first, "/generations"), 10] });
+    return feeds;
+  }
+
+  componentDidUpdate() {
+    super.componentDidUpdate();
+    const poll = this.polls.pools;
+    if (!poll?.value || this.counted?.at === poll.at) return;
+    const now = Object.fromEntries(poll.value.pools.map((/** @type {any} */ view) => [view.pool, view.head?.outcomes ?? 0]));
+    this.before = this.counted;
+    this.counted = { at: poll.at, outcomes: now };
+  }
+
+  /** Outcomes of a pool per second, between the last two answers. @param {string} pool */
+  rate(pool) {
+    const { before, counted } = this;
+    if (!before || !counted || before.outcomes[pool] === undefined) return null;
+    return (1000 * (counted.outcomes[pool] - before.outcomes[pool])) / Math.max(1, counted.at - before.at);
+  }
+
+  render() {
+    const list = this.value("pools");
+    return html`<h1>Operations</h1><${State} polled=${list} since=${this.since("pools")} trouble=${list?.trouble} error=${this.failure()} />
+      <p class="soft">Numbers for alerts are metrics: <a href="/metrics">those of this API process</a>; the engine has its own. Refused outcomes are listed with their reasons by <code>equirank dead-letters</code>, which needs the log.</p>
+      ${list ? this.pools(list) : html`<p class="soft">Loading</p>`}${this.one()}`;
+  }
+
+  /** @param {any} list */
+  pools(list) {
+    const start = Number(this.props.query.start) || 0;
+    return html`<section class="card"><h2>Pools</h2><table><caption class="hidden">Pools</caption><thead><tr><th scope="col">Pool</th><th scope="col" class="number">Outcomes</th><th scope="col" class="number">per second</th><th scope="col" class="number wide">Refused</th><th scope="col" class="number wide">Duplicates</th><th scope="col" class="number wide">Partition</th><th scope="col" class="number wide">Generation</th><th scope="col">State</th></tr></thead>
+      <tbody>${list.pools.map((/** @type {any} */ view) => {
+        const { head } = view;
+        const rate = this.rate(view.pool);
+        return html`<tr key=${view.pool}><th scope="row"><a href=${withQuery({ pool: view.pool })} onClick=${follow}><bdi>${view.pool}</bdi></a></th><td class="number">${head ? whole(head.outcomes) : "–"}</td><td class="number">${rate === null ? "–" : rate.toFixed(1)}</td>
+          <td class="number wide">${head ? whole(head.dead_letters) : "–"}</td><td class="number wide">${head ? whole(head.duplicates) : "–"}</td><td class="number wide">${head?.partition ?? "–"}</td><td class="number wide">${head?.generation ?? "–"}${head?.building ? html` <span class="small">next ${Math.round(100 * head.building.progress)} %</span>` : null}</td>
+          <td>${head?.stopped ? html`<span class="lost">stopped: ${head.stopped}</span>` : head ? "folded" : "no outcomes"}</td></tr>`;
+      })}</tbody></table>${list.total > POOLS ? html`<nav class="pages" aria-label="More pools">${start > 0 ? html`<a href=${withQuery({ start: Math.max(0, start - POOLS) || "" })} onClick=${follow}>Previous</a>` : null}<span>${start + 1} to ${start + list.pools.length} of ${count(list.total, "pool")}</span>${start + POOLS < list.total ? html`<a href=${withQuery({ start: start + POOLS })} onClick=${follow}>Next</a>` : null}</nav>` : null}</section>`;
+  }
+
+  /** Lag, solves and generations of one pool. */
+  one() {
+    const [list, view, made] = [this.value("boards"), this.value("folding"), this.value("generations")];
+    if (!list || !view?.folding) return null;
+    const { folding } = view;
+    const solved = list.boards.filter((/** @type {any} */ board) => board.source === "solved");
+    return html`<section class="card"><h2><a href=${poolPath(view.pool)}><bdi>${view.pool}</bdi></a></h2>
+      <p>${folding.status === "fresh" ? "Folded in time" : folding.says}: ${count(folding.lag_records, "record")} waiting, the oldest for ${folding.lag_seconds.toFixed(1)} s at most; partition last folded ${folding.idle_seconds === null ? "never" : ago(folding.idle_seconds)}.</p>
+      ${made?.serving ? html`<p class="soft">Generation ${made.serving.number} is served${made.newest && made.newest.number !== made.serving.number ? `, ${made.newest.number} is being folded` : ""}${made.waiting ? ", and another one is requested" : ""}.</p>` : null}
+      ${solved.length ? html`<table><caption>Solves</caption><thead><tr><th scope="col">Method</th><th scope="col">Ended</th><th scope="col" class="wide">Certificate</th><th scope="col" class="number">Took</th><th scope="col" class="number wide">Behind</th><th scope="col" class="number">Age</th></tr></thead>
+      <tbody>${solved.map((/** @type {any} */ board) => html`<tr key=${board.method}><th scope="row">${title(board.method)}</th><td>${board.status.replaceAll("_", " ")}${board.error ? html` <span class="lost">${board.error}</span>` : null}</td>
+        <td class="wide">${board.certificate && board.certificate.value !== null ? `${board.certificate.kind.replaceAll("_", " ")} ${board.certificate.value === 0 ? "0" : board.certificate.value.toExponential(1)}` : "–"}</td><td class="number">${(board.seconds ?? 0).toFixed(2)} s</td>
+        <td class="number wide">${board.outcomes === null ? "–" : whole(Math.max(0, (list.pool.head?.outcomes ?? 0) - board.outcomes))}</td><td class="number">${ago(board.age_seconds + this.since("boards"))}</td></tr>`)}</tbody></table>` : html`<p class="soft">No method is solved for this pool.</p>`}</section>`;
+  }
+}
