@@ -67,6 +67,5 @@ export default class Copies extends Live {
 }
 
 function means() {
-  return html`<section class="card"><h2>What this means for a leaderboard</h2><p>Who enters ten copies of an agent, or of a task, changes every average. Ratings of an equilibrium (lottery, Nash average, deviation ratings) do not change by copies. Equirank shows both beside each other, lists cycles and copies, and proves each solved answer.
-    <a href="/docs">API</a></p></section>`;
+  return html`<section class="card"><h2>What this means for a leaderboard</h2><p>Who enters ten copies of an agent, or of a task, changes every average. Ratings of an equilibrium (lottery, Nash average, deviation ratings) do not change by copies. Equirank shows both beside each other, lists cycles and copies, and checks each solved answer.</p></section>`;
 }

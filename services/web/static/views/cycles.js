@@ -21,13 +21,14 @@ export default function Cycles({ pool, insight, link, kind }) {
 
 /** @param {{agents: string[], margins: number[]}} cycle @param {number} width */
 function circle({ agents, margins }, width) {
-  const height = 270;
+  const height = 250;
   const [cx, cy, rx, ry] = [width / 2, height / 2, width / 2 - 80, height / 2 - 44];
   const at = agents.map((_, i) => {
     const angle = (2 * Math.PI * i) / agents.length - Math.PI / 2;
     return { x: cx + rx * Math.cos(angle), y: cy + ry * Math.sin(angle) };
   });
-  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Cycle: ${agents.map((agent, i) => `${agent} beats ${agents[(i + 1) % agents.length]} by ${whole(margins[i])}`).join(", ")}`}>
+  const bottom = Math.max(...at.map((point) => point.y)) + 40;
+  return html`<svg class="chart" width=${width} height=${bottom} role="img" aria-label=${`Cycle: ${agents.map((agent, i) => `${agent} beats ${agents[(i + 1) % agents.length]} by ${whole(margins[i])}`).join(", ")}`}>
     ${at.map((from, i) => {
       const to = at[(i + 1) % at.length];
       const length = Math.hypot(to.x - from.x, to.y - from.y);
