@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-PATIENCE: Final = 20.0
+PATIENCE: Final = 600.0
 """Seconds after which a wait fails. Only a test that fails waits that long."""
 
 
