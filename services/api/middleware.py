@@ -47,10 +47,7 @@ def policy(framed_by: str) -> str:
     Args:
         framed_by: Sources that may show the answer in a frame: `'none'`, or `*`.
     """
-    return (
-        "default-src 'self'; img-src 'self' data:; object-src 'none'; "
-        f"base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
-    )
+    return f"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
 
 
 _POLICY: Final = (b"content-security-policy", policy("'none'").encode())

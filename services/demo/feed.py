@@ -36,7 +36,10 @@ POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
     """Fill the demo's pools. Returns when all games were sent or `stop` is set."""
     with closing(ControlLog(log_.control)) as control:
-        for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), *((name, Kind.GAMES, "simulated") for name in (simulated.POOL_BEFORE, simulated.POOL))):
+        for pool, kind, label in (
+            (ATARI_POOL, Kind.SCORES, ""),
+            *((name, Kind.GAMES, "simulated") for name in (simulated.POOL_BEFORE, simulated.POOL)),
+        ):
             control.create_pool(
                 PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings), label=label), settings.max_pools
             )

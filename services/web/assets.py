@@ -1,4 +1,4 @@
-"""The web pages: HTML, modules of JavaScript, a style sheet, and two kept libraries in `static/vendor`. Nothing is loaded from other hosts."""
+"""The web pages: HTML, modules of JavaScript, a style sheet, and two libraries in `static/vendor`. Nothing is loaded from other hosts."""
 
 import gzip
 from collections.abc import Mapping

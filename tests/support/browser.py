@@ -30,6 +30,10 @@ _HIGH: Final = 100
 """Lowest number of the copied file descriptors, so that none of them is 3 or 4, where the browser expects its pipes."""
 
 
+class RefusedCommand(AssertionError):
+    """The browser did not carry out a command, for example because the page is being replaced by another one."""
+
+
 class Browser:
     """A running browser. `command` sends one command and returns its result; events are kept in `events`."""
 
@@ -40,7 +44,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
 
     def command(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Send a command and wait for its result. Raises `AssertionError` if the browser refuses it or ends."""
+        """Send a command and wait for its result. Raises `RefusedCommand`, and `AssertionError` if the browser ended."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         unsent = memoryview(json.dumps(message).encode() + b"\0")
@@ -51,7 +55,8 @@ class Browser:
             if answer.get("id") != self._number:
                 self.events.append(answer)
                 continue
-            assert "error" not in answer, f"{method}: {answer['error']}"
+            if "error" in answer:
+                raise RefusedCommand(f"{method}: {answer['error']}")
             return dict(answer["result"])
 
     def close(self) -> None:
@@ -98,13 +103,20 @@ class Page:
     def go(self, path: str) -> None:
         """Open another address of the site."""
         self.call("Page.navigate", url=self._url + path)
-        until(lambda: self.evaluate("document.readyState") == "complete", f"{path} is loaded")
+        until(lambda: self._look("document.readyState") == "complete", f"{path} is loaded")
 
     def evaluate(self, script: str) -> Any:
         """Return the value of an expression; a promise is awaited."""
         result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
+
+    def _look(self, script: str) -> Any:
+        """Return the value of an expression; None while the page is being replaced by another one."""
+        try:
+            return self.evaluate(script)
+        except RefusedCommand:
+            return None
 
     @property
     def text(self) -> str:
@@ -120,7 +132,7 @@ class Page:
         """Wait until the document's text has all parts, also in closed details. Returns this text."""
 
         def found() -> str:
-            text = " ".join(str(self.evaluate("document.body.textContent")).split())
+            text = " ".join(str(self._look("document.body.textContent")).split())
             return text if all(part in text for part in parts) else ""
 
         return str(until(found, lambda: f"{parts} in {self.evaluate('document.body.textContent')!r}"))
@@ -128,11 +140,13 @@ class Page:
     def until(self, condition: str) -> Any:
         """Wait until the value of an expression is true, and return it."""
         value = f"((found) => (found instanceof Node ? true : found))({condition})"
-        return until(lambda: self.evaluate(value), lambda: f"{condition} in {self.text!r}")
+        return until(lambda: self._look(value), lambda: f"{condition} in {self.text!r}")
 
     def type(self, selector: str, text: str) -> None:
         """Type a text into a field."""
-        self.until(f"document.querySelector({json.dumps(selector)})?.focus() === undefined && document.activeElement.matches({json.dumps(selector)})")
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.until(found)
+        self.evaluate(f"{found}.focus()")
         self.call("Input.insertText", text=text)
 
     def click(self, selector: str, text: str = "") -> None:
@@ -148,8 +162,8 @@ class Page:
     def violations(self) -> list[str]:
         """What axe-core finds to be not accessible: rule and elements."""
         self.evaluate(_AXE.read_text() + "\nundefined")
-        script = "axe.run().then((found) => found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html + ' ' + node.failureSummary).join(' | ')}`))"
-        return list(self.evaluate(script))
+        told = "`${one.id}: ${one.nodes.map((node) => `${node.html} ${node.failureSummary}`).join(' | ')}`"
+        return list(self.evaluate(f"axe.run().then((found) => found.violations.map((one) => {told}))"))
 
     def complaints(self) -> list[str]:
         """Errors and warnings in the console so far, uncaught exceptions, and requests to another host."""
@@ -180,16 +194,12 @@ def browsing() -> Iterator[Browser]:
     for number in (*inputs, *outputs):
         os.close(number)
 
-    def place() -> None:
-        os.dup2(theirs[0], 3)
-        os.dup2(theirs[1], 4)
-
     with tempfile.TemporaryDirectory(prefix="eqr-chrome-", ignore_cleanup_errors=True) as profile:
-        command = [str(BROWSER), *_OPTIONS, f"--user-data-dir={profile}"]
-        quiet = subprocess.DEVNULL
-        process = subprocess.Popen(  # noqa: PLW1509 - the only thread of this test process that forks here is this one
-            command, env={**os.environ, "HOME": profile}, stdout=quiet, stderr=quiet, pass_fds=(3, 4), preexec_fn=place
-        )
+        placed = f'exec "$0" "$@" 3<&{theirs[0]} 4>&{theirs[1]}'
+        process = subprocess.Popen(
+            ["bash", "-c", placed, str(BROWSER), *_OPTIONS, f"--user-data-dir={profile}"],
+            env={**os.environ, "HOME": profile}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=theirs,
+        )  # fmt: skip
         for number in theirs:
             os.close(number)
         browser = Browser(*mine)

@@ -31,7 +31,7 @@ def beat(api: Running, idle: float = 0.0) -> None:
 
 
 def play(api: Running, folder: Path, pool: str = "cup", games: int = 60) -> list[str]:
-    """Publish a pool of games with awkward names, with a checkpoint, in which each agent beats those after it. Returns the names, best first."""
+    """Publish a pool of games, with a checkpoint, in which each agent beats those after it. Returns the awkward names, best first."""
     names = [f"{LONG}-a", ARABIC, "rock", f"{LONG}-b", EVIL]
     pairs = [(first, second) for i, first in enumerate(names) for second in names[i + 1 :]]
     served, state = ServedPool(api.store, folder), state_of(pool)

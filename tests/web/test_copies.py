@@ -23,7 +23,13 @@ def told(api: Running, tmp_path: Path) -> Running:
     third = 1 / 3
     lotteries = {
         simulated.POOL_BEFORE: [("rock", third), ("paper", third), ("scissors", third)],
-        simulated.POOL: [("paper", third), ("scissors", third), ("rock", third / 3), ("rock-copy-1", third / 3), ("rock-copy-2", third / 3)],
+        simulated.POOL: [
+            ("paper", third),
+            ("scissors", third),
+            ("rock", third / 3),
+            ("rock-copy-1", third / 3),
+            ("rock-copy-2", third / 3),
+        ],
     }
     played: dict[str, list[GameEvent]] = {simulated.POOL_BEFORE: simulated.before(games), simulated.POOL: games}
     for pool, sent in played.items():
@@ -38,9 +44,11 @@ def told(api: Running, tmp_path: Path) -> Running:
 def test_the_story_shows_that_elo_moves_and_the_lottery_does_not(told: Running, browser: Browser) -> None:
     with browser.page(told.url, "/copies") as page:
         page.wait("1. A cycle", "2. Two copies of rock join", "3. The lottery does not move", "33.3 %")
-        rows = page.evaluate("[...document.querySelectorAll('.steps li:last-child tbody tr')].map((row) => [...row.querySelectorAll('td.number')].map((cell) => cell.textContent))")
+        cells = "[...document.querySelectorAll('.steps li:last-child tbody tr')].map((row) => [...row.querySelectorAll('td.number')])"
+        rows = page.evaluate(f"{cells}.map((row) => row.map((cell) => cell.textContent))")
         assert rows == [["33.3 %", "33.3 %"]] * 3
-        changes = page.evaluate("[...document.querySelectorAll('.steps li:nth-child(2) tbody tr')].map((row) => row.querySelectorAll('td')[2].textContent)")
+        second = "[...document.querySelectorAll('.steps li:nth-child(2) tbody tr')]"
+        changes = page.evaluate(f"{second}.map((row) => row.querySelectorAll('td')[2].textContent)")
         assert len(changes) == 3
         assert changes[1].startswith("+"), "paper wins against three rocks"
         assert changes[2].startswith("−"), "scissors lose against three rocks"

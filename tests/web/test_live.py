@@ -22,7 +22,9 @@ def publish(api: Running, outcomes: int) -> None:
     names = ["paper", "rock"]
     ratings = [1500.25, 1400.25 + outcomes]
     boards = {"elo": LiveBoard(names, ratings), "sco": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, [float(outcomes)] * 2)}
-    assert api.store.live.publish(head_of("rps", position=outcomes, published_at=NOW, online=["elo", "sco"], outcomes=outcomes, agents=2), 1, boards)
+    assert api.store.live.publish(
+        head_of("rps", position=outcomes, published_at=NOW, online=["elo", "sco"], outcomes=outcomes, agents=2), 1, boards
+    )
 
 
 @contextmanager

@@ -28,7 +28,9 @@ def test_who_beats_whom_is_shown_observed_and_predicted(played: Running, browser
         assert page.evaluate("document.querySelector('.heat title').textContent").endswith("100 % of 6 games")
         page.click(".toggle a", "Predicted by Elo")
         page.until("location.search.includes('show=predicted')")
-        page.until("document.querySelectorAll('.heat').length === 20 && !document.querySelector('.heat title').textContent.includes('games')")
+        page.until(
+            "document.querySelectorAll('.heat').length === 20 && !document.querySelector('.heat title').textContent.includes('games')"
+        )
         assert page.complaints() == []
 
 
@@ -83,8 +85,9 @@ def test_weak_links_among_the_first_are_said_at_the_board(played: Running, brows
 def test_a_chart_is_saved_as_csv_and_as_png_with_hostile_names(played: Running, browser: Browser) -> None:
     with browser.page(played.url, "/pools/cup?view=wins") as page:
         page.until("document.querySelectorAll('.heat').length === 20")
-        page.evaluate("""window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob); return "#"; }; HTMLAnchorElement.prototype.click = () => {};""")
-        page.evaluate("[...document.querySelectorAll('.tools button')].forEach((one) => one.dispatchEvent(new MouseEvent('click', {bubbles: true})))")
+        page.evaluate("window.saved = []; HTMLAnchorElement.prototype.click = () => {}")
+        page.evaluate("URL.createObjectURL = (blob) => { window.saved.push(blob); return '#'; }; undefined")
+        page.evaluate("document.querySelectorAll('.tools button').forEach((one) => one.click())")
         page.until("window.saved.length === 2")
         text = page.evaluate("window.saved.find((blob) => blob.type === 'text/csv').text()")
         assert text.startswith("agent,")

@@ -203,7 +203,7 @@ export class Board extends Component {
       <caption class="hidden">${this.props.caption}</caption>
       <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
         ${this.heading("rating", board.method === "outcomes" ? "Outcomes" : "Rating", "number")}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
-        ${look.games ? this.heading("games", "Games", "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}</tr></thead>
+        ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}</tr></thead>
       ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
       <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="5">…</td></tr>`))}</tbody>
       ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
@@ -221,6 +221,7 @@ function columnsOf(board, rows) {
     low: Math.min(...ends), high: Math.max(...ends),
     whiskers: rows.some((row) => typeof row.low === "number"),
     games: rows.some((row) => row.games !== undefined || row.outcomes !== undefined),
+    played: rows.some((row) => row.games !== undefined) ? "Games" : "Outcomes",
     results: rows.some((row) => row.wins !== undefined),
     contributions: board.extra?.contributions ?? {},
   };
@@ -232,7 +233,7 @@ function line(pool, row, look, index, around) {
   const record = row.wins === undefined ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
   const games = row.games ?? row.outcomes;
   const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
-  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, "game"), record].filter(Boolean);
+  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record].filter(Boolean);
   return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
     <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}${arrow(row)}
       ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
@@ -274,6 +275,6 @@ function whisker(row, look, interval) {
 export function StaticBoard({ pool, board, caption, around }) {
   const look = columnsOf(board, board.rows);
   return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
-    ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">Games</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}</tr></thead>
+    ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}</tr></thead>
     <tbody>${board.rows.map((/** @type {any} */ row, /** @type {number} */ i) => line(pool, row, look, i + 2, around))}</tbody></table>`;
 }

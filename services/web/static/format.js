@@ -25,7 +25,8 @@ function minus(text) {
 
 /** @param {number} change @param {number} decimals */
 export function signed(change, decimals = 1) {
-  return `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(decimals)}`;
+  const size = Math.abs(change).toFixed(decimals);
+  return `${Number(size) === 0 ? "" : change < 0 ? "−" : "+"}${size}`;
 }
 
 /** @param {number} share */

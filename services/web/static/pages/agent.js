@@ -71,7 +71,7 @@ export default class AgentPage extends Live {
         const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
         return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
           <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
-          <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
+          <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
       })}</tbody></table></section>`;
   }
 

@@ -8,16 +8,15 @@ import { State } from "../state.js";
 import { html } from "../ui.js";
 
 const POOLS = 50;
+const RATE_SECONDS = 20;
 
 /** @extends Live */
 export default class Operations extends Live {
   /** @param {any} props */
   constructor(props) {
     super(props);
-    /** @type {{at: number, outcomes: Record<string, number>} | null} */
-    this.counted = null;
-    /** @type {{at: number, outcomes: Record<string, number>} | null} */
-    this.before = null;
+    /** @type {{at: number, outcomes: Record<string, number>}[]} */
+    this.counted = []; // numbers of outcomes within the last seconds, oldest first
   }
 
   feeds() {
@@ -32,17 +31,17 @@ export default class Operations extends Live {
   componentDidUpdate() {
     super.componentDidUpdate();
     const poll = this.polls.pools;
-    if (!poll?.value || this.counted?.at === poll.at) return;
-    const now = Object.fromEntries(poll.value.pools.map((/** @type {any} */ view) => [view.pool, view.head?.outcomes ?? 0]));
-    this.before = this.counted;
-    this.counted = { at: poll.at, outcomes: now };
+    if (!poll?.value || this.counted[this.counted.length - 1]?.at === poll.at) return;
+    this.counted.push({ at: poll.at, outcomes: Object.fromEntries(poll.value.pools.map((/** @type {any} */ view) => [view.pool, view.head?.outcomes ?? 0])) });
+    this.counted = this.counted.filter((one) => poll.at - one.at <= 1000 * RATE_SECONDS);
   }
 
-  /** Outcomes of a pool per second, between the last two answers. @param {string} pool */
+  /** Outcomes of a pool per second, over the last seconds. @param {string} pool */
   rate(pool) {
-    const { before, counted } = this;
-    if (!before || !counted || before.outcomes[pool] === undefined) return null;
-    return (1000 * (counted.outcomes[pool] - before.outcomes[pool])) / Math.max(1, counted.at - before.at);
+    const first = this.counted.find((one) => one.outcomes[pool] !== undefined);
+    const last = this.counted[this.counted.length - 1];
+    if (!first || !last || first === last || last.outcomes[pool] === undefined) return null;
+    return (1000 * (last.outcomes[pool] - first.outcomes[pool])) / (last.at - first.at);
   }
 
   render() {
