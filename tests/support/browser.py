@@ -30,7 +30,7 @@ _HIGH: Final = 100
 """Lowest number of the copied file descriptors, so that none of them is 3 or 4, where the browser expects its pipes."""
 
 
-class RefusedCommand(AssertionError):
+class CommandError(AssertionError):
     """The browser did not carry out a command, for example because the page is being replaced by another one."""
 
 
@@ -44,7 +44,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
 
     def command(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Send a command and wait for its result. Raises `RefusedCommand`, and `AssertionError` if the browser ended."""
+        """Send a command and wait for its result. Raises `CommandError`, and `AssertionError` if the browser ended."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         unsent = memoryview(json.dumps(message).encode() + b"\0")
@@ -56,7 +56,7 @@ class Browser:
                 self.events.append(answer)
                 continue
             if "error" in answer:
-                raise RefusedCommand(f"{method}: {answer['error']}")
+                raise CommandError(f"{method}: {answer['error']}")
             return dict(answer["result"])
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Page:
         """Return the value of an expression; None while the page is being replaced by another one."""
         try:
             return self.evaluate(script)
-        except RefusedCommand:
+        except CommandError:
             return None
 
     @property

@@ -54,12 +54,12 @@ function chart(rows, width, left, right) {
   const letters = Math.floor((room - 40) / 7.4);
   const lines = new Map(rows.map((row) => [row.agent, wrapped(row.display_name ?? row.agent, letters)]));
   const step = Math.max(26, ...[...lines.values()].map((one) => one.length * 14 + 8));
-  const height = rows.length * step + 34;
-  const y = scale(0, Math.max(1, rows.length - 1), 34 + step / 2, height - step / 2);
+  const height = rows.length * step + 44;
+  const y = scale(0, Math.max(1, rows.length - 1), 44 + step / 2, height - step / 2);
   const [from, to] = [order(rows, (row) => row.rank), order(rows, (row) => row.other)];
   const far = Math.max(2, Math.ceil(rows.length / 5));
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Ranks of ${rows.length} agents by ${title(left)} and ${title(right)}`}>
-    <text x=${room} y="14" text-anchor="end" class="strong">${title(left).slice(0, 22)}</text><text x=${width - room} y="14" class="strong">${title(right).slice(0, 22)}</text>
+    <${Label} x=${room} y=${16} lines=${wrapped(title(left), letters)} anchor="end" kind="strong" /><${Label} x=${width - room} y=${16} lines=${wrapped(title(right), letters)} kind="strong" />
     ${rows.map((row) => {
       const [one, two] = [y(from.get(row.agent) ?? 0), y(to.get(row.agent) ?? 0)];
       const moved = (to.get(row.agent) ?? 0) - (from.get(row.agent) ?? 0);
