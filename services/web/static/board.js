@@ -112,7 +112,7 @@ export class Board extends Component {
   constructor(props) {
     super(props);
     /** @type {any} */
-    this.state = { first: 0, shown: 60, sort: "rank" };
+    this.state = { first: 0, shown: 60, above: 0, sort: "rank" };
     this.seen = () => this.measure();
     this.rows = this.open();
   }
@@ -137,7 +137,7 @@ export class Board extends Component {
     if (JSON.stringify([this.props.pool, this.props.method, this.props.filters]) !== this.key) {
       this.rows.end();
       this.rows = this.open();
-      this.setState({ first: 0 });
+      this.setState({ first: 0, above: 0 });
     }
     this.measure();
   }
@@ -148,22 +148,20 @@ export class Board extends Component {
     this.rows.end();
   }
 
+  // Finds the rows near the visible part. A board that is higher than browsers lay out is scrolled by shares of its length.
   measure() {
     const total = this.rows.length;
     if (!this.body || total <= ALL_ROWS) return;
-    const shown = Math.ceil(innerHeight / ROW) + 2 * OVERSCAN;
+    const seen = Math.ceil(innerHeight / ROW);
     const height = Math.min(total * ROW, HIGHEST);
-    const offset = Math.max(0, Math.min(height, -this.body.getBoundingClientRect().top));
-    const first = Math.max(0, Math.min(total - shown, Math.floor((offset / height) * total) - OVERSCAN));
-    this.rows.reach(first, Math.min(total, first + shown));
-    if (first !== this.state.first || shown !== this.state.shown) this.setState({ first, shown });
-  }
-
-  /** Scrolls to a rank. @param {number} index */
-  goTo(index) {
-    const total = this.rows.length;
-    const top = this.body.getBoundingClientRect().top + scrollY;
-    scrollTo({ top: top + (index / Math.max(1, total)) * Math.min(total * ROW, HIGHEST) - 120 });
+    const end = Math.max(1, height - innerHeight);
+    const offset = Math.max(0, Math.min(end, -this.body.getBoundingClientRect().top));
+    const top = total * ROW <= HIGHEST ? Math.floor(offset / ROW) : Math.floor((offset / end) * (total - seen));
+    const first = Math.max(0, top - OVERSCAN);
+    const above = total * ROW <= HIGHEST ? first * ROW : Math.max(0, offset - (top - first) * ROW);
+    const shown = Math.min(total - first, seen + 2 * OVERSCAN);
+    this.rows.reach(first, first + shown);
+    if (first !== this.state.first || shown !== this.state.shown) this.setState({ first, shown, above });
   }
 
   /** @param {string} name @param {string} text @param {string} kind */
@@ -197,7 +195,7 @@ export class Board extends Component {
     const known = rows.filter(Boolean);
     const look = columnsOf(board, known);
     const height = Math.min(total * ROW, HIGHEST);
-    const above = total > ALL_ROWS ? (first / total) * height : 0;
+    const above = total > ALL_ROWS ? this.state.above : 0;
     const below = total > ALL_ROWS ? Math.max(0, height - above - rows.length * ROW) : 0;
     return html`<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
       <caption class="hidden">${this.props.caption}</caption>

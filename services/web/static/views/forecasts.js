@@ -33,5 +33,5 @@ function chart(forecasts, width) {
     <line class="ideal" x1=${x(0.5)} y1=${y(0.5)} x2=${x(1)} y2=${y(1)} />
     ${forecasts.map((one, i) => html`<g key=${one.method} class=${`data-${i % 6}`}><polyline class="curve" points=${one.classes.map((/** @type {number[]} */ row) => `${x(row[1]).toFixed(1)},${y(Math.max(0.3, row[2])).toFixed(1)}`).join(" ")} />
       ${one.classes.map((/** @type {number[]} */ row, /** @type {number} */ j) => html`<circle key=${j} cx=${x(row[1])} cy=${y(Math.max(0.3, row[2]))} r=${2 + 6 * Math.sqrt(row[0] / most)}><title>${`${title(one.method)}: forecast ${percent(row[1])}, result ${percent(row[2])}, ${whole(row[0])} pairs`}</title></circle>`)}
-      <text x="58" y=${26 + 17 * i} class="key">● ${title(one.method)}</text></g>`)}</svg>`;
+      <text x=${width - 30} y=${height - 40 - 17 * (forecasts.length - 1 - i)} text-anchor="end" class="key">● ${title(one.method)}</text></g>`)}</svg>`;
 }

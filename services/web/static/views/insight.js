@@ -2,6 +2,7 @@
 import { ago, count, percent, some, whole } from "../format.js";
 import { title } from "../methods.js";
 import { html } from "../ui.js";
+import { apart } from "./copies.js";
 
 const PARTS = {
   connectivity: ["Links", links],
@@ -47,7 +48,7 @@ function cyclicity(part) {
 function order(part) {
   const interval = `95 % interval ${part.low.toPrecision(3)} to ${part.high === null || part.high === undefined ? "infinite" : part.high.toPrecision(3)}, from ${part.pairs} pairs with several games`;
   if (part.kappa === null || part.kappa === undefined) return [`one order of strength is compatible with the results (kappa infinite, ${interval})`];
-  return [html`results of pairs deviate from an order; the order's prediction is worth <b>${part.kappa.toPrecision(3)} games</b> (kappa; ${interval})`, `evidence for deviations ${part.evidence.toPrecision(3)} nats, p = ${part.p_value.toPrecision(2)}`];
+  return [html`results of pairs deviate from an order; the order's prediction is worth <b>${part.kappa.toPrecision(3)} games</b> (kappa; ${interval})`, `evidence for deviations ${part.evidence.toPrecision(3)} nats, p ${part.p_value === 0 ? "below 1e-300" : `= ${part.p_value.toPrecision(2)}`}`];
 }
 
 /** @param {any} part */
@@ -60,7 +61,7 @@ function cycles(part) {
 function clones(part) {
   const told = [["equal agents", part.exact, part.exact_total], ["equal tasks", part.tasks, part.tasks_total]].flatMap(([what, groups, total]) =>
     [...groups.slice(0, 5).map((/** @type {string[]} */ group) => `${what}: ${some(group)}`), ...(total > 5 ? [`and ${total - 5} more groups of ${what}`] : [])]);
-  told.push(...part.near.slice(0, 5).map((/** @type {any} */ pair) => `near copies: ${pair.agents.join(" and ")}, mean results differ by at most ${pair.distance.toPrecision(2)}`));
+  told.push(...apart(part).slice(0, 5).map((/** @type {any} */ pair) => `near copies: ${pair.agents.join(" and ")}, mean results differ by at most ${pair.distance.toPrecision(2)}`));
   if (part.near_not_applicable) told.push(`near copies: ${part.near_not_applicable}`);
   return told.length ? told : [part.radius ? `none: no near copies within ${part.radius}; weakly connected agents are not compared` : "none"];
 }
