@@ -1,5 +1,5 @@
 // The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
-import { Live, poolUrl } from "../api.js";
+import { Live, poolUrl, search } from "../api.js";
 import { Board, StaticBoard } from "../board.js";
 import { ago, count, percent, some, whole } from "../format.js";
 import { leading, question, title } from "../methods.js";
@@ -204,13 +204,15 @@ function Filters({ query: chosen }) {
 
 /** Files, links, the past, and what operators want to know. @param {any} props */
 function Footer({ pool, board, head, chosen }) {
-  const address = poolUrl(pool, `/boards/${board.method}`);
+  const season = chosen.season ? `/seasons/${encodeURIComponent(chosen.season)}` : "";
+  const address = poolUrl(pool, `${season}/boards/${board.method}`);
+  const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at });
   const here = withQuery({ embed: "" });
   const when = (/** @type {any} */ event) => {
     event.preventDefault();
     go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "" }));
   };
-  return html`<footer class="tools"><p><a href=${`${address}?format=csv`} download>CSV</a> <a href=${`${address}?count=1000`}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
+  return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
     ${chosen.embed ? null : html`<form class="at" onSubmit=${when}><label>The board at (UTC) <input type="datetime-local" name="at" value=${chosen.at ?? ""} /></label> <button type="submit">Show</button></form>
     <${Details} head=${head} board=${board} />`}</footer>`;
