@@ -39,6 +39,7 @@ export class Poll {
     this.error = null;
     this.at = 0;
     this.ended = false;
+    this.asked = JSON.stringify([url, seconds, headers]);
   }
 
   /** Asks once. @returns {Promise<boolean>} Whether the value or the error changed. */
@@ -128,7 +129,8 @@ export class Live extends Component {
   sync() {
     const feeds = this.feeds();
     for (const [name, poll] of Object.entries(this.polls)) {
-      if (feeds[name]?.[0] === poll.url) continue;
+      const [url, seconds, headers = {}] = feeds[name] ?? [];
+      if (JSON.stringify([url, seconds, headers]) === poll.asked) continue;
       poll.ended = true;
       delete this.polls[name];
     }
