@@ -25,7 +25,7 @@ async def get_operations(here: Here, count: Annotated[int, _COUNT] = 20) -> Oper
     If the installation has keys, a key is required: boards are public, but the texts of reports and refusals are not.
     """
     reports = await here.workers.probes.run(here.store.heartbeats.read)
-    refused, total = await here.workers.explanations.run(lambda: _refused(here, count))
+    refused, total = await here.workers.exports.run(lambda: _refused(here, count))
     return Operations(
         partitions=[_report(number, reports.get(number)) for number in range(here.partitions)], refused_total=total, refused=refused
     )
