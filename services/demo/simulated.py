@@ -31,7 +31,10 @@ ROUNDS_PER_SECOND: Final = 1.0
 def game(index: int, time: float) -> GameEvent:
     """Game `index` of the pool. time: Seconds since 1970."""
     number, slot = divmod(index, ROUND)
-    first, second = _PAIRS[slot]
+    pairs = list(_PAIRS)
+    if number:  # in the first round, agents join one after another
+        random.Random(f"equirank demo {number}").shuffle(pairs)  # noqa: S311 - a simulation, not a secret
+    first, second = pairs[slot]
     places = _places(number, _HANDS[first], _HANDS[second])
     sides = [Side(agents=[name], place=place) for name, place in zip((first, second), places, strict=True)]
     return GameEvent(v=1, id=f"demo-{index}", pool=POOL, time=time, sides=sides)

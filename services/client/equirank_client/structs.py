@@ -1611,7 +1611,7 @@ class RefusedOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     r"""A refused outcome, or a refused record of the log.
 
     Attributes:
-        pool: Name of the pool; null if the record does not say it.
+        pool: Name of the pool; null if it is unknown.
         reason: Class of the rule.
         path: Path of the field that breaks the rule, in the sender's JSON.
         rule: The rule.

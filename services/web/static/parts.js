@@ -15,11 +15,10 @@ export function agentPath(pool, agent) {
   return `${poolPath(pool)}/agents/${encodeURIComponent(agent)}`;
 }
 
-/** @param {string} code ISO 3166-1 alpha-2. @returns {any} The flag, with the country's name for those who cannot see it. */
+/** The code of a country with its name. Many systems have no glyphs of flags. @param {string} code ISO 3166-1 alpha-2. @returns {any} */
 export function flag(code) {
-  const letters = [...code].map((letter) => String.fromCodePoint(0x1f1e6 + letter.charCodeAt(0) - 65)).join("");
   const name = COUNTRIES.of(code) ?? code;
-  return html`<span class="flag" role="img" aria-label=${name} title=${name}>${letters}</span>`;
+  return html`<abbr class="flag" title=${name}>${code}</abbr>`;
 }
 
 /**

@@ -27,7 +27,7 @@ export default class Copies extends Live {
     const head = html`<h1>Cycles and copies</h1><p class="lead">One number for each agent says who is better on average. An average depends on who else takes part, and it cannot say that A beats B, B beats C and C beats A.</p>`;
     if (!before || !after) return html`${head}<p class="notice">The story is told by two simulated pools of the demo, which <code>equirank up --demo</code> feeds. ${this.value("pools") ? "They are not here, or have no games yet." : ""}</p>${means()}`;
     return html`${head}<ol class="steps">
-      <li><h2>1. A cycle: three hands, and none is the best</h2><p>Paper beats rock, rock beats scissors, and scissors beat paper, each nine times of ten. Elo gives the three about the same rating, which forecasts even games. The lottery gives each a third, and the cycle is drawn for what it is.</p>
+      <li><h2>1. A cycle: three hands, and none is the best</h2><p>Paper beats rock, rock beats scissors, and scissors beat paper, each nine times of ten. Bradley-Terry gives the three about the same rating, which forecasts even games, and Elo moves around that with the newest games. The lottery gives each a third, and the cycle is drawn for what it is.</p>
         ${this.numbers([before], ["games so far"])}<${Cycles} pool=${BEFORE} insight=${this.value("insight")} link=${`${poolPath(BEFORE)}?view=cycles`} kind="games" /></li>
       <li><h2>2. Two copies of rock join, and ratings move</h2><p>The copies play like rock. Nobody became better or worse. But paper now meets three rocks and wins more games, and scissors lose more: ratings by averages put paper first and scissors last of the three.</p>
         ${this.numbers([before, after], ["without copies", "with copies"])}</li>

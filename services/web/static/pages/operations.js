@@ -65,7 +65,7 @@ export default class Operations extends Live {
       <tbody>${list.pools.map((/** @type {any} */ view) => {
         const { head } = view;
         const rate = this.rate(view.pool);
-        return html`<tr key=${view.pool}><th scope="row"><a href=${withQuery({ pool: view.pool })} onClick=${follow}><bdi>${view.pool}</bdi></a></th><td class="number">${head ? whole(head.outcomes) : "–"}</td><td class="number">${rate === null ? "–" : rate.toFixed(1)}</td>
+        return html`<tr key=${view.pool}><th scope="row"><a href=${withQuery({ pool: view.pool })} onClick=${follow}><bdi>${view.pool}</bdi></a></th><td class="number">${head ? whole(head.outcomes) : "–"}</td>${rate === null ? html`<td class="number">–</td>` : html`<td class="number rate">${rate.toFixed(1)}</td>`}
           <td class="number wide">${head ? whole(head.dead_letters) : "–"}</td><td class="number wide">${head ? whole(head.duplicates) : "–"}</td><td class="number wide">${head?.partition ?? "–"}</td><td class="number wide">${head?.generation ?? "–"}${head?.building ? html` <span class="small">next ${Math.round(100 * head.building.progress)} %</span>` : null}</td>
           <td>${head?.stopped ? html`<span class="lost">stopped: ${head.stopped}</span>` : head ? "folded" : "no outcomes"}</td></tr>`;
       })}</tbody></table>${list.total > POOLS ? html`<nav class="pages" aria-label="More pools">${start > 0 ? html`<a href=${withQuery({ start: Math.max(0, start - POOLS) || "" })} onClick=${follow}>Previous</a>` : null}<span>${start + 1} to ${start + list.pools.length} of ${count(list.total, "pool")}</span>${start + POOLS < list.total ? html`<a href=${withQuery({ start: start + POOLS })} onClick=${follow}>Next</a>` : null}</nav>` : null}</section>`;
