@@ -39,7 +39,8 @@ export function Label({ x, y, lines, anchor = "start", kind = "" }) {
 /** Gives its width in pixels to the function that is its child. @extends Component<{children: (width: number) => any}> */
 export class Sized extends Component {
   componentDidMount() {
-    this.watch = new ResizeObserver(() => this.fit());
+    // A change of size within the callback would be reported as an error.
+    this.watch = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
     this.watch.observe(this.node);
     this.fit();
   }

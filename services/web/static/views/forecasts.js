@@ -22,16 +22,19 @@ export default function Forecasts({ pool, insight, link }) {
 
 /** @param {any[]} forecasts @param {number} width */
 function chart(forecasts, width) {
-  const height = Math.min(360, width * 0.75);
+  const top = 20 * forecasts.length + 10;
+  const height = top + Math.min(340, width * 0.7);
+  const results = forecasts.flatMap((one) => one.classes.map((/** @type {number[]} */ row) => row[2]));
+  const lowest = Math.min(5, Math.floor(10 * Math.min(...results))); // tenths
   const x = scale(0.5, 1, 46, width - 26);
-  const y = scale(0.3, 1, height - 30, 12);
+  const y = scale(lowest / 10, 1, height - 30, top + 12);
   const most = Math.max(...forecasts.flatMap((one) => one.classes.map((/** @type {number[]} */ row) => row[0])));
-  const marks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
+  const tenths = (/** @type {number} */ first) => Array.from({ length: 11 - first }, (_, i) => (first + i) / 10);
   return html`<svg class="chart" width=${width} height=${height} role="img" aria-label="Forecasts against results; the CSV has the numbers">
-    ${[0.4, ...marks].map((tick) => html`<g key=${tick}><line class="grid" x1="46" x2=${width - 26} y1=${y(tick)} y2=${y(tick)} /><text x="40" y=${y(tick) + 4} text-anchor="end">${percent(tick, 0)}</text></g>`)}
-    ${marks.map((tick) => html`<text key=${tick} x=${x(tick)} y=${height - 8} text-anchor="middle">${percent(tick, 0)}</text>`)}
+    ${tenths(lowest).map((tick) => html`<g key=${tick}><line class="grid" x1="46" x2=${width - 26} y1=${y(tick)} y2=${y(tick)} /><text x="40" y=${y(tick) + 4} text-anchor="end">${percent(tick, 0)}</text></g>`)}
+    ${tenths(5).map((tick) => html`<text key=${tick} x=${x(tick)} y=${height - 8} text-anchor="middle">${percent(tick, 0)}</text>`)}
     <line class="ideal" x1=${x(0.5)} y1=${y(0.5)} x2=${x(1)} y2=${y(1)} />
-    ${forecasts.map((one, i) => html`<g key=${one.method} class=${`data-${i % 6}`}><polyline class="curve" points=${one.classes.map((/** @type {number[]} */ row) => `${x(row[1]).toFixed(1)},${y(Math.max(0.3, row[2])).toFixed(1)}`).join(" ")} />
-      ${one.classes.map((/** @type {number[]} */ row, /** @type {number} */ j) => html`<circle key=${j} cx=${x(row[1])} cy=${y(Math.max(0.3, row[2]))} r=${2 + 6 * Math.sqrt(row[0] / most)}><title>${`${title(one.method)}: forecast ${percent(row[1])}, result ${percent(row[2])}, ${whole(row[0])} pairs`}</title></circle>`)}
-      <text x=${width - 30} y=${height - 40 - 17 * (forecasts.length - 1 - i)} text-anchor="end" class="key">● ${title(one.method)}</text></g>`)}</svg>`;
+    ${forecasts.map((one, i) => html`<g key=${one.method} class=${`data-${i % 6}`}><polyline class="curve" points=${one.classes.map((/** @type {number[]} */ row) => `${x(row[1]).toFixed(1)},${y(row[2]).toFixed(1)}`).join(" ")} />
+      ${one.classes.map((/** @type {number[]} */ row, /** @type {number} */ j) => html`<circle key=${j} cx=${x(row[1])} cy=${y(row[2])} r=${2 + 6 * Math.sqrt(row[0] / most)}><title>${`${title(one.method)}: forecast ${percent(row[1])}, result ${percent(row[2])}, ${whole(row[0])} pairs`}</title></circle>`)}
+      <text x="46" y=${16 + 20 * i} class="key">● ${title(one.method)}</text></g>`)}</svg>`;
 }
