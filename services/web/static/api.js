@@ -25,7 +25,8 @@ async function answerOf(url, options) {
   throw new Failure(problem.detail || `the service answered ${answer.status}`, answer.status);
 }
 
-/** Repeats one request with its ETag. `at` is the browser's clock at the newest answer, so that ages grow while no answer comes. */
+/** Repeats one request with its ETag. `at` is the browser's clock when the value came, so that ages grow, and `heard` when it was last
+ *  confirmed. */
 export class Poll {
   /** @param {string} url @param {number} seconds Pause between two requests. @param {Record<string, string>} headers */
   constructor(url, seconds, headers = {}) {
@@ -38,6 +39,7 @@ export class Poll {
     /** @type {Failure | null} */
     this.error = null;
     this.at = 0;
+    this.heard = 0;
     this.ended = false;
     this.asked = JSON.stringify([url, seconds, headers]);
   }
@@ -48,10 +50,11 @@ export class Poll {
     try {
       const answer = await answerOf(this.url, { headers: this.tag ? { ...this.headers, "If-None-Match": this.tag } : this.headers });
       this.error = null;
+      this.heard = performance.now();
       if (answer.status === 304) return before !== null;
       this.value = await answer.json();
       this.tag = answer.headers.get("ETag") ?? "";
-      this.at = performance.now();
+      this.at = this.heard;
       return true;
     } catch (error) {
       this.error = error instanceof Failure ? error : new Failure(String(error instanceof Error ? error.message : error), 0);

@@ -34,11 +34,6 @@ export function Name({ pool, row, plain }) {
   </span>`;
 }
 
-/** @param {{age: number, words: string}} props */
-export function Age({ age, words }) {
-  return html`<span>${words} ${ago(age)}</span>`;
-}
-
 /**
  * Badge of a board: what its numbers rest on. "Proven" is said only of an answer whose certificate was computed and is good.
  * @param {{board: any, head: any, since: number}} props since: seconds since the board arrived.

@@ -1,7 +1,6 @@
 // Types of ui.js for `tsc`, which scripts/page-types runs. Browsers do not load this file.
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => unknown;
 export function render(view: unknown, into: Element): void;
-export const Fragment: unknown;
 export class Component<P = any> {
   constructor(props?: P);
   [name: string]: any;

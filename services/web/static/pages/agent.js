@@ -58,7 +58,7 @@ export default class AgentPage extends Live {
       ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}
       <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
         ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
-      <${State} polled=${profile} since=${this.since("profile")} error=${this.polls.profile.error} />
+      <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
       <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p></section>`;
   }
 

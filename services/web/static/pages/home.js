@@ -44,7 +44,7 @@ export default class Home extends Live {
     return html`<div class="lead"><h1>Leaderboards that cycles and copies do not fool</h1>
       <p>Equirank rates agents from games and scores as they come in, says how sure each rank is, and checks each solved answer.${" "}
         <a href="/copies">See why one number can mislead</a>.</p></div>
-      <${State} polled=${list} since=${this.since("pools")} trouble=${list?.trouble} error=${this.failure()} />
+      <${State} poll=${this.polls.pools} trouble=${list?.trouble} error=${this.failure()} />
       ${list ? this.pools(list) : html`<p class="soft">Loading</p>`}`;
   }
 

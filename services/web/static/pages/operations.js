@@ -53,7 +53,7 @@ export default class Operations extends Live {
 
   render() {
     const list = this.value("pools");
-    return html`<h1>Operations</h1><${State} polled=${list} since=${this.since("pools")} trouble=${list?.trouble} error=${this.polls.pools?.error} />
+    return html`<h1>Operations</h1><${State} poll=${this.polls.pools} trouble=${list?.trouble} error=${this.polls.pools?.error} />
       <p class="soft">Numbers for alerts are metrics: <a href="/metrics">those of this API process</a>; the engine has its own.</p>
       ${list ? this.pools(list) : html`<p class="soft">Loading</p>`}${this.one()}${this.inside()}`;
   }

@@ -56,7 +56,7 @@ export default class PoolPage extends Live {
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
     const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
     return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
-        <${State} polled=${list} since=${this.since("boards")} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
         ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
