@@ -60,10 +60,11 @@ cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQU
 secured: install ## the same chart with TLS, users and an object store (part of FULL=1 make cluster)
 	FULL=$(FULL) KEEP=$(KEEP) $(BIN)/python scripts/stages secured
 
-lint: install    ## ruff and mypy strict
+lint: install    ## ruff and mypy strict, and the types of the pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+	scripts/page-types
 
 bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)
 	@for name in $(filter-out common isolated peers workloads,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \

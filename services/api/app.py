@@ -25,6 +25,7 @@ from services.api import (
     health,
     insight,
     methods,
+    operations,
     outcomes,
     pages,
     pools,
@@ -95,7 +96,7 @@ _ROUTES: Final = (
     *(agents.list_agents, agents.get_agent, agents.list_opponents, agents.get_agent_history, agents.list_agent_outcomes),
     *(details.change_agent, details.change_agents),
     *(insight.get_insight, insight.plan_next, predictions.predict, predictions.get_matchups, exports.export_outcomes),
-    streams.get_stream,
+    *(streams.get_stream, operations.get_operations),
 )
 _OTHERS: Final = (health.livez, health.readyz, health.freshz, health.metrics, pages.get_page, pages.get_docs, pages.get_asset)
 
@@ -120,7 +121,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers, polls=polls,
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, EXPORTS),
-        feeds=feeds, agents=indexes, pool_agents=pool_agents, clock=clock, partitions=log.outcomes.partitions, started=clock(),
+        feeds=feeds, agents=indexes, pool_agents=pool_agents, dead_letters=log.dead_letters,
+        clock=clock, partitions=log.outcomes.partitions, started=clock(),
     )  # fmt: skip
     app = _routes(State({"context": shared}, deep_copy=False))
     return RequestMiddleware(with_head(polls.around(app)), access, metrics, before_stop=feeds.end)

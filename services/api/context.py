@@ -28,6 +28,7 @@ from services.api.security import Access, Connection
 from services.api.workers import Workers
 from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.redis import RedisStore
+from services.log.protocol import Topic
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.solve.next_matches import PLANS_KEPT, Plans
@@ -88,9 +89,9 @@ class Context:
     """The shared objects. All are passed in, so that tests can run the application on their objects.
 
     answers: cached boards and insight. polls: addresses of polls that a route has checked. heads: heads of all pools. exports: exports
-    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. partitions: number of partitions of
-    the outcome log. started: time at which this process began, seconds since 1970. solves, plans: solves and recommendations on request,
-    kept by position.
+    under way. feeds: open streams. agents: indexes of agents. pool_agents: what boards show of agents. dead_letters: topic of refused
+    outcomes. partitions: number of partitions of the outcome log. started: time at which this process began, seconds since 1970. solves,
+    plans: solves and recommendations on request, kept by position.
     """
 
     settings: Settings
@@ -108,6 +109,7 @@ class Context:
     feeds: Feeds
     agents: AgentIndexes
     pool_agents: PoolAgents
+    dead_letters: Topic
     clock: Callable[[], float] = time.time
     partitions: int = 1
     started: float = 0.0

@@ -33,18 +33,24 @@ _BEFORE_AGENTS: Final = ("/agents/", "/around/")
 _BELOW_DESCRIPTION: Final = "/openapi.json/"
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Paths that are answered for any Host header: orchestrators and scrapers use addresses, and these answers contain no names."""
-_POLICY: Final = (
-    # Plotly adds inline styles. Scripts are loaded from this origin only; there are no inline scripts.
-    b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
-    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
 _HEADERS: Final = (
-    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _NO_STORE: Final = (b"cache-control", b"no-store")
+
+
+def policy(framed_by: str) -> str:
+    """Return the content security policy: all is loaded from this origin, and there are no inline scripts or styles.
+
+    Args:
+        framed_by: Sources that may show the answer in a frame: `'none'`, or `*`.
+    """
+    return f"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
+
+
+_POLICY: Final = (b"content-security-policy", policy("'none'").encode())
 
 
 class RequestMiddleware:
@@ -129,8 +135,9 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status, self.started = message["status"], True
             given = list(message.get("headers", ()))
-            cached = any(name == b"cache-control" for name, _ in given)
-            message["headers"] = [*given, *_HEADERS, (b"x-request-id", self.request_id.encode()), *(() if cached else (_NO_STORE,))]
+            named = {name for name, _ in given}
+            defaults = (header for header in (_POLICY, _NO_STORE) if header[0] not in named)
+            message["headers"] = [*given, *_HEADERS, (b"x-request-id", self.request_id.encode()), *defaults]
         await self._send(message)
 
 

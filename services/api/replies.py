@@ -164,6 +164,70 @@ class Seasons(msgspec.Struct, frozen=True, kw_only=True):
     seasons: list[SeasonView]
 
 
+class PartitionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a shard reported of a partition most recently. Without a report, only `partition` has a value.
+
+    Attributes:
+        partition: Number of the partition.
+        shard: Name, host and process of the shard that folds it.
+        epoch: Epoch of this shard's ownership.
+        position: First log offset that is not folded yet.
+        lag_records: Number of records that are not folded yet.
+        lag_seconds: Upper bound of the time that the first of these records has waited, in seconds.
+        idle_seconds: Seconds since the partition was last known to be folded.
+        stopped: Whether the partition stopped.
+        reason: Why it stopped, with what to do; null while it runs.
+    """
+
+    partition: int
+    shard: str | None = None
+    epoch: int | None = None
+    position: int | None = None
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    idle_seconds: float | None = None
+    stopped: bool | None = None
+    reason: str | None = None
+
+
+class RefusedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A refused outcome, or a refused record of the log.
+
+    Attributes:
+        pool: Name of the pool; null if it is unknown.
+        reason: Class of the rule.
+        path: Path of the field that breaks the rule, in the sender's JSON.
+        rule: The rule.
+        generation: Generation of the pool that refused it.
+        partition: Partition of the log that holds it.
+        offset: Log offset of its record.
+        item: Index of the outcome in the record; -1 for the complete record.
+    """
+
+    pool: str | None
+    reason: str
+    path: str
+    rule: str
+    generation: int
+    partition: int
+    offset: int
+    item: int
+
+
+class Operations(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the installation for operators.
+
+    Attributes:
+        partitions: One report for each partition of the log.
+        refused_total: Number of entries for refused outcomes that the log keeps. An outcome can have several.
+        refused: The outcomes that were refused most recently, newest first.
+    """
+
+    partitions: list[PartitionReport]
+    refused_total: int
+    refused: list[RefusedOutcome]
+
+
 class ChangedAgent(msgspec.Struct, frozen=True, kw_only=True):
     """The details of an agent after a change.
 

@@ -30,7 +30,7 @@ def shows(scenario: Scenario, settings: Settings) -> Iterator[Sequence[Table | T
 
 
 def _boards(settings: Settings) -> Iterator[Sequence[Table | Text]]:
-    """The boards of the two pools, when all of them are complete. Gives up after ten minutes."""
+    """The boards of the pools, when all of them are complete. Gives up after ten minutes."""
     until, tables = time.monotonic() + _BOARDS_SECONDS, None
     while not tables and time.monotonic() < until:
         with suppress(StoreError), closing(open_store(settings)) as store:

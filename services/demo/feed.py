@@ -1,4 +1,4 @@
-"""Feeds the demo: sends the Atari table once, then simulated games at a constant rate up to a fixed number."""
+"""Feeds the demo: sends the Atari table once, then rounds of simulated games at a constant rate up to a fixed number."""
 
 import logging
 import threading
@@ -27,15 +27,19 @@ log = logging.getLogger("equirank.demo")
 ATARI_POOL: Final = "atari"
 POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
     ATARI_POOL: {**defaults(Kind.SCORES), "cce": {"missing": "refuse"}, "lle": {"missing": "refuse"}},
+    simulated.POOL_BEFORE: defaults(Kind.GAMES),
     simulated.POOL: defaults(Kind.GAMES),
 }
 """Pool -> methods by which it is solved at first, with their parameters."""
 
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
-    """Fill the demo's two pools. Returns when all games were sent or `stop` is set."""
+    """Fill the demo's pools. Returns when all games were sent or `stop` is set."""
     with closing(ControlLog(log_.control)) as control:
-        for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), (simulated.POOL, Kind.GAMES, "simulated")):
+        for pool, kind, label in (
+            (ATARI_POOL, Kind.SCORES, ""),
+            *((name, Kind.GAMES, "simulated") for name in (simulated.POOL_BEFORE, simulated.POOL)),
+        ):
             control.create_pool(
                 PoolCreated(pool=pool, kind=kind, time=time.time(), fold=default_fold(settings), label=label), settings.max_pools
             )
@@ -47,15 +51,23 @@ def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
 
 
 def _play(journal: Journal, log_: Log, stop: threading.Event) -> None:
-    """Send PER_SECOND games per second. The journal is written after the log took a game; a repeated game is a duplicate by its id."""
+    """Send rounds of games to both simulated pools.
+
+    A round is one append to each pool, so that boards rarely see a part of it. The journal is written after the log took both; a repeated
+    game is a duplicate by its id.
+    """
     noted = journal.read()
     played = 0 if noted is None else noted.sent
-    while played < simulated.GAMES and not stop.wait(1 / simulated.PER_SECOND):
-        game = simulated.game(played, time.time())
+    while played < simulated.GAMES and not stop.wait(1 / simulated.ROUNDS_PER_SECOND):
+        end = min(simulated.GAMES, played - played % simulated.ROUND + simulated.ROUND)
+        now = time.time()
+        games = [simulated.game(index, now) for index in range(played, end)]
         try:
-            position = append_outcomes(log_, simulated.POOL, [game])
+            if without_copies := simulated.before(games):
+                append_outcomes(log_, simulated.POOL_BEFORE, without_copies)
+            position = append_outcomes(log_, simulated.POOL, games)
         except LogError as error:
-            log.warning("game %d waits: %s", played, error)
+            log.warning("games from %d on wait: %s", played, error)
             continue
-        played += 1
+        played = end
         journal.write(Progress(played, simulated.GAMES, position))

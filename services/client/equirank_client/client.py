@@ -237,6 +237,12 @@ class Client(Connection):
         Boards can be old: /freshz reports whether outcomes are being folded."""
         return self._value(Call("GET", path("/readyz"), accept='text/plain', repeatable=False), str)
 
+    def get_operations(self, *, count: int | None = None) -> Operations:
+        r"""Return what shards report of each partition, and the outcomes that were refused most recently, with their rules.
+
+        If the installation has keys, a key is required: boards are public, but the texts of reports and refusals are not."""
+        return self._value(Call("GET", path("/v1/operations"), query={'count': count}, accept='application/json', repeatable=False), Operations)
+
 
 class AsyncClient(AsyncConnection):
     """The same for asyncio. Errors and arguments: `AsyncConnection`."""
@@ -462,3 +468,9 @@ class AsyncClient(AsyncConnection):
 
         Boards can be old: /freshz reports whether outcomes are being folded."""
         return await self._value(Call("GET", path("/readyz"), accept='text/plain', repeatable=False), str)
+
+    async def get_operations(self, *, count: int | None = None) -> Operations:
+        r"""Return what shards report of each partition, and the outcomes that were refused most recently, with their rules.
+
+        If the installation has keys, a key is required: boards are public, but the texts of reports and refusals are not."""
+        return await self._value(Call("GET", path("/v1/operations"), query={'count': count}, accept='application/json', repeatable=False), Operations)

@@ -222,6 +222,7 @@ class TestOpenApi:
         paths = api.client.get("/openapi.json").json()["paths"]
         assert {path for path in paths if path.startswith("/v1")} == {
             "/v1/outcomes",
+            "/v1/operations",
             "/v1/pools",
             "/v1/pools/{pool}",
             "/v1/pools/{pool}/methods",

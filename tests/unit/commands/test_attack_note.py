@@ -32,7 +32,7 @@ def test_a_journal_that_is_missing_or_damaged_holds_no_progress(tmp_path: Path, 
 
 
 def test_the_demo_continues_after_the_games_of_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated, "PER_SECOND", 1e9)
+    monkeypatch.setattr(simulated, "ROUNDS_PER_SECOND", 1e9)
     journal, log = Journal(tmp_path / "note.json"), open_sqlite_log(tmp_path / "log.sqlite", 8)
     journal.write(Progress(simulated.GAMES - 2, simulated.GAMES, 0))
     try:

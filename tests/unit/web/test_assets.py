@@ -1,46 +1,62 @@
-"""The page's files: named by content, nothing from elsewhere, no HTML made of names."""
+"""The files of the pages: named by content, nothing from elsewhere, no HTML made of names, libraries as their authors published them."""
 
 import gzip
 import re
+from hashlib import sha256
 from pathlib import Path
 
-from services.web.assets import asset, page
+from services.web.assets import assets, digest, page
 from services.web.routes import routes_page
 
 STATIC = Path(__file__).parents[3] / "services" / "web" / "static"
+OWN = [path for path in STATIC.rglob("*") if path.suffix in (".js", ".css", ".html") and "vendor" not in path.parts]
 
 
-def test_the_page_names_each_file_by_its_content() -> None:
-    text = page().content.decode()
-    found = re.findall(r'"(/static/([0-9a-f]{16})/([a-z.]+))"', text)
-    assert {name for _, _, name in found} == {"app.js", "app.css", "plotly.min.js"}
-    for _, digest, name in found:
-        one = asset(name)
-        assert one is not None
-        assert one.digest == digest
-        assert gzip.decompress(one.gzipped) == one.content
+def test_the_page_names_its_files_by_the_digest_of_all() -> None:
+    found = re.findall(r'"/static/([0-9a-f]{16})/([a-z/.]+)"', page().content.decode())
+    assert {version for version, _ in found} == {digest()}
+    assert {name for _, name in found} >= {"app.js", "app.css", "vendor/preact.mjs"}
+    for name in {name for _, name in found}:
+        assert gzip.decompress(assets()[name].gzipped) == assets()[name].content
 
 
-def test_other_names_are_no_files() -> None:
-    assert asset("index.html") is None
-    assert asset("../__init__.py") is None
+def test_only_files_for_browsers_are_served() -> None:
+    assert {Path(name).suffix for name in assets()} == {".js", ".mjs", ".css"}
+    assert "index.html" not in assets()
+
+
+def test_each_import_names_a_file_that_is_served() -> None:
+    for path in OWN:
+        for name in re.findall(r'(?:from|import)\(? ?"([^"]+)"', path.read_text()):
+            assert name.startswith("."), name
+            assert (path.parent / name).resolve().relative_to(STATIC).as_posix() in assets(), (path, name)
+
+
+def test_libraries_are_the_files_that_their_authors_published() -> None:
+    listed = [line.split() for line in (STATIC / "vendor" / "versions.txt").read_text().splitlines()]
+    assert {line[1] for line in listed} == {path.name for path in (STATIC / "vendor").glob("*.mjs")}
+    for hashed, name, package, *_ in listed:
+        assert sha256((STATIC / "vendor" / name).read_bytes()).hexdigest() == hashed
+        assert (STATIC / "vendor" / f"{package}.LICENSE").is_file()
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    for name in ("index.html", "app.js", "app.css"):
-        assert not re.search(r"(?:https?:)?//[a-z0-9]", (STATIC / name).read_text().replace("// ", "")), name
+    for path in OWN:
+        text = path.read_text().replace("// ", "").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"(?:https?:)?//[a-z0-9]", text), path
 
 
-def test_the_script_makes_no_html_of_text_and_evaluates_nothing() -> None:
-    script = (STATIC / "app.js").read_text()
-    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
-        assert word not in script
+def test_the_scripts_make_no_html_of_text_and_evaluate_nothing() -> None:
+    for path in OWN:
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "dangerouslySetInnerHTML"):
+            assert word not in path.read_text(), path
 
 
 def test_the_page_has_no_inline_script_and_no_handler() -> None:
     text = (STATIC / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*src=)", text)
     assert not re.search(r"\son[a-z]+=", text)
+    assert "style=" not in text
 
 
 def test_the_page_of_routes_tells_parameters_bodies_and_answers_and_takes_no_text_for_html() -> None:

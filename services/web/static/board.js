@@ -1,0 +1,278 @@
+// The leaderboard: a table of which only the rows near the visible part are in the document. Pages of rows are read as they come into sight.
+import { Poll, poolUrl } from "./api.js";
+import { count, shower, whole } from "./format.js";
+import { Name } from "./parts.js";
+import { Component, html } from "./ui.js";
+
+const PAGE = 100;
+const ROW = 45; // pixels of a row with a short name
+const ALL_ROWS = 200; // boards up to here are in the document as a whole, and can be sorted by any column
+const OVERSCAN = 20;
+const HIGHEST = 6_000_000; // pixels; browsers do not lay out elements that are much higher
+const PAGES_KEPT = 8;
+
+/** Rows of a board by index. Without filters pages are read anywhere; with filters only one after another, by cursors. */
+class Rows {
+  /** @param {string} pool @param {string} method @param {Record<string, any>} filters @param {() => void} changed */
+  constructor(pool, method, filters, changed) {
+    this.pool = pool;
+    this.method = method;
+    this.filters = filters;
+    this.changed = changed;
+    /** @type {Map<number, Poll>} */
+    this.pages = new Map();
+    this.sequential = Object.values(filters).some(Boolean);
+    this.reach(0, 1);
+  }
+
+  /** The first page, with everything about the board. @returns {any} */
+  get board() {
+    return this.pages.get(0)?.value ?? null;
+  }
+
+  get error() {
+    return [...this.pages.values()].find((page) => page.error)?.error ?? null;
+  }
+
+  /** Number of rows that can be scrolled to. */
+  get length() {
+    if (!this.board) return 0;
+    if (!this.sequential) return this.board.outside === undefined ? this.board.total : this.board.rows.length + this.missing();
+    let rows = 0;
+    for (const page of this.pages.values()) rows += page.value?.rows.length ?? 0;
+    return rows + (this.more() ? 1 : 0);
+  }
+
+  // A lottery's board ends with the agents that have a probability; the others are all 0.
+  missing() {
+    return Math.max(0, this.board.total - this.board.outside - this.board.rows.length);
+  }
+
+  more() {
+    const last = this.pages.get(this.pages.size - 1);
+    return Boolean(last && (!last.value || last.value.next));
+  }
+
+  /** @param {number} index @returns {any} The row, or undefined while it is not read. */
+  at(index) {
+    if (!this.sequential) return this.pages.get(Math.floor(index / PAGE))?.value?.rows[index % PAGE];
+    for (let page = 0, left = index; page < this.pages.size; page += 1) {
+      const rows = this.pages.get(page)?.value?.rows ?? [];
+      if (left < rows.length) return rows[left];
+      left -= rows.length;
+    }
+    return undefined;
+  }
+
+  /** Reads the pages of rows `from` to `to`. @param {number} from @param {number} to */
+  reach(from, to) {
+    if (this.sequential) {
+      const last = this.pages.get(this.pages.size - 1);
+      if (!last) this.open(0, {});
+      else if (to >= this.length - 1 && last.value?.next) this.open(this.pages.size, { cursor: last.value.next });
+      return;
+    }
+    for (let page = Math.floor(from / PAGE); page <= Math.floor(Math.max(from, to - 1) / PAGE); page += 1) if (!this.pages.has(page)) this.open(page, page ? { start: page * PAGE } : {});
+    for (const [page, poll] of this.pages) {
+      if (this.pages.size <= PAGES_KEPT) break;
+      if (page === 0 || (page * PAGE < to && (page + 1) * PAGE > from)) continue;
+      poll.ended = true;
+      this.pages.delete(page);
+    }
+  }
+
+  /** @param {number} page @param {Record<string, any>} where */
+  open(page, where) {
+    const poll = new Poll(poolUrl(this.pool, `/boards/${encodeURIComponent(this.method)}`, { count: PAGE, ...this.filters, ...where }), this.sequential ? 30 : 1);
+    this.pages.set(page, poll);
+    poll.run(this.changed);
+  }
+
+  end() {
+    for (const page of this.pages.values()) page.ended = true;
+  }
+}
+
+/** @type {Record<string, (row: any) => any>} */
+const SORTS = {
+  rank: (/** @type {any} */ row) => row.rank,
+  name: (/** @type {any} */ row) => (row.display_name ?? row.agent).toLowerCase(),
+  games: (/** @type {any} */ row) => -(row.games ?? row.outcomes ?? 0),
+  wins: (/** @type {any} */ row) => -((row.wins ?? 0) + (row.draws ?? 0) / 2) / Math.max(1, row.games ?? 1),
+};
+
+const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup" colspan="6">Provisional: too few outcomes or opponents for a settled rank, or a wide interval of it</th></tr>`;
+
+/**
+ * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, caption: string, around?: string, onBoard: (board: any) => void}>
+ */
+export class Board extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { first: 0, shown: 60, above: 0, sort: "rank" };
+    this.seen = () => this.measure();
+    this.rows = this.open();
+  }
+
+  open() {
+    const { pool, method, filters } = this.props;
+    this.key = JSON.stringify([pool, method, filters]);
+    const rows = new Rows(pool, method, filters, () => {
+      this.props.onBoard(rows.board);
+      this.forceUpdate();
+    });
+    return rows;
+  }
+
+  componentDidMount() {
+    addEventListener("scroll", this.seen, { passive: true });
+    addEventListener("resize", this.seen);
+  }
+
+  componentDidUpdate() {
+    if (this.focused?.isConnected && document.activeElement === document.body) this.focused.focus({ preventScroll: true });
+    if (JSON.stringify([this.props.pool, this.props.method, this.props.filters]) !== this.key) {
+      this.rows.end();
+      this.rows = this.open();
+      this.setState({ first: 0, above: 0 });
+    }
+    this.measure();
+  }
+
+  componentWillUnmount() {
+    removeEventListener("scroll", this.seen);
+    removeEventListener("resize", this.seen);
+    this.rows.end();
+  }
+
+  // Finds the rows near the visible part. A board that is higher than browsers lay out is scrolled by shares of its length.
+  measure() {
+    const total = this.rows.length;
+    if (!this.body || total <= ALL_ROWS) return;
+    const seen = Math.ceil(innerHeight / ROW);
+    const height = Math.min(total * ROW, HIGHEST);
+    const end = Math.max(1, height - innerHeight);
+    const offset = Math.max(0, Math.min(end, -this.body.getBoundingClientRect().top));
+    const top = total * ROW <= HIGHEST ? Math.floor(offset / ROW) : Math.floor((offset / end) * (total - seen));
+    const first = Math.max(0, top - OVERSCAN);
+    const above = total * ROW <= HIGHEST ? first * ROW : Math.max(0, offset - (top - first) * ROW);
+    const shown = Math.min(total - first, seen + 2 * OVERSCAN);
+    this.rows.reach(first, first + shown);
+    if (first !== this.state.first || shown !== this.state.shown) this.setState({ first, shown, above });
+  }
+
+  /** @param {string} name @param {string} text @param {string} kind */
+  heading(name, text, kind = "") {
+    const sortable = this.rows.length <= ALL_ROWS && name in SORTS;
+    const sorted = this.state.sort === name;
+    return html`<th scope="col" class=${kind} aria-sort=${sorted && sortable ? "ascending" : undefined}>
+      ${sortable ? html`<button type="button" onClick=${() => this.setState({ sort: name })}>${text}${sorted ? " ↓" : ""}</button>` : text}</th>`;
+  }
+
+  visible() {
+    const total = this.rows.length;
+    if (total > ALL_ROWS) {
+      const first = Math.min(this.state.first, Math.max(0, total - 1));
+      return { first, rows: Array.from({ length: Math.min(this.state.shown, total - first) }, (_, i) => this.rows.at(first + i)) };
+    }
+    this.rows.reach(0, total);
+    const rows = Array.from({ length: total }, (_, i) => this.rows.at(i)).filter(Boolean);
+    const key = SORTS[this.state.sort];
+    const apart = (/** @type {any} */ row) => Number(row.provisional ?? false);
+    return { first: 0, rows: rows.sort((a, b) => apart(a) - apart(b) || (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.rank - b.rank)) };
+  }
+
+  render() {
+    this.focused = /** @type {HTMLElement | null} */ (document.activeElement === document.body ? null : document.activeElement); // a row that moves loses the focus
+    const board = this.rows.board;
+    if (!board) return html`<p class=${this.rows.error ? "trouble" : "soft"} role="status">${this.rows.error ? `Not updating: ${this.rows.error.message}` : "Loading the board"}</p>`;
+    const { first, rows } = this.visible();
+    const total = this.rows.length;
+    if (!total) return html`<p class="soft">No agent matches.</p>`;
+    const known = rows.filter(Boolean);
+    const look = columnsOf(board, known);
+    const height = Math.min(total * ROW, HIGHEST);
+    const above = total > ALL_ROWS ? this.state.above : 0;
+    const below = total > ALL_ROWS ? Math.max(0, height - above - rows.length * ROW) : 0;
+    return html`<table class="board" aria-rowcount=${total + 1} ref=${(/** @type {any} */ node) => (this.body = node)}>
+      <caption class="hidden">${this.props.caption}</caption>
+      <thead><tr>${this.heading("rank", "Rank", "rank")}${this.heading("name", "Agent")}
+        ${this.heading("rating", board.method === "outcomes" ? "Outcomes" : "Rating", "number")}${look.whiskers ? this.heading("whisker", "Interval", "whisker wide") : null}
+        ${look.games ? this.heading("games", look.played, "number wide") : null}${look.results ? this.heading("wins", "Won–drawn–lost", "number wide") : null}</tr></thead>
+      ${above ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${above}px` }}></td></tr></tbody>` : null}
+      <tbody>${rows.flatMap((row, i) => (row ? [...(total <= ALL_ROWS && i > 0 && row.provisional && !rows[i - 1].provisional ? [PROVISIONAL] : []), line(this.props.pool, row, look, first + i + 2, this.props.around)] : html`<tr key=${`wait ${first + i}`} class="waits" aria-rowindex=${first + i + 2}><td class="rank">${whole(first + i + 1)}</td><td colspan="5">…</td></tr>`))}</tbody>
+      ${below ? html`<tbody aria-hidden="true"><tr><td class="space" style=${{ height: `${below}px` }}></td></tr></tbody>` : null}
+    </table>
+    ${board.outside ? html`<p class="soft">${count(board.outside, "other agent")} ${board.outside === 1 ? "has" : "have"} probability 0.</p>` : null}`;
+  }
+}
+
+/** What the columns of a board hold: the scale of whiskers, and how ratings are written. @param {any} board @param {any[]} rows */
+function columnsOf(board, rows) {
+  const ratings = rows.map((row) => row.rating);
+  const ends = rows.flatMap((row) => [row.low, row.high, row.rating]).filter((end) => typeof end === "number");
+  return {
+    shown: shower(ratings, board.extra?.tie_tolerance ?? 0),
+    low: Math.min(...ends), high: Math.max(...ends),
+    whiskers: rows.some((row) => typeof row.low === "number"),
+    games: rows.some((row) => row.games !== undefined || row.outcomes !== undefined),
+    played: rows.some((row) => row.games !== undefined) ? "Games" : "Outcomes",
+    results: rows.some((row) => row.wins !== undefined),
+    contributions: board.extra?.contributions ?? {},
+  };
+}
+
+/** @param {string} pool @param {any} row @param {any} look @param {number} index @param {string | undefined} around */
+function line(pool, row, look, index, around) {
+  const place = row.filter_place ?? null;
+  const record = row.wins === undefined ? null : `${whole(row.wins)}–${whole(row.draws)}–${whole(row.losses)}`;
+  const games = row.games ?? row.outcomes;
+  const interval = typeof row.low === "number" ? `${look.shown(row.low)} to ${look.shown(row.high)}` : null;
+  const small = [row.rank_low === undefined || row.rank_low === row.rank_high ? null : `rank ${row.rank_low}–${row.rank_high}`, games === undefined ? null : count(games, row.games === undefined ? "outcome" : "game"), record].filter(Boolean);
+  return html`<tr key=${row.agent} class=${`${row.provisional ? "provisional" : ""}${row.agent === around ? " chosen" : ""}`} aria-rowindex=${index}>
+    <td class="rank" title=${row.provisional ? `provisional: ${unsettled(row)}` : undefined}>${whole(row.rank)}${row.provisional ? "?" : ""}${arrow(row)}
+      ${row.rank_low === undefined || row.rank_low === row.rank_high ? null : html`<span class="ranks wide">${row.rank_low}–${row.rank_high}</span>`}${place === null ? null : html`<span class="ranks">no. ${place} here</span>`}</td>
+    <td class="name"><${Name} pool=${pool} row=${row} />${small.length ? html`<span class="narrow small">${small.map((part) => html`<span class="one" key=${part}>${part}</span> `)}</span>` : null}</td>
+    <td class="number" title=${contributions(look.contributions[row.agent])}>${look.shown(row.rating)}${row.deviation === undefined ? null : html`<span class="deviation"> ±${look.shown(row.deviation)}</span>`}${interval ? html`<span class="narrow small one">${interval}</span>` : null}</td>
+    ${look.whiskers ? html`<td class="whisker wide">${interval ? whisker(row, look, interval) : "–"}</td>` : null}
+    ${look.games ? html`<td class="number wide">${games === undefined ? "–" : whole(games)}</td>` : null}${look.results ? html`<td class="number wide">${record ?? "–"}</td>` : null}</tr>`;
+}
+
+/** The tasks with the largest contributions to a rating, if the method reported them. @param {Record<string, number> | undefined} parts */
+function contributions(parts) {
+  const told = Object.entries(parts ?? {}).filter(([, share]) => share !== 0);
+  return told.length ? `contributions: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` : undefined;
+}
+
+/** The reason for the question mark at a rank. @param {any} row */
+function unsettled(row) {
+  if (row.outcomes !== undefined) return `${count(row.outcomes, "outcome")}${row.opponents === undefined ? "" : `, ${count(row.opponents, "opponent")}`}, or a wide interval of its rank`;
+  if (row.rank_low !== undefined) return "the interval of its rank is wide";
+  return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
+}
+
+/** The change of rank since the previous solve. @param {any} row */
+function arrow(row) {
+  const up = (row.rank_before ?? row.rank) - row.rank;
+  if (up === 0) return null;
+  const told = `${up > 0 ? "up" : "down"} from ${row.rank_before}`;
+  return html`<span class=${up > 0 ? "up" : "down"} title=${told} aria-label=${told} role="img">${up > 0 ? "▲" : "▼"}</span>`;
+}
+
+/** @param {any} row @param {any} look @param {string} interval */
+function whisker(row, look, interval) {
+  const at = (/** @type {number} */ value) => (look.high > look.low ? (100 * (value - look.low)) / (look.high - look.low) : 50);
+  return html`<svg class="bar" viewBox="-2 0 104 16" preserveAspectRatio="none" role="img" aria-label=${`interval ${interval}`}><title>${interval}</title>
+    <line x1=${at(row.low)} x2=${at(row.high)} y1="8" y2="8" class="range" />${row.rating === null ? null : html`<line x1=${at(row.rating)} x2=${at(row.rating)} y1="2" y2="14" class="point" />`}</svg>`;
+}
+
+/** Rows that are all in one answer. @param {{pool: string, board: any, caption: string, around?: string}} props */
+export function StaticBoard({ pool, board, caption, around }) {
+  const look = columnsOf(board, board.rows);
+  return html`<table class="board"><caption class="hidden">${caption}</caption><thead><tr><th scope="col" class="rank">Rank</th><th scope="col">Agent</th><th scope="col" class="number">Rating</th>
+    ${look.whiskers ? html`<th scope="col" class="whisker wide">Interval</th>` : null}${look.games ? html`<th scope="col" class="number wide">${look.played}</th>` : null}${look.results ? html`<th scope="col" class="number wide">Won–drawn–lost</th>` : null}</tr></thead>
+    <tbody>${board.rows.map((/** @type {any} */ row, /** @type {number} */ i) => line(pool, row, look, i + 2, around))}</tbody></table>`;
+}

@@ -1,0 +1,65 @@
+// Numbers, times and counts as text.
+
+/**
+ * All ratings of a column have the same number of decimals, by the largest rating. A rating that would be rounded to 0 is written with an
+ * exponent, unless it is a rounding error of a solver: below a millionth of the largest rating, or within the tie tolerance.
+ * @param {(number | null)[]} ratings @param {number} tied Tie tolerance of the board.
+ * @returns {(rating: number | null | undefined) => string}
+ */
+export function shower(ratings, tied = 0) {
+  const known = /** @type {number[]} */ (ratings.filter((rating) => rating !== null && rating !== undefined));
+  const most = Math.max(0, ...known.map(Math.abs));
+  const decimals = known.every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
+  return (rating) => {
+    if (rating === null || rating === undefined) return "–";
+    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most)) return "0";
+    if (Math.abs(rating) < 0.5 * 10 ** -decimals) return minus(rating.toExponential(0));
+    return minus(rating.toFixed(decimals));
+  };
+}
+
+/** @param {string} text */
+function minus(text) {
+  return text.replace(/^-/, "−");
+}
+
+/** @param {number} change @param {number} decimals */
+export function signed(change, decimals = 1) {
+  const size = Math.abs(change).toFixed(decimals);
+  return `${Number(size) === 0 ? "" : change < 0 ? "−" : "+"}${size}`;
+}
+
+/** @param {number} share */
+export function percent(share, decimals = 1) {
+  return `${(100 * share).toFixed(decimals)} %`;
+}
+
+/** @param {number} number */
+export function whole(number) {
+  return Number(number.toFixed(2)).toLocaleString("en");
+}
+
+/** @param {number} number @param {string} word Singular. */
+export function count(number, word) {
+  return `${whole(number)} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** @param {number} seconds */
+export function ago(seconds) {
+  if (seconds < 2) return "now";
+  if (seconds < 120) return `${Math.round(seconds)} s ago`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86_400)} days ago`;
+}
+
+/** @param {number | null} time Seconds since 1970. */
+export function date(time) {
+  return time === null ? "–" : new Date(1000 * time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** The first few names, and how many more there are. @param {string[]} names @param {number} total @param {number} most */
+export function some(names, total = names.length, most = 5) {
+  const shown = names.slice(0, most);
+  return shown.join(", ") + (total > shown.length ? ` and ${whole(total - shown.length)} more` : "");
+}

@@ -1,0 +1,84 @@
+// What a reader has to know of each method: its title, what it answers, and which one leads a pool's page.
+
+/** @type {Record<string, string>} */
+export const TITLES = {
+  elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
+  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", sco_fit: "Soft Condorcet (SCO), fitted",
+  fenchel_young_fit: "Fenchel-Young, fitted", deviation: "Deviation ratings", cce: "Coarse correlated equilibrium (CCE)",
+  lle: "Limiting logit equilibrium (LLE)", alpharank: "alpha-Rank", alpharank_tasks: "alpha-Rank on tasks", stv: "Single transferable vote",
+};
+
+/** @type {Record<string, string>} */
+const QUESTIONS = {
+  elo: "How strong is each agent at the moment, against average opposition? Each game moves two ratings at once; 400 points more are odds of ten to one.",
+  sco: "Which order of ratings disagrees with the fewest results? Each game moves it a little.",
+  fenchel_young: "Under which ratings do noisy rankings look like those that were observed? Each game moves them a little.",
+  melo: "How strong is each agent, and who beats whom in circles?",
+  weng_lin: "How strong is each agent, and how well is that known? A mean and a deviation are kept of each one.",
+  glicko2: "How strong is each agent, and how well is that known? Agents that rest become uncertain.",
+  outcomes: "Who took part in most outcomes?",
+  bradley_terry: "Under which strengths was all that happened likeliest? The order of the games does not matter.",
+  davidson: "Under which strengths was all that happened likeliest, with a separate parameter for ties?",
+  contextual_bradley_terry: "Under which strengths was all that happened likeliest, after the effect of features of the games is taken out?",
+  sco_fit: "Which order of ratings disagrees with the fewest results, of all results at once?",
+  fenchel_young_fit: "Under which ratings do noisy orders have the observed ranks on average?",
+  copeland: "How many others does an agent beat head to head? A tie counts one half.",
+  maximal_lottery: "Which mix of agents is such that no other mix is preferred to it? A rating is the probability in this mix: agents in a cycle share it, and copies share one part.",
+  iterated_maximal_lotteries: "Which agents does some maximal lottery elect, and which are next after these are taken out?",
+  nash_average: "What does an agent score on the mix of tasks that is hardest for the best mix of agents? Copies change nothing.",
+  nash_average_agents: "What does an agent expect against the mix of agents that no other mix beats? 0 for the agents in it. Copies change nothing.",
+  deviation: "What would a player gain by choosing this agent always, in the equilibrium that punishes such a change most? At most 0; copies change nothing.",
+  uniform: "What does an agent get on average, if opponents and tasks are drawn evenly?",
+  cce: "What would a player gain by choosing this agent always, in one coarse correlated equilibrium?",
+  lle: "What would a player gain by choosing this agent, in the Nash equilibrium that logit responses lead to?",
+  payoff: "What does each agent get against what the others play in an equilibrium?",
+  alpharank: "How often is a population that mutates rarely found to consist of this agent?",
+  alpharank_tasks: "How often is a population found at this agent, while a population of tasks evolves against it?",
+  plurality: "How many ballots have an agent on top?",
+  approval: "How many ballots put an agent among their first ones?",
+  borda: "How many others is an agent above, over all ballots?",
+  kemeny: "Which order agrees with most votes, pair by pair?",
+  schulze: "Whose chain of victories over each other agent is stronger than any chain back?",
+  ranked_pairs: "Which order is left when victories are locked in from the largest down?",
+  stv: "Who is elected in turn, and who is eliminated last?",
+};
+
+// The first of these that has an answer leads the page of a pool. Methods that are not named follow in the order of the API.
+const FIRST = ["bradley_terry", "nash_average", "elo", "glicko2", "weng_lin", "sco", "deviation", "copeland", "maximal_lottery"];
+
+/** @param {string} method */
+export function title(method) {
+  return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+}
+
+/** @param {string} method @returns {string} One sentence: what the method answers; empty if unknown. */
+export function question(method) {
+  return QUESTIONS[method] ?? "";
+}
+
+/** @param {string[]} methods @returns {string[]} The same, those that lead a page first. */
+export function preferred(methods) {
+  const place = (/** @type {string} */ method) => (FIRST.indexOf(method) + FIRST.length + 1) % (FIRST.length + 1);
+  return [...methods].sort((a, b) => place(a) - place(b));
+}
+
+/** @param {any[]} boards Boards with their first row. @returns {any | null} The board that leads the page. */
+export function leading(boards) {
+  const answered = boards.filter((board) => board.method !== "outcomes" && board.rows.some((/** @type {any} */ row) => row.rating !== null));
+  const [first = "outcomes"] = preferred(answered.map((board) => board.method));
+  return boards.find((board) => board.method === first) ?? null;
+}
+
+/** @type {Record<string, string>} */
+const CHECKS = {
+  exact: "The result was computed exactly, without rounding in the order of agents.",
+  score_gap_per_game: "The largest difference between the points an agent scored and the points its rating predicts, per game.",
+  exploitability: "The most that any other choice could win against this answer.",
+  regret: "The most that any agent could gain by another choice.",
+  kkt_residual: "How far the answer is from satisfying the conditions of an optimum.",
+};
+
+/** @param {string} kind Kind of a certificate. @returns {string} What was checked. */
+export function checked(kind) {
+  return CHECKS[kind] ?? `The ${kind.replaceAll("_", " ")} of the answer, which is 0 for a perfect one.`;
+}

@@ -1,0 +1,209 @@
+// The page of an agent: how it got its rating, against whom, and what would happen next.
+import { Live, ask, poolUrl } from "../api.js";
+import { Sized, scale, ticks } from "../chart.js";
+import { ago, count, date, percent, shower, signed, whole } from "../format.js";
+import { preferred, title } from "../methods.js";
+import { go, withQuery } from "../nav.js";
+import { Figure, agentPath, flag, poolPath } from "../parts.js";
+import { AgentSearch } from "../search.js";
+import { State } from "../state.js";
+import { Component, html } from "../ui.js";
+
+const OUTCOMES = 20;
+
+/** @extends Live */
+export default class AgentPage extends Live {
+  feeds() {
+    const { pool, agent, query: chosen } = this.props;
+    const at = `/agents/${encodeURIComponent(agent)}`;
+    const method = chosen.method ?? "";
+    /** @type {Record<string, [string, number]>} */
+    const feeds = { profile: [poolUrl(pool, at), 2] };
+    if (this.value("profile")?.no_record === null) feeds.history = [poolUrl(pool, `${at}/history`, { method, points: 400 }), 10];
+    if (this.value("profile")?.games) {
+      feeds.outcomes = [poolUrl(pool, `${at}/outcomes`, { method: this.online(method), count: OUTCOMES }), 10];
+      feeds.opponents = [poolUrl(pool, `${at}/opponents`, { count: 200 }), 10];
+    }
+    return feeds;
+  }
+
+  /** Outcomes have ratings of online methods alone. @param {string} method */
+  online(method) {
+    return this.value("profile")?.methods[method]?.source === "live" ? method : "";
+  }
+
+  render() {
+    const { pool, agent } = this.props;
+    const profile = this.value("profile");
+    const error = this.polls.profile?.error;
+    if (!profile) return html`<h1><bdi>${agent}</bdi></h1><p class=${error ? "state bad" : "soft"} role="status">${error ? error.message : "Loading"}</p><p><a href=${poolPath(pool)}>All agents of <bdi>${pool}</bdi></a></p>`;
+    return html`<p class="path"><a href=${poolPath(pool)}><bdi>${pool}</bdi></a></p>${this.card(profile)}
+      ${this.methods(profile)}
+      ${this.curve()}
+      ${this.opponents()}
+      <${Forecast} pool=${pool} agent=${agent} rival=${this.props.query.against} />
+      ${this.outcomes()}
+      <${Why} pool=${pool} agent=${agent} methods=${preferred(Object.keys(profile.methods))} />`;
+  }
+
+  /** Who the agent is, in a card that can be shared: its link shows the same. @param {any} profile */
+  card(profile) {
+    const { details, games, scores, streak } = profile;
+    const [first] = preferred(Object.keys(profile.methods).filter((method) => profile.methods[method].rating !== null));
+    const best = profile.methods[first];
+    const tags = Object.entries(details?.tags ?? {});
+    return html`<section class="card person"><h1>${details?.country ? html`${flag(details.country)} ` : null}<bdi>${details?.display_name ?? profile.agent}</bdi></h1>
+      ${details?.display_name ? html`<p class="soft"><bdi>${profile.agent}</bdi></p>` : null}
+      ${details?.organisation || tags.length || details?.url ? html`<p class="soft">${details.organisation ? html`<bdi>${details.organisation}</bdi> ` : null}${tags.map(([name, value]) => html`<span class="tag" key=${name}>${name}: <bdi>${value}</bdi></span> `)}${details.url ? html`<a href=${details.url} rel="noopener noreferrer nofollow">Website</a>` : null}</p>` : null}
+      ${best ? html`<p class="headline">No. ${whole(best.rank)} of ${whole(best.total)} by ${title(first)}</p>` : null}
+      <p class="soft">${games ? `${count(games.games, "game")}: ${whole(games.wins)} won, ${whole(games.draws)} drawn, ${whole(games.losses)} lost` : scores ? count(scores.tasks, "task") : count(profile.outcomes, "outcome")}
+        ${streak && streak.length > 1 ? ` · ${streak.result} the last ${streak.length}` : ""}${profile.last_played ? ` · last active ${ago(Math.max(0, Date.now() / 1000 - profile.last_played))}` : ""}</p>
+      <${State} poll=${this.polls.profile} error=${this.polls.profile.error} />
+      <p class="tools"><a href=${agentPath(profile.pool, profile.agent)}>Permanent link</a> <a href=${`${poolPath(profile.pool)}?agent=${encodeURIComponent(profile.agent)}`}>Around this agent</a></p></section>`;
+  }
+
+  /** @param {any} profile */
+  methods(profile) {
+    const rows = Object.entries(profile.methods);
+    if (!rows.length) return null;
+    return html`<section class="card"><h2>Rank by each method</h2><table><caption class="hidden">Rank by each method</caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Rank</th><th scope="col" class="number">Rating</th><th scope="col" class="wide">Interval</th></tr></thead>
+      <tbody>${rows.map(([method, one]) => {
+        const shown = shower([one.rating, one.low ?? null, one.high ?? null]);
+        return html`<tr key=${method} data-method=${method}><th scope="row"><a href=${`${poolPath(profile.pool)}?method=${method}&agent=${encodeURIComponent(profile.agent)}`}>${title(method)}</a></th>
+          <td class="number">${whole(one.rank)}${one.provisional ? "?" : ""} of ${whole(one.total)}${one.rank_low !== undefined && one.rank_low !== one.rank_high ? html` <span class="ranks">${one.rank_low}–${one.rank_high}</span>` : null}</td>
+          <td class="number">${shown(one.rating)}${one.low === undefined ? null : html`<span class="narrow small one">${shown(one.low)} to ${shown(one.high)}</span>`}</td><td class="wide">${one.low === undefined ? "–" : `${shown(one.low)} to ${shown(one.high)}`}</td></tr>`;
+      })}</tbody></table></section>`;
+  }
+
+  curve() {
+    const history = this.value("history");
+    const failed = this.polls.history?.error;
+    if (!history) return failed ? html`<section class="card"><h2>Rating over time</h2><p class="soft">${failed.message}</p></section>` : null;
+    const { pool, agent } = this.props;
+    const points = history.points.filter((/** @type {any} */ point) => point.rating !== null);
+    const table = [["time", "rating", "outcome"], ...points.map((/** @type {any} */ point) => [point.time, point.rating, point.outcome ?? ""])];
+    const pick = html`<label class="pick">Method <select value=${history.method} onChange=${(/** @type {any} */ event) => go(withQuery({ method: event.target.value }))}>${Object.keys(this.value("profile").methods).map((method) => html`<option key=${method} value=${method}>${title(method)}</option>`)}</select></label>`;
+    return html`<${Figure} title="Rating over time" says=${html`${history.source === "live" ? `After each outcome, by ${title(history.method)}.` : `In each kept solve of ${title(history.method)}.`} ${pick}`} file=${`${pool}-${agent}-history`} table=${table} link=${`${agentPath(pool, agent)}?method=${history.method}`}>
+      ${points.length > 1 ? html`<${Sized}>${(/** @type {number} */ width) => curveOf(points, width, title(history.method))}<//>` : html`<p class="soft">A curve needs two points.</p>`}<//>`;
+  }
+
+  opponents() {
+    const answer = this.value("opponents");
+    if (!answer?.opponents.length) return null;
+    const { pool } = this.props;
+    const scored = answer.opponents.filter((/** @type {any} */ one) => one.games > 0).map((/** @type {any} */ one) => ({ ...one, rate: (one.wins + one.draws / 2) / one.games }));
+    const best = scored.filter((/** @type {any} */ one) => one.rate >= 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => b.rate - a.rate || b.games - a.games).slice(0, 5);
+    const worst = scored.filter((/** @type {any} */ one) => one.rate < 0.5).sort((/** @type {any} */ a, /** @type {any} */ b) => a.rate - b.rate || b.games - a.games).slice(0, 5);
+    const table = (/** @type {string} */ name, /** @type {any[]} */ rows) => (rows.length ? html`<div><h3>${name}</h3><table><caption class="hidden">${name}</caption><thead><tr><th scope="col">Opponent</th><th scope="col" class="number">Score</th><th scope="col" class="number">Games</th><th scope="col" class="number">Next game</th></tr></thead>
+      <tbody>${rows.map((one) => html`<tr key=${one.agent}><th scope="row"><a href=${agentPath(pool, one.agent)}><bdi>${one.agent}</bdi></a></th><td class="number">${percent(one.rate, 0)}</td><td class="number">${whole(one.games)}</td><td class="number">${one.expected_score === null || one.expected_score === undefined ? "–" : percent(one.expected_score, 0)}</td></tr>`)}</tbody></table></div>` : null);
+    return html`<section class="card"><h2>Opponents</h2><p class="soft">Score: wins, and half of the draws, of all games. Next game: the expected score by ${title(answer.method ?? "elo")}.</p><div class="two">${table("Best against", best)}${table("Worst against", worst)}</div></section>`;
+  }
+
+  outcomes() {
+    const answer = this.value("outcomes");
+    if (!answer) return null;
+    const { pool } = this.props;
+    const shown = shower(answer.outcomes.map((/** @type {any} */ one) => one.after));
+    const names = (/** @type {string[]} */ agents) => agents.map((agent, i) => html`${i ? ", " : ""}<a key=${agent} href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a>`);
+    return html`<section class="card"><h2>Newest games</h2><p class="soft">Ratings by ${title(answer.method)}. A result that was not expected moves a rating more.</p>
+      <table class="games"><caption class="hidden">Newest games</caption><thead><tr><th scope="col">Against</th><th scope="col">Result</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Change</th><th scope="col" class="number wide">Rating</th><th scope="col" class="wide">When</th></tr></thead>
+      <tbody>${answer.outcomes.map((/** @type {any} */ one) => html`<tr key=${one.outcome}><td>${one.opponents.map((/** @type {any} */ side, /** @type {number} */ i) => html`${i ? " and " : ""}${names(side.agents)}`)}${one.team.length ? html` <span class="small">with ${names(one.team)}</span>` : null}</td>
+        <td class=${one.result}>${one.result}</td><td class="number">${percent(one.expected_score, 0)}</td><td class="number">${signed(one.change, Math.abs(one.after) >= 100 ? 1 : 3)}</td>
+        <td class="number wide">${shown(one.before)} → ${shown(one.after)}</td><td class="wide"><time datetime=${new Date(1000 * one.time).toISOString()}>${date(one.time)}</time></td></tr>`)}</tbody></table></section>`;
+  }
+}
+
+/** @param {any[]} points @param {number} width @param {string} name */
+function curveOf(points, width, name) {
+  const height = 220;
+  const ratings = points.map((point) => point.rating);
+  const [low, high] = [Math.min(...ratings), Math.max(...ratings)];
+  const byTime = points[0].time < points[points.length - 1].time;
+  const times = points.map((point, i) => (byTime ? point.time : i));
+  const x = scale(Math.min(...times), Math.max(...times), 56, width - 12);
+  const y = scale(low, high, height - 30, 12);
+  const day = (/** @type {number} */ time) => new Date(1000 * time).toLocaleString("en-GB", Math.max(...times) - Math.min(...times) > 172_800 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  const marks = byTime ? [0, 1].map((end) => (end ? Math.max(...times) : Math.min(...times))) : [];
+  return html`<svg class="chart" width=${width} height=${height} role="img" aria-label=${`Rating by ${name} from ${ratings[0].toFixed(1)} to ${ratings[ratings.length - 1].toFixed(1)} over ${points.length} points`}>
+    ${ticks(low, high, 4).map((tick) => html`<g key=${tick}><line class="grid" x1="56" x2=${width - 12} y1=${y(tick)} y2=${y(tick)} /><text x="50" y=${y(tick) + 4} text-anchor="end">${tick}</text></g>`)}
+    ${marks.map((time, i) => html`<text key=${i} x=${x(time)} y=${height - 8} text-anchor=${i ? "end" : "start"}>${day(time)}</text>`)}
+    <polyline class="curve" points=${points.map((point, i) => `${x(times[i]).toFixed(1)},${y(point.rating).toFixed(1)}`).join(" ")} /></svg>`;
+}
+
+/** The expected score of a game against anybody of the pool. @extends Component */
+class Forecast extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { answer: null, error: "" };
+  }
+
+  componentDidMount() {
+    this.read();
+  }
+
+  /** @param {any} before */
+  componentDidUpdate(before) {
+    if (before.rival !== this.props.rival) this.read();
+  }
+
+  async read() {
+    const { pool, agent, rival } = this.props;
+    if (!rival) return this.setState({ answer: null, error: "" });
+    const body = JSON.stringify({ matches: [{ sides: [[agent], [rival]] }] });
+    try {
+      this.setState({ answer: await ask(poolUrl(pool, "/predict"), { method: "POST", body, headers: { "Content-Type": "application/json" } }), error: "" });
+    } catch (error) {
+      this.setState({ answer: null, error: String(/** @type {Error} */ (error).message) });
+    }
+    return undefined;
+  }
+
+  render() {
+    const { pool, rival } = this.props;
+    const { answer, error } = this.state;
+    return html`<section class="card"><h2>If they met</h2><${AgentSearch} pool=${pool} then=${(/** @type {string} */ against) => go(withQuery({ against }))} />
+      ${error ? html`<p class="trouble">${error}</p>` : null}
+      ${answer ? html`<table><caption>Expected score against <bdi>${rival}</bdi></caption><thead><tr><th scope="col">Method</th><th scope="col" class="number">Expected</th><th scope="col" class="number">Right so far</th></tr></thead>
+        <tbody>${answer.methods.map((/** @type {any} */ one) => html`<tr key=${one.method}><th scope="row">${title(one.method)}</th><td class="number">${percent(one.matches[0].sides[0].expected_score)}</td><td class="number">${one.record.wins_predicted === null ? "–" : `${percent(one.record.wins_predicted)} of wins`}</td></tr>`)}</tbody></table>
+        ${answer.methods.length ? null : html`<p class="soft">No method of this pool forecasts games.</p>`}` : null}</section>`;
+  }
+}
+
+/** What a rating is the sum of. It is asked for by a click, because a solved method is solved again for it. @extends Component */
+class Why extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { method: props.methods[0], why: null, error: "", busy: false };
+  }
+
+  async read() {
+    const { pool, agent } = this.props;
+    this.setState({ busy: true, error: "", why: null });
+    try {
+      this.setState({ why: await ask(poolUrl(pool, `/boards/${this.state.method}/why/${encodeURIComponent(agent)}`, { count: 12 })), busy: false });
+    } catch (error) {
+      this.setState({ error: String(/** @type {Error} */ (error).message), busy: false });
+    }
+  }
+
+  render() {
+    const { methods } = this.props;
+    const { method, why, error, busy } = this.state;
+    if (!methods.length) return null;
+    return html`<section class="card"><h2>Why this rating</h2><p class="pick"><label>Method <select value=${method} onChange=${(/** @type {any} */ event) => this.setState({ method: event.target.value, why: null })}>${methods.map((/** @type {string} */ one) => html`<option key=${one} value=${one}>${title(one)}</option>`)}</select></label>
+      <button type="button" disabled=${busy} onClick=${() => this.read()}>${busy ? "Working" : "Explain"}</button></p>
+      <div aria-live="polite">${error ? html`<p class="trouble">${error}</p>` : null}${why?.not_applicable ? html`<p class="soft">${why.not_applicable}</p>` : null}${(why?.sums ?? []).map(reasons)}</div></section>`;
+  }
+}
+
+/** @param {any} sum */
+function reasons(sum) {
+  const most = Math.max(...sum.terms.map((/** @type {any} */ term) => Math.abs(term.value)), 1e-300);
+  const shown = shower(sum.terms.map((/** @type {any} */ term) => term.value));
+  return html`<div key=${`${sum.by} ${sum.quantity}`}><h3>By ${sum.by}: ${sum.quantity}</h3><p class="soft">${sum.meaning}.</p><table><caption class="hidden">Terms by ${sum.by}</caption><thead><tr><th scope="col">${sum.by}</th><th scope="col" class="number">${sum.quantity}</th><th scope="col" class="wide">Share</th></tr></thead>
+    <tbody>${sum.terms.map((/** @type {any} */ term) => html`<tr key=${term.name}><th scope="row"><bdi>${term.name}</bdi></th><td class="number">${term.value > 0 ? "+" : ""}${shown(term.value)}</td><td class="wide"><span class=${`push ${term.value < 0 ? "down-push" : "up-push"}`} style=${{ width: `${(100 * Math.abs(term.value)) / most}%` }}></span></td></tr>`)}</tbody></table></div>`;
+}

@@ -1,0 +1,236 @@
+// The page of a pool: one leaderboard, the other methods one step away, and views that say what one number cannot.
+import { Live, poolUrl, search } from "../api.js";
+import { Board, StaticBoard } from "../board.js";
+import { ago, count, percent, some, whole } from "../format.js";
+import { leading, question, title } from "../methods.js";
+import { follow, go, query, withQuery } from "../nav.js";
+import { Badge, Details, Empty, agentPath, poolPath } from "../parts.js";
+import { AgentSearch } from "../search.js";
+import { State } from "../state.js";
+import { Component, html } from "../ui.js";
+
+const VIEWS = {
+  board: "Leaderboard",
+  intervals: "How sure",
+  methods: "Methods compared",
+  wins: "Who beats whom",
+  cycles: "Cycles",
+  copies: "Copies",
+  next: "Next games",
+  forecasts: "Forecasts",
+  insight: "All findings",
+};
+const LOADERS = {
+  intervals: () => import("../views/intervals.js"),
+  methods: () => import("../views/methods.js"),
+  wins: () => import("../views/wins.js"),
+  cycles: () => import("../views/cycles.js"),
+  copies: () => import("../views/copies.js"),
+  next: () => import("../views/next.js"),
+  forecasts: () => import("../views/forecasts.js"),
+  insight: () => import("../views/insight.js"),
+};
+const FILTERS = ["country", "organisation", "tag", "min_games"];
+
+/** @extends Live */
+export default class PoolPage extends Live {
+  feeds() {
+    const { pool, query: chosen } = this.props;
+    /** @type {Record<string, [string, number]>} */
+    const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1], folding: [poolUrl(pool), 5], insight: [poolUrl(pool, "/insight"), 5] };
+    if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    return feeds;
+  }
+
+  render() {
+    const { pool, query: chosen } = this.props;
+    const list = this.value("boards");
+    const { error } = this.polls.boards ?? {};
+    if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
+    const { head, label, kind } = list.pool;
+    const boards = list.boards.filter((/** @type {any} */ board) => board.method !== "outcomes" || list.boards.length === 1);
+    const main = leading(list.boards);
+    const asked = list.boards.find((/** @type {any} */ board) => board.method === chosen.method);
+    const board = asked ?? main;
+    const folding = this.value("folding")?.folding;
+    const trouble = folding && folding.status !== "fresh" ? folding.says : null;
+    const view = chosen.view in VIEWS ? /** @type {keyof typeof VIEWS} */ (chosen.view) : "board";
+    return html`<div class="top"><h1><bdi>${pool}</bdi>${label ? html` <span class="tag">${label}</span>` : null}</h1>
+        <${State} poll=${this.polls.boards} trouble=${trouble} stopped=${head?.stopped} error=${this.failure()} />
+        ${head ? html`<p class="soft">${count(head.outcomes, kind === "games" ? "game" : "task result")} · ${count(head.agents, "agent")}${head.pool_time ? ` · newest ${ago(Math.max(0, Date.now() / 1000 - head.pool_time))}` : ""}</p>` : null}</div>
+      ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
+      ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
+        ${this.views(view, kind)}
+        ${view === "board" ? this.leaderboard({ board, main, boards, head, kind }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, board, main, boards, insight: this.value("insight"), query: chosen }} />`}`}`;
+  }
+
+  /** @param {string} view @param {string} kind */
+  views(view, kind) {
+    const names = Object.entries(VIEWS).filter(([name]) => kind === "games" || !["wins", "next", "forecasts"].includes(name));
+    return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
+  }
+
+  /** @param {{board: any, main: any, boards: any[], head: any, kind: string}} shown */
+  leaderboard({ board, main, boards, head }) {
+    const { pool, query: chosen } = this.props;
+    const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
+    const past = chosen.season || chosen.at;
+    return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
+      <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
+        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+          <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
+        <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
+      <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${differs(this.value("insight"), main.method, board.method)}`}</p>
+      ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
+      ${thin(this.value("insight"), board.method)}
+      ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} />` : null}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} />`}
+      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} />`;
+  }
+}
+
+/** @param {string} pool @param {any} error */
+function missing(pool, error) {
+  if (error.status !== 404) return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">not updating: ${error.message}</p>`;
+  return html`<h1><bdi>${pool}</bdi></h1><p class="state bad" role="status">no such pool</p>
+    <${Empty} text="No pool has this name. The first outcome creates it. If this is switched off, create it with PUT /v1/pools/NAME:" kind="games" pool=${pool} />`;
+}
+
+/** A line about the newest try, if it failed. @param {any} board */
+function troubled(board) {
+  if (board.status === "pending") return "Pending";
+  if (board.status === "not_applicable") return "Not applicable";
+  return board.rows.length ? "The newest solve failed; this is the previous result" : "The solve failed";
+}
+
+/** How a method differs from the main one in this pool. @param {any} insight @param {string} main @param {string} method */
+function differs(insight, main, method) {
+  const part = insight?.findings?.disagreement;
+  const distance = (part?.distances ?? []).find((/** @type {any} */ one) => one.methods.includes(main) && one.methods.includes(method));
+  if (!distance) return null;
+  const disputed = part.disputed.find((/** @type {any} */ one) => [one.high, one.low].includes(method) && [one.high, one.low].includes(main));
+  const about = disputed ? html`; most of all about <bdi>${disputed.agent}</bdi>, place ${disputed.high_place} by ${title(disputed.high)} and ${disputed.low_place} by ${title(disputed.low)}` : null;
+  return distance.kendall === 0 ? `Here it orders all agents as ${title(main)} does.` : html`Here it orders ${percent(distance.kendall)} of the pairs of agents differently than ${title(main)}${about}.`;
+}
+
+/** @param {any} insight @param {string} method */
+function thin(insight, method) {
+  const found = insight?.findings?.connectivity?.leaders?.find((/** @type {any} */ one) => one.method === method);
+  return found ? html`<p class="trouble">Weakly connected agents among the first ${found.of}: ${some(found.agents)}. Few games link them to the others.</p>` : null;
+}
+
+/** The rows around one agent. @extends Live */
+class Around extends Live {
+  feeds() {
+    const { pool, method, agent } = this.props;
+    return { rows: /** @type {[string, number]} */ ([poolUrl(pool, `/boards/${method}/around/${encodeURIComponent(agent)}`, { count: 7 }), 2]) };
+  }
+
+  render() {
+    const { pool, agent } = this.props;
+    const board = this.value("rows");
+    const error = this.failure();
+    return html`<section class="card around"><header><h2>Around <a href=${agentPath(pool, agent)}><bdi>${agent}</bdi></a></h2><a href=${withQuery({ agent: "" })} onClick=${follow}>Close</a></header>
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Rows around the agent" around=${agent} />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}</section>`;
+  }
+}
+
+/** A board that does not change any more: a season's final one, or the one at a time. @extends Live */
+class Past extends Live {
+  feeds() {
+    const { pool, method, season, at } = this.props;
+    const address = season ? poolUrl(pool, `/seasons/${encodeURIComponent(season)}/boards/${method}`, { count: 200 }) : poolUrl(pool, `/boards/${method}`, { at, count: 200 });
+    return { board: /** @type {[string, number]} */ ([address, 60]) };
+  }
+
+  render() {
+    const { pool, season, at, method } = this.props;
+    const board = this.value("board");
+    const error = this.failure();
+    const when = season ? html`season <b>${season}</b>` : html`<b>${at}</b>`;
+    return html`<p class="notice">${title(method)} ${season ? "at the end of" : "at"} ${when}. <a href=${withQuery({ season: "", at: "" })} onClick=${follow}>Back to now</a></p>
+      ${board ? html`<${StaticBoard} pool=${pool} board=${board} caption="Final board" />` : html`<p class="soft" role="status">${error ? error.message : "Loading"}</p>`}`;
+  }
+}
+
+/** The leaderboard with what has to be known to read it. @extends Component */
+class Table extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { board: null };
+    this.heard = (/** @type {any} */ board) => this.setState({ board });
+  }
+
+  render() {
+    const { pool, method, query: chosen } = this.props;
+    const { board } = this.state;
+    const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
+    return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
+      <${Board} pool=${pool} method=${method} filters=${filters} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      ${board ? html`<${Notes} board=${board} />` : null}`;
+  }
+}
+
+/** What has to be known to read a board: its intervals, who is not rated, features. @param {{board: any}} props */
+function Notes({ board }) {
+  const { extra = {}, intervals } = board;
+  const notes = [];
+  if (extra.roster) notes.push(`Only the ${extra.roster.agents} ${extra.roster.by} agents are rated; ${whole(extra.roster.left_out)} are left out.`);
+  if (extra.unrated_because) notes.push(`– no rating: ${extra.unrated_because}`);
+  for (const one of extra.features ?? []) {
+    const [coefficient, low, high] = [one.coefficient, one.low, one.high].map((value) => value.toPrecision(3));
+    notes.push(`feature ${one.feature}: ${coefficient} logits per unit, 95 % interval ${low} to ${high}`);
+  }
+  if (intervals?.kind === "none") notes.push(`no intervals: ${intervals.why_not}`);
+  else if (intervals) notes.push(`${Math.round(100 * (intervals.level ?? 0.95))} % intervals${intervals.of ? ` of ${intervals.of}` : ""}: ${intervals.kind}${intervals.replicates ? `, ${intervals.replicates} replicates` : ""}. They assume ${intervals.assumes}.`);
+  return notes.length ? html`<ul class="notes">${notes.map((note) => html`<li key=${note}>${note}</li>`)}</ul>` : null;
+}
+
+/** @param {{query: Record<string, string>}} props */
+function Filters({ query: chosen }) {
+  const send = (/** @type {any} */ event) => {
+    event.preventDefault();
+    const given = new FormData(event.target);
+    go(withQuery(Object.fromEntries(FILTERS.map((name) => [name, String(given.get(name) ?? "").trim()]))));
+  };
+  const used = FILTERS.filter((name) => chosen[name]).length;
+  const field = (/** @type {string} */ name, /** @type {string} */ label, /** @type {any} */ more) => html`<label>${label} <input name=${name} value=${chosen[name] ?? ""} ...${more} /></label>`;
+  return html`<details class="filters" open=${used > 0}><summary>Filter${used ? ` (${used})` : ""}</summary><form onSubmit=${send}>
+    ${field("country", "Country", { placeholder: "DE", maxlength: 2, size: 4 })}${field("organisation", "Organisation", {})}${field("tag", "Tag", { placeholder: "team:red" })}${field("min_games", "Least games", { type: "number", min: 0 })}
+    <button type="submit">Show</button>${used ? html`<a href=${withQuery(Object.fromEntries(FILTERS.map((name) => [name, ""])))} onClick=${follow}>Clear</a>` : null}</form></details>`;
+}
+
+/** Files, links, the past, and what operators want to know. @param {any} props */
+function Footer({ pool, board, head, chosen }) {
+  const season = chosen.season ? `/seasons/${encodeURIComponent(chosen.season)}` : "";
+  const address = poolUrl(pool, `${season}/boards/${board.method}`);
+  const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at });
+  const here = withQuery({ embed: "" });
+  const when = (/** @type {any} */ event) => {
+    event.preventDefault();
+    go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "" }));
+  };
+  return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
+      ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>
+    ${chosen.embed ? null : html`<form class="at" onSubmit=${when}><label>The board at (UTC) <input type="datetime-local" name="at" value=${chosen.at ?? ""} /></label> <button type="submit">Show</button></form>
+    <${Details} head=${head} board=${board} />`}</footer>`;
+}
+
+/** Loads a view when it is asked for. @extends Component */
+class Lazy extends Component {
+  /** @param {any} props */
+  constructor(props) {
+    super(props);
+    /** @type {any} */
+    this.state = { View: null, error: "" };
+    props.load().then((/** @type {any} */ module) => this.setState({ View: module.default }), (/** @type {any} */ error) => this.setState({ error: String(error) }));
+  }
+
+  render() {
+    const { View, error } = this.state;
+    if (error) return html`<p class="trouble">This view cannot be shown: ${error}.</p>`;
+    return View ? html`<${View} ...${this.props.props} link=${`${poolPath(this.props.props.pool)}?view=${this.props.props.query.view}`} />` : html`<p class="soft" role="status">Loading</p>`;
+  }
+}

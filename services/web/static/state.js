@@ -1,0 +1,27 @@
+// Whether a page is up to date, in words.
+import { ago } from "./format.js";
+import { html } from "./ui.js";
+
+/**
+ * @param {{poll: import("./api.js").Poll | undefined, trouble?: string | null, stopped?: string | null, error?: (Error & {status?: number}) | null}} props
+ * poll: the page's main request. trouble: why folding is interrupted. error: of the newest request.
+ */
+export function State({ poll, trouble, stopped, error }) {
+  const [kind, text] = told({ poll, trouble, stopped, error });
+  return html`<p class=${`state ${kind}`} role="status">${text}</p>`;
+}
+
+/** @param {any} props @returns {[string, string]} */
+function told({ poll, trouble, stopped, error }) {
+  const value = poll?.value;
+  if (error?.status === 404) return ["bad", error.message];
+  if (error) return ["bad", `not updating: ${error.message}${value ? `. This was read ${ago((performance.now() - poll.heard) / 1000)}` : ""}`];
+  if (!value) return ["", "connecting"];
+  if (value.stale_seconds !== undefined) {
+    const age = value.stale_seconds + poll.since();
+    return ["bad", `The store does not answer, or lost its data. This data was read ${age < 2 ? "a moment ago" : ago(age)}.`];
+  }
+  if (trouble) return ["bad", trouble];
+  if (stopped) return ["bad", "This pool stopped"];
+  return ["ok", "live"];
+}

@@ -1,0 +1,60 @@
+"""The page of an agent."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.api import Running
+from tests.support.browser import NEEDED, Browser
+from tests.support.pages import EVIL, beat, play
+
+pytestmark = NEEDED
+
+
+@pytest.fixture
+def played(api: Running, tmp_path: Path) -> Running:
+    play(api, tmp_path)
+    beat(api)
+    return api
+
+
+def test_an_agent_has_its_record_its_curve_its_opponents_and_its_games(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+        text = page.wait("24 games: 12 won, 0 drawn, 12 lost", "Best against", "Worst against", "Newest games", EVIL)
+        assert "No. 3 of 5 by Elo" in text
+        page.until("document.querySelector('svg.chart .curve')")
+        assert page.evaluate("[...document.querySelectorAll('[data-method]')].map((one) => one.dataset.method)") == ["elo", "sco"]
+        assert page.evaluate("document.querySelectorAll('table.games tbody tr').length") == 20
+        assert page.evaluate("document.title") == "rock · cup · Equirank"
+        assert page.complaints() == []
+
+
+def test_a_rating_is_explained_on_request(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+        page.click("button", "Explain")
+        page.wait("By opponent: change", "the rating is the rating before the first outcome of the history")
+
+
+def test_a_game_against_anybody_is_forecast_and_has_a_link(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup/agents/rock") as page:
+        page.wait("If they met")
+        page.type("input[type=search]", "onerror")
+        page.click(".results button")
+        page.wait("Expected score against <img src=x onerror=alert(1)>", "100.0 %")
+        address = page.evaluate("location.pathname + location.search")
+        assert address.startswith("/pools/cup/agents/rock?against=")
+        page.go(address)
+        page.wait("Expected score against")
+        assert page.complaints() == []
+
+
+def test_a_hostile_name_has_a_page_and_a_name_with_a_slash_too(played: Running, browser: Browser, tmp_path: Path) -> None:
+    with browser.page(played.url, "/pools/cup") as page:
+        page.click("table.board a", EVIL)
+        page.until("location.pathname.includes('/agents/')")
+        page.wait("24 games: 0 won")
+        assert page.evaluate("document.querySelector('h1').textContent") == EVIL
+        assert page.evaluate("document.querySelectorAll('img').length") == 0
+        page.go("/pools/cup/agents/no%2Fbody")
+        page.until("document.querySelector('h1')?.textContent === 'no/body'")
+        page.until("document.querySelector('.state.bad')")

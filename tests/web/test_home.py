@@ -1,0 +1,73 @@
+"""The first page, and the files of all pages."""
+
+import re
+from pathlib import Path
+
+from tests.support.api import Running
+from tests.support.browser import NEEDED, Browser
+from tests.support.pages import EVIL, play
+
+pytestmark = NEEDED
+
+
+def test_the_list_links_to_each_pool_and_shows_its_leaders(filled: Running, browser: Browser) -> None:
+    filled.client.put("/v1/pools/another", json={"kind": "games"})
+    with browser.page(filled.url, "/") as page:
+        page.wait("1510.5", EVIL, "by Elo", "12 games", "No outcomes yet.", "Leaderboards that cycles and copies do not fool")
+        links = page.evaluate("[...document.querySelectorAll('.pool h2 a')].map((one) => one.getAttribute('href'))")
+        assert set(links) == {"/pools/another", "/pools/rps"}
+        assert page.complaints() == []
+
+
+def test_no_pool_at_all_says_what_to_do(api: Running, browser: Browser) -> None:
+    with browser.page(api.url, "/") as page:
+        page.wait("There are no pools yet")
+
+
+def test_many_pools_have_pages_and_are_found_by_a_part_of_their_name(api: Running, browser: Browser) -> None:
+    for i in range(30):
+        assert api.client.put(f"/v1/pools/pool-{i:02}", json={"kind": "games"}).status_code == 201
+    with browser.page(api.url, "/") as page:
+        page.wait("1 to 24 of 30 pools")
+        page.click(".pages a", "Next")
+        page.wait("25 to 30 of 30 pools")
+        page.type("input[type=search]", "ool-03")
+        page.until("document.querySelectorAll('.pool').length === 1")
+        assert page.evaluate("document.querySelector('.pool h2').textContent") == "pool-03"
+
+
+def test_an_agent_is_found_from_the_first_page(api: Running, browser: Browser, tmp_path: Path) -> None:
+    play(api, tmp_path)
+    with browser.page(api.url, "/") as page:
+        page.click(".pool button", "Find an agent")
+        page.type(".pool input", "roc")
+        page.until("document.querySelector('.results a')?.textContent === 'rock'")
+        assert page.evaluate("document.querySelector('.results a').getAttribute('href')") == "/pools/cup/agents/rock"
+
+
+def test_files_are_kept_for_ever_and_compressed_and_the_first_view_is_small(api: Running) -> None:
+    document = api.client.get("/").text
+    paths = set(re.findall(r'"(/static/[^"]+)"', document))
+    sent = len(document)
+    for path in paths:
+        answer = api.client.get(path)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["content-encoding"] == "gzip"
+        again = api.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+        assert again.status_code == 304
+        sent += answer.num_bytes_downloaded
+    assert sent < 150_000
+    assert api.client.get("/static/0000000000000000/app.js").status_code == 404
+
+
+def test_only_pages_that_read_may_be_framed_and_nothing_is_inline(api: Running) -> None:
+    def policy(path: str) -> str:
+        return str(api.client.get(path).headers["content-security-policy"])
+
+    for path in ("/", "/pools/rps", "/operations?embed=1", "/?embed=1", "/docs"):
+        assert "frame-ancestors 'none'" in policy(path)
+        assert "unsafe" not in policy(path)
+    for path in ("/pools/rps?embed=1", "/pools/rps/agents/rock?embed=1"):
+        assert "frame-ancestors *" in policy(path)
+        assert "unsafe" not in policy(path)

@@ -1,0 +1,84 @@
+"""Pages that stay open while outcomes stream in, and a board of many rows."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of
+from tests.support.browser import NEEDED, Browser
+from tests.support.pages import beat
+
+pytestmark = NEEDED
+MANY = 200_000
+"""More rows than browsers lay out, so the table is scrolled by shares of its length."""
+
+
+def publish(api: Running, outcomes: int) -> None:
+    """Publish boards on which `rock` has one point more with each outcome."""
+    names = ["paper", "rock"]
+    ratings = [1500.25, 1400.25 + outcomes]
+    boards = {"elo": LiveBoard(names, ratings), "sco": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, [float(outcomes)] * 2)}
+    assert api.store.live.publish(
+        head_of("rps", position=outcomes, published_at=NOW, online=["elo", "sco"], outcomes=outcomes, agents=2), 1, boards
+    )
+
+
+@contextmanager
+def streaming(api: Running) -> Iterator[None]:
+    """Publish one outcome after another, until the context ends."""
+    ended = threading.Event()
+
+    def run() -> None:
+        outcomes = 1
+        while not ended.wait(0.05):
+            outcomes += 1
+            publish(api, outcomes)
+
+    publish(api, 1)
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("path", ["/", "/pools/rps", "/pools/rps?view=methods", "/pools/rps/agents/rock", "/pools/rps?agent=rock"])
+def test_an_open_page_follows_the_stream_without_a_complaint(api: Running, browser: Browser, path: str) -> None:
+    beat(api)
+    with streaming(api), browser.page(api.url, path) as page:
+        rock = "Number(document.body.innerText.match(/(\\d+) (?:games|outcomes)/)?.[1] ?? 0)"
+        seen = page.until(f"document.body.innerText.includes('rock') && {rock}")
+        page.until(f"{rock} > {seen} + 20")
+        assert page.complaints() == []
+
+
+def test_what_has_the_focus_keeps_it_while_rows_change(api: Running, browser: Browser) -> None:
+    beat(api)
+    with streaming(api), browser.page(api.url, "/pools/rps") as page:
+        page.until("document.querySelectorAll('table.board a').length === 2")
+        page.evaluate("[...document.querySelectorAll('table.board a')].find((one) => one.textContent === 'rock').focus()")
+        page.until("document.querySelector('table.board tbody a').textContent === 'rock'")
+        assert page.evaluate("document.activeElement.textContent") == "rock"
+
+
+def test_any_row_of_a_large_board_is_scrolled_to_and_few_are_in_the_document(api: Running, browser: Browser) -> None:
+    names = [f"agent-{i:06}" for i in range(MANY)]
+    ratings = np.arange(MANY, 0, -1).astype(float).tolist()
+    boards = {"elo": LiveBoard(names, ratings), ACTIVITY: LiveBoard(names, ratings)}
+    assert api.store.live.publish(head_of("large", position=1, published_at=NOW, online=["elo"], outcomes=MANY, agents=MANY), 1, boards)
+    with browser.page(api.url, "/pools/large") as page:
+        page.wait("agent-000000")
+        assert page.evaluate("document.querySelector('table.board').getAttribute('aria-rowcount')") == str(MANY + 1)
+        page.evaluate("scrollTo({top: document.body.scrollHeight})")
+        page.wait(f"agent-{MANY - 1:06}")
+        page.evaluate("scrollTo({top: document.body.scrollHeight / 2})")
+        page.until("[...document.querySelectorAll('table.board .who')].some((one) => /agent-(099|100)/.test(one.title))")
+        assert page.evaluate("document.querySelectorAll('table.board tr').length") < 120
+        assert page.complaints() == []

@@ -1,0 +1,39 @@
+"""Final boards of seasons, and boards of the past."""
+
+from pathlib import Path
+
+from services.demo import simulated
+from tests.support.api import Running
+from tests.support.boards import solved_of
+from tests.support.browser import NEEDED, Browser
+from tests.support.ended_season import end_first_season
+from tests.support.pages import beat
+
+pytestmark = NEEDED
+PATH = f"/pools/{simulated.POOL}"
+
+
+def test_the_final_board_of_a_season_is_chosen_and_has_a_link_and_a_file(api: Running, browser: Browser, tmp_path: Path) -> None:
+    end_first_season(api, tmp_path)
+    beat(api)
+    solved = solved_of(simulated.POOL, method="copeland", position=20, generation=2, ratings=[("rock", 1.0)])
+    assert api.store.solved.publish(solved)
+    with browser.page(api.url, f"{PATH}?method=copeland") as page:
+        page.until("[...document.querySelectorAll('label select option')].some((one) => one.value === 'first')")
+        choice = "[...document.querySelectorAll('label select')].find((one) => [...one.options].some((option) => option.value === 'first'))"
+        page.evaluate(f"{choice}.value = 'first'; {choice}.dispatchEvent(new Event('change', {{bubbles: true}})); undefined")
+        page.wait("Copeland at the end of season first", "stone")
+        assert page.evaluate("location.search") == "?method=copeland&season=first"
+        address = page.evaluate("document.querySelector('a[download]').getAttribute('href')")
+        assert api.client.get(address).text.splitlines()[1].startswith("1,rock,3.0")
+        assert page.complaints() == []
+        page.click(".notice a", "Back to now")
+        page.until("!location.search.includes('season')")
+
+
+def test_a_time_before_all_kept_boards_is_said_in_words(filled: Running, browser: Browser) -> None:
+    with browser.page(filled.url, "/pools/rps?at=1970-01-02T00:00") as page:
+        page.wait("Elo at 1970-01-02T00:00.")
+        page.until("document.querySelector('main .soft[role=status]')?.textContent.length > 20")
+        page.click(".notice a", "Back to now")
+        page.wait("1510.5")

@@ -1,0 +1,111 @@
+"""The views of a pool: each has a link, its numbers as CSV, and says in words what is not there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.api import Running
+from tests.support.boards import solved_of
+from tests.support.browser import NEEDED, Browser
+from tests.support.insight import board as insight_board
+from tests.support.pages import EVIL, beat, play
+
+pytestmark = NEEDED
+
+
+@pytest.fixture
+def played(api: Running, tmp_path: Path) -> Running:
+    names = play(api, tmp_path)
+    assert api.store.solved.publish(solved_of("cup", position=50, ratings=[(name, 0.2) for name in names]))
+    assert api.store.solved.publish(insight_board("cup"))
+    beat(api)
+    return api
+
+
+def test_who_beats_whom_is_shown_observed_and_predicted(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=wins") as page:
+        page.until("document.querySelectorAll('.heat').length === 20")
+        assert page.evaluate("document.querySelector('.heat title').textContent").endswith("100 % of 6 games")
+        page.click(".toggle a", "Predicted by Elo")
+        page.until("location.search.includes('show=predicted')")
+        page.until(
+            "document.querySelectorAll('.heat').length === 20 && !document.querySelector('.heat title').textContent.includes('games')"
+        )
+        assert page.complaints() == []
+
+
+def test_the_cycle_is_drawn_and_said(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=cycles") as page:
+        page.wait("paper beats rock-copy beats scissors beats paper")
+        page.until("document.querySelectorAll('.arrow').length >= 3")
+        assert page.complaints() == []
+
+
+def test_copies_are_listed(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=copies") as page:
+        page.wait("Agents with equal results", "rock-copy", "None: no two names look alike")
+
+
+def test_two_methods_are_compared_by_the_ranks_that_they_give(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=methods") as page:
+        page.until("document.querySelectorAll('.slope').length === 5")
+        assert page.evaluate("document.querySelector('.slope title').textContent").endswith("1 and 1")
+        assert page.complaints() == []
+
+
+def test_forecasts_are_held_against_results(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=forecasts") as page:
+        page.wait("Winner right", "not enough outcomes yet (0 of 100 predicted pairs)")
+        assert page.complaints() == []
+
+
+def test_the_next_games_have_shares(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=next") as page:
+        page.wait("Games drawn at these rates make the ratings certain soonest.")
+        page.until("document.querySelectorAll('figure tbody tr').length > 0")
+        assert page.complaints() == []
+
+
+def test_all_findings_are_said_in_words(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=insight") as page:
+        page.wait(
+            "2 groups without games between them", "paper › rock-copy › scissors › paper", "equal agents: rock, rock-copy",
+            "by majority of head-to-head results, stranger loses to no opponent; without 1 outcome, other would be level or ahead",
+            "other boards rank it lower: 6 by Elo", "Soft Condorcet (SCO): not enough outcomes yet (0 of 100 predicted pairs)",
+            "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000", "none: no two names look alike",
+        )  # fmt: skip
+        assert page.complaints() == []
+
+
+def test_weak_links_among_the_first_are_said_at_the_board(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?method=maximal_lottery") as page:
+        page.wait("Weakly connected agents among the first 7: stranger, other.")
+
+
+def test_a_chart_is_saved_as_csv_and_as_png_with_hostile_names(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?view=wins") as page:
+        page.until("document.querySelectorAll('.heat').length === 20")
+        page.evaluate("window.saved = []; HTMLAnchorElement.prototype.click = () => {}")
+        page.evaluate("URL.createObjectURL = (blob) => { window.saved.push(blob); return '#'; }; undefined")
+        page.evaluate("document.querySelectorAll('.tools button').forEach((one) => one.click())")
+        page.until("window.saved.length === 2")
+        text = page.evaluate("window.saved.find((blob) => blob.type === 'text/csv').text()")
+        assert text.startswith("agent,")
+        assert EVIL in text
+        assert page.evaluate("window.saved.find((blob) => blob.type === 'image/png').size") > 1000
+        assert page.complaints() == []
+
+
+def test_an_embedded_view_has_no_navigation(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup?embed=1") as page:
+        page.wait("rock", "Open in Equirank")
+        assert page.evaluate("getComputedStyle(document.querySelector('body > header')).display") == "none"
+        assert page.evaluate("document.querySelector('a[target=_blank]').getAttribute('href')") == "/pools/cup"
+
+
+def test_the_rows_around_an_agent_have_a_link(played: Running, browser: Browser) -> None:
+    with browser.page(played.url, "/pools/cup") as page:
+        page.type("input[type=search]", "rock")
+        page.click(".results button")
+        page.until("document.querySelector('.around tr.chosen')")
+        assert page.evaluate("location.search") == "?agent=rock"
