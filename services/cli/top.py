@@ -18,12 +18,8 @@ from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board, changes, methods_of
 from services.boards.reading import board as read_board
-<<<<<<< HEAD
 from services.boards.result import PENDING, Intervals
-=======
-from services.boards.result import Intervals
 from services.boards.slice_boards import SliceName
->>>>>>> bec5758bc40350464826cf60a781784f513931e3
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
