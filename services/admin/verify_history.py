@@ -22,8 +22,8 @@ class HistoryComparison:
     """Compares the segments of pools that are folded again with the files that a checkpoint needs.
 
     A missing file is no difference: readers count the outcomes that it would hold (`missing`), and a shard drops segments while it cannot
-    write files. Neither is a damaged file beside an equal one, which readers take instead. A file that is not damaged must be equal, because
-    readers can take it.
+    write files. Neither is a damaged file beside an equal one, which readers take instead. A file that is not damaged must be equal,
+    because readers can take it.
 
     Args:
         files: The files of history.
