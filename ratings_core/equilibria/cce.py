@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria import starts
 from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_targets
-from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
+from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least, shortfall
 from ratings_core.equilibria.options import CCEOptions
 from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.errors import InputError, SolverError
@@ -152,7 +152,7 @@ class _Program:
         return chosen, replace(best, evaluations=evaluations, newton_steps=steps)
 
     def reached(self, point: DualPoint) -> bool:
-        return max(point.excess, abs(point.gap)) <= self.tolerance - self.slack
+        return shortfall(point.excess, point.gap) <= self.tolerance - self.slack
 
     def least(self, first: Floats | None) -> DualPoint:
         """Solve from multipliers of a similar game if they lead to a solution, otherwise in stages of falling eps.
@@ -160,7 +160,7 @@ class _Program:
         All stages except the last are solved to a tenth of their eps only.
         """
         warm = None if first is None else self._at_stage(first, None, near=True)
-        if warm is not None and (max(warm.excess, abs(warm.gap)) <= self.accuracy or warm.hopeless or self.stop()):
+        if warm is not None and (shortfall(warm.excess, warm.gap) <= self.accuracy or warm.hopeless or self.stop()):
             return warm
         last = float(self._limits().max())
         x = np.zeros(len(self._limits()))
@@ -207,8 +207,8 @@ def _described(game: TiltedGame, program: _Program, point: DualPoint, started: f
     multipliers = small.on_firsts([own / unit for own, unit in zip(lambdas, units, strict=True)])
     given = small.split(program.targets)
     at = contractions(game).moments(logs_of(given), multipliers)
-    regrets = np.array([max(0.0, float(own.max())) for own in at.gains])
-    excess = max(0.0, float(((regrets - eps) / units).max()))
+    regrets = np.array([np.maximum(0.0, own.max()) for own in at.gains])
+    excess = float(np.maximum(0.0, ((regrets - eps) / units).max()))
     weights, gains = np.concatenate(multipliers), np.concatenate(at.gains)
     slack = program.slack * np.repeat(units, game.shape)
     gap = float(weights @ (eps + slack - gains))

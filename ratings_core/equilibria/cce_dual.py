@@ -104,7 +104,7 @@ def least(
     if near:
         x, at, steps = _newton(counted, x, digits, NEAR_STEPS)
         excess, gap = shortfalls(dual, x, at)
-        if excess <= digits and abs(gap) <= digits:
+        if shortfall(excess, gap) <= digits:
             return DualPoint(x, excess, gap, counted.hopeless, counted.evaluations, steps)
     x = counted.quasi_newton(x, accuracy, max_iterations)
     x, at, more = _newton(counted, x, digits, max_iterations)
@@ -113,9 +113,17 @@ def least(
 
 
 def shortfalls(dual: Dual, x: Floats, at: Moments) -> tuple[float, float]:
-    """Largest gain beyond eps, at least 0, and sum_c lambda_c (eps - gain_c), which is the relative entropy minus the dual's value."""
+    """Largest gain beyond eps, at least 0, and sum_c lambda_c (eps - gain_c), which is the relative entropy minus the dual's value.
+
+    Both are NaN where a gain is.
+    """
     gradient = dual.gradient(at)
-    return max(0.0, -float(gradient.min())), float(x @ gradient)
+    return float(np.maximum(0.0, -gradient.min())), float(x @ gradient)
+
+
+def shortfall(excess: float, gap: float) -> float:
+    """The larger of `shortfalls` in size. NaN if one is, which Python's `max` would drop."""
+    return float(np.max(np.abs([excess, gap])))
 
 
 class _Counted:
@@ -158,12 +166,12 @@ def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tu
     dual, at = counted.dual, counted.moments(x)
     best, best_at, least_shortfall, halved, step = x, at, np.inf, 0, 0
     for step in range(max_steps + 1):
-        shortfall = max(map(abs, shortfalls(dual, x, at)))
-        if shortfall < 0.5 * least_shortfall:
+        short = shortfall(*shortfalls(dual, x, at))
+        if short < 0.5 * least_shortfall:
             halved = step
-        if shortfall < least_shortfall:
-            best, best_at, least_shortfall = x, at, shortfall
-        if shortfall <= accuracy or step - halved >= PATIENCE or step == max_steps or counted.stop():
+        if short < least_shortfall:
+            best, best_at, least_shortfall = x, at, short
+        if short <= accuracy or step - halved >= PATIENCE or step == max_steps or counted.stop():
             break
         gradient = dual.gradient(at)
         free = (x > 0) | (gradient < 0)

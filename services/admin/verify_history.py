@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from services.checkpoints.checkpoint import PoolEntry
 from services.checkpoints.history_files import HistoryFiles
-from services.checkpoints.segments import packed_segment
+from services.checkpoints.objects import BadObject
+from services.checkpoints.segments import Segment, packed_segment
 from services.state.history import TracedOutcomes
 
 
@@ -21,7 +22,8 @@ class HistoryComparison:
     """Compares the segments of pools that are folded again with the files that a checkpoint needs.
 
     A missing file is no difference: readers count the outcomes that it would hold (`missing`), and a shard drops segments while it cannot
-    write files. One equal file of a segment is enough, because the writer of another one may have died.
+    write files. Neither is a damaged file beside an equal one, which readers take instead. A file that is not damaged must be equal,
+    because readers can take it.
 
     Args:
         files: The files of history.
@@ -46,7 +48,8 @@ class HistoryComparison:
         kept = [data for name in names if (data := self._files.read(name)) is not None]
         if kept:
             wrong = self._compared.setdefault((pool, generation), [])
-            if b"".join(packed_segment(outcomes)) not in kept:
+            expected = b"".join(packed_segment(outcomes))
+            if expected not in kept or any(data != expected and _is_undamaged(data) for data in kept):
                 wrong.append(f"{outcomes.first} to {outcomes.end}")
 
     def results(self) -> Iterator[ComparedHistory]:
@@ -54,3 +57,12 @@ class HistoryComparison:
         for key, wrong in self._compared.items():
             text = f"the files of outcomes {', '.join(wrong[:3])} differ from what the log and its archive give ({len(wrong)} segments)"
             yield ComparedHistory(self._entries[key], text if wrong else None)
+
+
+def _is_undamaged(data: bytes) -> bool:
+    """Whether readers can read a file with these bytes."""
+    try:
+        Segment(lambda start, stop: data[start:stop]).check_data()
+    except BadObject:
+        return False
+    return True

@@ -165,7 +165,7 @@ class PastBoards:
     def _entries(self, rows: PastRows, partition: int) -> list[tuple[PoolEntry, float]]:
         """The kept entries of a pool that may answer a request, newest first, each with the time at which it was written.
 
-        A generation that was never served has none, although checkpoints contain it while it is built.
+        A generation above the served one has none, although checkpoints contain it while it is built.
         """
         if rows.generation is not None and rows.generation > self._control().served(rows.pool):
             return []

@@ -86,6 +86,11 @@ class Segment:
         return row_type(self.methods)
 
     @property
+    def _size(self) -> int:
+        """Bytes of the data."""
+        return self._rows * self._type.itemsize + self._members * _MEMBER.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the index."""
         return int(self._agents.nbytes + self._start.nbytes + self._checksums.nbytes)
@@ -101,6 +106,10 @@ class Segment:
         """The rows from `begin` up to `end`, oldest first. Raises `BadObject`, `OSError`."""
         size = self._type.itemsize
         return np.frombuffer(self._bytes(begin * size, end * size), self._type)
+
+    def check_data(self) -> None:
+        """Raise `BadObject` if a part of the data is damaged. Raises `OSError`."""
+        self._bytes(0, self._size)
 
     def before(self, agent: int, outcome: int) -> int:
         """Number of rows of an agent that are before an outcome, which is counted in the pool's generation. Raises as `rows` does."""
@@ -130,7 +139,7 @@ class Segment:
 
     def _bytes(self, begin: int, end: int) -> bytes | memoryview:
         """Bytes of the data from `begin` up to `end`, whose blocks have the right checksums."""
-        total = self._rows * self._type.itemsize + self._members * _MEMBER.itemsize
+        total = self._size
         if begin >= end:
             return b""
         first, last = begin // BLOCK, (end - 1) // BLOCK

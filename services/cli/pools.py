@@ -262,7 +262,7 @@ def await_generation(
         fulfilling = [number for number, generation in made.items() if generation.wanted >= wish]
         if head is not None and head.generation in fulfilling:
             return head
-        if not fulfilling and control.known().withdrawn_since(pool, wish):
+        if not fulfilling and control.known().wish(pool) is None:  # a withdrawal keeps the changes of settings that it finds
             raise InputError("pool", pool, "must begin the season, but its request was withdrawn")
         building = head.building if head is not None else None
         if building is not None and building.generation in fulfilling and building.failed is not None:

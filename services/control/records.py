@@ -479,10 +479,6 @@ class ControlState:
         request, newest = self.wishes.get(pool), self.newest(pool)
         return None if request is None or (newest is not None and newest.wanted >= request[0]) else request
 
-    def withdrawn_since(self, pool: str, request: int) -> bool:
-        """Whether a season of `pool` was withdrawn after the request at this offset."""
-        return any(name == pool and offset > request for (name, _), offset in self.withdrawn.items())
-
     def _add(self, made: Generation) -> None:
         """Add a generation. One that would begin a season that was withdrawn after its request does not count: its shard had not read the
         withdrawal. Generation 1 begins the first season instead.
@@ -508,12 +504,16 @@ class ControlState:
         if (waiting := self.wish(pool)) is None or waiting[1].season is None or waiting[1].season.name != record.season:
             return
         asked, newest, created = waiting[1], self.newest(pool), self.pools[pool]
-        asked = replace(asked, season=None, start="same", initial=asked.initial if newest is None else newest.initial)
+        asked = replace(asked, season=None, start="same")
+        if newest is not None:  # the season began without initial ratings, which stay in the present one for methods that stay
+            methods = asked.fold.methods(created.kind)
+            asked = replace(asked, initial={method: newest.initial[method] for method in newest.initial if method in methods})
         present = (created.fold, {}, ()) if newest is None else (newest.fold, newest.aliases, newest.bans)
         if (asked.fold, asked.aliases, asked.bans) == present and (newest is not None or not asked.initial):
             del self.wishes[pool]
         else:
             self.wishes[pool] = offset, asked
+            self._erase(pool)
 
     def _erase(self, pool: str) -> None:
         """Replace erased names in the pool's newest request, which readers see while it waits."""

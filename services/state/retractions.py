@@ -73,6 +73,14 @@ class PoolRetractions:
             self.idle = len(self) - len(ids) + self._never_seen
         return (self.idle, self._never_seen) != before
 
+    def changes_below(self, horizon: int) -> bool:
+        """Whether a pending retraction whose record is below `horizon` is not idle; True if ids of pending retractions are missing."""
+        if len(self) != self.count:
+            return self.count > 0
+        ids = self._id[self._offset < horizon]
+        ids = ids[~self.applied.among(ids)]
+        return bool(len(ids)) and (self._content.dedupe.full or bool(self._content.dedupe.holds(ids).any()))
+
     def below(self, horizon: int) -> Retracted | None:
         """The applied retractions and the pending ones below `horizon`; None if ids of pending retractions are missing."""
         return self.applied.with_more(self._id[self._offset < horizon]) if len(self) == self.count else None

@@ -26,16 +26,22 @@ def test_a_changed_file_of_history_is_found_and_a_missing_one_is_no_difference(t
         files = sorted((settings.data / "state" / "history").rglob("*.eqh"))
         assert len(files) > 2
         assert found(settings, log) == [None]
+        other = files[1].with_name(files[1].name.replace("-" + files[1].name[-24:-4], "-" + "9" * 20))
+        other.write_bytes(files[1].read_bytes()[:-1])
+        assert found(settings, log) == [None], "readers take the other file of the segment"
+        other.write_bytes(files[2].read_bytes())
+        [difference] = found(settings, log)
+        assert difference is not None, "readers would take this one, which is not damaged"
+        other.unlink()
         content = bytearray(files[1].read_bytes())
         content[-1] ^= 1
         files[1].write_bytes(content)
         [difference] = found(settings, log)
         assert difference is not None
         assert "differ from what the log and its archive give (1 segments)" in difference
-        copy = files[1].with_name(files[1].name.replace("-" + files[1].name[-24:-4], "-" + "9" * 20))
-        files[1].rename(copy)
+        files[1].rename(other)
         assert found(settings, log) == [difference], "the file of another epoch is compared as well"
-        copy.unlink()
+        other.unlink()
         assert found(settings, log) == [None]
         for file in files:
             file.unlink(missing_ok=True)

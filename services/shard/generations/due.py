@@ -34,7 +34,7 @@ class DueGenerations:
             return None
         position = self._partition.position
         reached, wish = max(position, reached), control.wish(pool)
-        if wish is not None and generations.is_reached(wish[1], reached) and not self._delays_season(wish[1], state, newest):
+        if wish is not None and generations.is_reached(wish[1], reached) and not self._delays_season(wish[1], state, newest, position):
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
             return generations.make_successor(control, newest, position, self._clock())
@@ -43,8 +43,9 @@ class DueGenerations:
         if newest.number != state.generation.number:
             return None
         season = wish is not None and wish[1].season is not None and generations.is_reached(wish[1], reached)
-        if season:  # what delays it
-            return generations.make_successor(control, newest, position, self._clock())
+        if wish is not None and season:  # what delays it
+            horizon = max(newest.retraction_horizon, _end_before(wish[1], position))
+            return generations.make_successor(control, newest, horizon, self._clock())
         if state.stopped is not None or state.retractions.count <= 0:
             return None
         if now - self._since.setdefault(state, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
@@ -54,17 +55,21 @@ class DueGenerations:
             return None
         return generations.make_successor(control, newest, position, self._clock())
 
-    def _delays_season(self, wish: GenerationRequest, state: PoolState, newest: Generation) -> bool:
+    def _delays_season(self, wish: GenerationRequest, state: PoolState, newest: Generation, position: int) -> bool:
         """Whether a season must wait: for retractions that change the season before, or because that one stopped.
 
-        The generation that applies the retractions, or folds the stopped pool again, comes first.
+        The generation that applies the retractions, or folds the stopped pool again, comes first. Retractions from the end of that season
+        on count in the next one: if they delayed it, a season would never begin in a pool in which somebody always retracts something.
         """
         if wish.season is None:
             return False
         if newest.number != state.generation.number:
             build = self._partition.builds.get((newest.pool, newest.number))
             return build is None or build.failed is None or state.stopped is not None
-        return state.stopped is not None or (state.retractions.count > 0 and self._changes_something(state))
+        if state.stopped is not None:
+            return True
+        waits = state.retractions.count > 0 and self._changes_something(state)
+        return waits and state.retractions.changes_below(_end_before(wish, position))
 
     def _changes_something(self, state: PoolState) -> bool:
         """Whether a pending retraction names an outcome that was folded. The caller repeats this, because the outcome may come later."""
@@ -79,6 +84,11 @@ class DueGenerations:
         if state.stopped is not None or state.retractions.count > 0:
             return self._partition.position
         return state.generation.retraction_horizon
+
+
+def _end_before(wish: GenerationRequest, position: int) -> int:
+    """Log offset at which the season before the requested one ends, for a shard at `position`."""
+    return min(wish.start, position) if isinstance(wish.start, int) else position
 
 
 class _Failure(NamedTuple):

@@ -337,9 +337,11 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
     failed = Shown(head(1, Building(generation=2, progress=0.5, failed="broken")))
     with pytest.raises(InputError, match="broken"):
         await_generation(control, failed, "blitz", 7, told.append)  # type: ignore[arg-type]
-    clock = iter(range(0, 1000, 40))
+    clock, request = iter(range(0, 1000, 40)), 0
+    while request < 8:  # the generation fulfils requests up to offset 7
+        request = control.want(GenerationRequest(pool="blitz", time=0.0, fold=created.fold))
     with pytest.raises(TimeoutError, match="check that the engine runs"):
-        await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
+        await_generation(control, Shown(head(1)), "blitz", request, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 
 def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) -> None:
@@ -358,6 +360,11 @@ def test_a_season_is_requested_and_withdrawn_by_commands(control: ControlLog) ->
         await_generation(control, Shown(head(1)), "blitz", request, lambda _: None)  # type: ignore[arg-type]
     seasons("start", "blitz", "autumn", "--no-wait")
     assert waiting(control).season is not None
+    request = control.want(msgspec.structs.replace(waiting(control), bans=("eve",)))
+    seasons("withdraw", "blitz", "autumn")
+    clock = iter(range(0, 1000, 40))
+    with pytest.raises(TimeoutError, match="the request stays"):  # its ban stays requested
+        await_generation(control, Shown(head(1)), "blitz", request, lambda _: None, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 
 def test_bans_one_by_one(control: ControlLog) -> None:

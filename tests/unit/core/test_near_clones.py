@@ -1,10 +1,14 @@
 """Near copies at chosen equilibria: where ratings jump it is because the targets do, and the solve itself stays exact and short."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ratings_core.equilibria import CCEOptions, LLEOptions, cce, lle
+from ratings_core.equilibria.cce_dual import Dual, shortfall, shortfalls
 from ratings_core.games import AgentAgentTask, NormalForm
+from ratings_core.games.tilted import contractions
 from ratings_core.solution import Status
 
 AGENTS, TASKS, COPIES = 6, 5, 10
@@ -93,3 +97,13 @@ def test_a_copy_that_differs_by_less_than_the_tolerance_is_played_as_its_target_
     counted_twice = cce(with_near_copy(0.0, 2, 1), target="even", options=CCEOptions(merge=False))
     assert answer.relative_entropy == pytest.approx(counted_twice.relative_entropy, abs=1e-6)
     assert answer.slack == 0
+
+
+def test_gains_that_are_no_numbers_are_never_within_the_tolerance():
+    """Python's max(0.0, nan) is 0.0, which would make such a point the best one."""
+    game = with_near_copy(0.0, 2, 0)
+    logs = tuple(np.log(np.full(n, 1 / n)) for n in game.shape)
+    dual = Dual(contractions(game), logs, np.zeros(8), np.ones(8), 16)
+    at = replace(dual.moments(np.zeros(8)), gains=(np.full(4, np.nan), np.zeros(4)))
+    excess, gap = shortfalls(dual, np.ones(8), at)
+    assert np.isnan([excess, gap, shortfall(excess, gap), shortfall(0.0, gap)]).all()

@@ -7,6 +7,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from services.control import generations, seasons
+from services.control.erasures import ErasureRequest, erased_name
 from services.control.records import (
     ControlState,
     FoldSettings,
@@ -237,6 +238,26 @@ class TestWithdrawal:
         ask(control, None, bans=["eve"])
         apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
         assert control.wishes["p"][1].initial == initial
+
+    def test_initial_ratings_of_a_method_that_the_settings_drop_go_with_it(self) -> None:
+        """A generation with a rating for a method that it does not have cannot be folded: the pool would stop."""
+        initial = {"elo": {"ann": 1700.0}, "sco": {"ann": 0.5}}
+        control = control_of(pool_of("p"), start=5, initial=initial)
+        ask(control)
+        ask(control, None, fold=FoldSettings(online={"sco": {}}))
+        apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        asked = control.wishes["p"][1]
+        assert asked.initial == {"sco": {"ann": 0.5}}
+        generations.check(control.pools["p"].kind, asked.fold, asked.initial, asked.aliases, asked.bans)
+
+    def test_what_stays_requested_has_no_erased_names(self) -> None:
+        control = control_of(pool_of("p"), start=5, initial={"elo": {"ann": 1700.0, "bob": 1600.0}})
+        ask(control)
+        ask(control, None, bans=["eve"])
+        apply(control, ErasureRequest(pool="p", name=erased_name("ann", ()), by="eve", time=9.0))
+        apply(control, seasons.withdrawal(control, "p", "autumn", 10.0))
+        assert "ann" not in control.wishes["p"][1].initial["elo"]
+        assert len(control.wishes["p"][1].initial["elo"]) == 2
 
     def test_a_season_that_begins_or_does_not_exist_is_refused(self) -> None:
         control = known()
