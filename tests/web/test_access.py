@@ -26,8 +26,8 @@ PATHS = {
     "/pools/cup?view=insight": "Look-alikes",
     "/pools/cup/agents/rock": "Newest games",
     "/pools/cup?embed=1": "Elo",
-    "/copies": "copies",
-    "/operations": "Operations",
+    "/copies": "One number for each agent",
+    "/operations": "Numbers for alerts",
     "/docs": "API",
     "/pools/nowhere": "No pool",
 }
