@@ -20,6 +20,9 @@ MAX_TAG_BYTES: Final = 64
 TAG_KEY: Final = "[a-z][a-z0-9_-]{0,31}"
 """Pattern of a tag's key."""
 _KEY: Final = re.compile(TAG_KEY)
+_KEPT_BYTES: Final = 1 << 10
+"""Longest JSON text whose canonical text is kept. Spaces and invalid texts can make a text as long as a record, and many of these would
+fill the memory; the canonical text itself has at most some 800 bytes."""
 _decoder: msgspec.json.Decoder[dict[str, str]] = msgspec.json.Decoder(dict[str, str])
 
 
@@ -67,14 +70,20 @@ def canonical_tags(tags: Mapping[str, str]) -> str:
     return msgspec.json.encode(dict(tags), order="sorted").decode() if tags else ""
 
 
-@lru_cache(maxsize=1 << 14)
 def canonical_text(text: bytes) -> str | None:
     """The canonical text of the tags in a JSON text; None for invalid JSON and broken rules. If a key repeats, its last value counts."""
+    return _kept_text(text) if len(text) <= _KEPT_BYTES else _canonical_text(text)
+
+
+def _canonical_text(text: bytes) -> str | None:
     try:
         tags = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return canonical_tags(tags) if broken_tag(tags) is None else None
+
+
+_kept_text: Final = lru_cache(maxsize=1 << 14)(_canonical_text)
 
 
 @lru_cache(maxsize=1 << 14)

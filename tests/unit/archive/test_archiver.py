@@ -123,7 +123,7 @@ def test_a_default_archive_that_is_not_in_use_is_named(tmp_path: Path, archive: 
     assert [str(tmp_path / "archive") in one and "remove it" in one for one in found] == [True] * count
 
 
-def test_nobody_is_told_to_remove_what_may_be_the_only_place_of_dropped_records(tmp_path: Path) -> None:
+def test_an_archive_that_may_have_dropped_records_is_to_be_kept(tmp_path: Path) -> None:
     (tmp_path / "archive").mkdir()
     with closing(open_sqlite_log(tmp_path / "log.sqlite", 2)) as log:
         log.outcomes.append(1, [(None, b"{}")] * 3)
