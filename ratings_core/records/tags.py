@@ -20,9 +20,9 @@ MAX_TAG_BYTES: Final = 64
 TAG_KEY: Final = "[a-z][a-z0-9_-]{0,31}"
 """Pattern of a tag's key."""
 _KEY: Final = re.compile(TAG_KEY)
-_KEPT_BYTES: Final = 1 << 10
+_KEPT_BYTES: Final = 1 << 11
 """Longest JSON text whose canonical text is kept. Spaces and invalid texts can make a text as long as a record, and many of these would
-fill the memory; the canonical text itself has at most some 800 bytes."""
+fill the memory; the canonical text itself has at most some 1,400 bytes."""
 _decoder: msgspec.json.Decoder[dict[str, str]] = msgspec.json.Decoder(dict[str, str])
 
 
