@@ -16,9 +16,10 @@ from ratings_core.records.tag_keys import MAX_TAG_BYTES, TAG_KEY
 
 MAX_TAGS: Final = 8
 """Largest number of tags of an outcome."""
-_CACHED_BYTES: Final = 1024
-"""Longest JSON text of tags that is cached. Spaces can make a text as long as a record."""
 _KEY: Final = re.compile(TAG_KEY)
+_KEPT_BYTES: Final = 1 << 11
+"""Longest JSON text whose canonical text is kept. Spaces and invalid texts can make a text as long as a record, and many of these would
+fill the memory; the canonical text itself has at most some 1,400 bytes."""
 _decoder: msgspec.json.Decoder[dict[str, str]] = msgspec.json.Decoder(dict[str, str])
 
 
@@ -62,10 +63,10 @@ def canonical_tags(tags: Mapping[str, str]) -> str:
 
 def canonical_text(text: bytes) -> str | None:
     """The canonical text of the tags in a JSON text; None for invalid JSON and broken rules. If a key repeats, its last value counts."""
-    return _canonical_cached(text) if len(text) <= _CACHED_BYTES else _canonical(text)
+    return _kept_text(text) if len(text) <= _KEPT_BYTES else _canonical_text(text)
 
 
-def _canonical(text: bytes) -> str | None:
+def _canonical_text(text: bytes) -> str | None:
     try:
         tags = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -73,7 +74,7 @@ def _canonical(text: bytes) -> str | None:
     return canonical_tags(tags) if broken_tag(tags) is None else None
 
 
-_canonical_cached: Final = lru_cache(maxsize=1 << 14)(_canonical)
+_kept_text: Final = lru_cache(maxsize=1 << 14)(_canonical_text)
 
 
 @lru_cache(maxsize=1 << 14)

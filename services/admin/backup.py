@@ -24,6 +24,7 @@ from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.runtime.atomic_write import sync
 from services.runtime.data_folder import DataFolder
+from services.runtime.settings import no_tables_in
 
 _STATE: Final = "state"
 _REPLAY: Final = "replay"
@@ -127,7 +128,7 @@ def restore(source: Path, data: Path, archive: str | None = None, checkpoints: s
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
         raise InputError("data", str(data), f"must not contain another installation's data ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
-    tables, state = _archive_to_make(source, archive), _state_to_make(data, checkpoints)
+    tables, state = _archive_to_make(source, data, archive), _state_to_make(data, checkpoints)
     outcomes = outcomes_of(source / LOG_FILE)
     folder = DataFolder(data)
     folder.lock()
@@ -173,7 +174,7 @@ def _copy_archive(part: Path, archive: str | None, log: LogCopy, *, archive_is_c
         from services.admin.backup_archive import copy_archive  # noqa: PLC0415 - needs the extra `archive`
 
         folder = folder_of(archive)
-        return (0 if folder is None else copy_archive(folder, part / _ARCHIVE, log)), None
+        return (0 if folder is None else copy_archive(folder, _for_tables(part / _ARCHIVE), log)), None
     except Exception as error:  # whatever fails, a backup of a log with all outcomes is complete without the copy
         if dropped or not archive_is_copy:
             raise
@@ -181,15 +182,23 @@ def _copy_archive(part: Path, archive: str | None, log: LogCopy, *, archive_is_c
         return 0, str(error).partition("\n")[0]
 
 
+def _for_tables(folder: Path) -> Path:
+    """Return the folder. Raises `InputError` if tables cannot be in its path."""
+    if (part := no_tables_in(str(folder))) is not None:
+        raise InputError("target", str(folder.parent), f"must not contain {part}, because an archive's tables cannot be in such a path")
+    return folder
+
+
 def _dropped(log: LogCopy) -> list[int]:
     """Partitions of which a log dropped outcomes. Only an archive has these."""
     return [number for number, (begin, _) in log.heads.items() if begin]
 
 
-def _archive_to_make(source: Path, archive: str | None) -> Path | None:
+def _archive_to_make(source: Path, data: Path, archive: str | None) -> Path | None:
     """Folder to restore the archive of a backup to; None if the backup holds no archive, or if it is off and the log has all outcomes.
 
     Raises `InputError` if the folder is in use, or if the backup holds no archive and the existing one reaches beyond the restored log.
+    The folder in the data folder may have files of the backup, which a killed restore left.
     """
     if not (source / _ARCHIVE).exists():
         if archive is not None:
@@ -201,9 +210,17 @@ def _archive_to_make(source: Path, archive: str | None) -> Path | None:
     if archive is None and not _dropped(read_copy(source / LOG_FILE)):
         return None
     folder = None if archive is None else folder_of(archive)
-    if folder is None or (folder.exists() and any(folder.iterdir())):
+    left = set[Path]() if folder is None or not folder.exists() else set(folder.iterdir())
+    if folder == data / _ARCHIVE and (data / (LOG_FILE + _PART)).exists() and _files_in(folder) <= _files_in(source / _ARCHIVE):
+        left.clear()
+    if folder is None or left:
         raise InputError("EQUIRANK_ARCHIVE", archive, "must be a new or empty folder, because the backup contains an archive")
     return folder
+
+
+def _files_in(folder: Path) -> set[Path]:
+    """Paths of all files of a folder, relative to it."""
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
 
 
 def _restore_archive(source: Path, folder: Path) -> None:

@@ -33,7 +33,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
-from services.solve.outcome_columns import COLUMNS, META, cell_text, check_tags, field_text, names_tag
+from services.solve.outcome_columns import COLUMNS, META, TAGS, cell_text, check_tags, field_text, tag_key
 from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
 from services.state.edits import LEFT_OUT, Edits, Retracted
 from services.state.opening import rated_initial
@@ -146,7 +146,7 @@ def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, l
     retractions = tables(log, control, Wanted(PoolRange(pool.created.pool, made.start), kind=RETRACTION))
     edits = Edits(made, Retracted.of([decode.retractions(table).id_hash for table, _ in retractions]))
     seen, known, keys = DedupeWindow(made.fold.dedupe_window), Roster(), set[str]()
-    uses_tags = any(map(names_tag, wanted.columns))
+    uses_tags = any(tag_key(column) is not None for column in wanted.columns)
     kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
     for table, _ in tables(log, control, Wanted(PoolRange(pool.created.pool, made.start, wanted.range.end), kind=kind)):
         columns, kept = edits.apply(columns_of(table), known)
@@ -190,5 +190,6 @@ def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
         metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
         values[:] = [field_text(meta, column) for meta in metas]
     else:
-        values[:] = ["" if text is None else tag_of(text, column) or "" for text in rows["tags"].to_pylist()]
+        key = column.removeprefix(TAGS)
+        values[:] = ["" if text is None else tag_of(text, key) or "" for text in rows["tags"].to_pylist()]
     return values

@@ -26,4 +26,4 @@ def backup(
     if archive is not None and folder_of(archive) is None:
         typer.echo(f"not copied: the archive {archive}; back it up with the tools of the object store")
     if done.left_out is not None:
-        typer.echo(f"not copied: the archive {archive}, because it fails ({done.left_out}); the copied log has all of its outcomes")
+        typer.echo(f"not copied: the archive {archive}, because it cannot be copied ({done.left_out}); the copied log has all outcomes")

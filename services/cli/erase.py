@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin.erasure import request_erasure
+from services.archive.location import unused_archive
 from services.cli.installation import Data, reached, settings_of
 from services.cli.logs import opened
 from services.control.erasures import ErasureRequest
@@ -49,6 +50,8 @@ def erase(
         with reached(settings, log.outcomes.identity) as store:
             request = request_erasure(control, None if store is None else store.live, pool, agent, by, unknown=unknown)
         console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
+        for warning in unused_archive(settings, log.outcomes):
+            console.print(warning, highlight=False)
         _follow(console, control, request, wait=wait)
 
 

@@ -72,7 +72,7 @@ def solve(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only rows of games with column=value. Repeatable. For a pool and for outcomes, column is the key of a tag, "
+            help="Only rows of games with column=value. Repeatable. For a pool and for outcomes, column is the key of a tag or tags.KEY, "
             f"one of {', '.join(COLUMNS)}, or meta.FIELD."
         ),
     ] = None,

@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 
 from ratings_core import extras
-from services.archive.location import folder_of
 from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
@@ -127,14 +126,6 @@ def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
         return []
     what = f"topic {topic.name} forgets records after {retention}, and no archive keeps them"
     return [f"{what}; set EQUIRANK_ARCHIVE, or its retention.ms and retention.bytes to -1"]
-
-
-def unused_archive(settings: Settings) -> list[str]:
-    """Warning that the data folder has an archive that the settings do not name; empty without one. No erasure reaches such an archive."""
-    folder, url = settings.default_archive, settings.archive_url
-    if not folder.exists() or (url is not None and folder_of(url) == folder):
-        return []
-    return [f"the archive {folder} is not in use: nothing is appended to it or erased in it; remove it, or do not set EQUIRANK_ARCHIVE"]
 
 
 @dataclass(frozen=True, slots=True)

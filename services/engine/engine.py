@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import ray
 
+from services.archive.location import unused_archive
 from services.backends import open_log, open_store
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
@@ -25,7 +26,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of, unused_archive
+from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of
 from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
@@ -184,7 +185,7 @@ class Engine:
         self._metrics.weaknesses, self._metrics.retention_seconds = len(weaknesses), float("inf") if seconds is None else seconds
         for weakness in weaknesses:
             log.warning("acknowledged records can be lost: %s", weakness)
-        for unused in unused_archive(self._settings):
+        for unused in unused_archive(self._settings, log_.outcomes):
             log.warning("%s", unused)
 
     def _solve_workers(self) -> int:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
+from urllib.parse import unquote, urlparse
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -25,6 +26,10 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 NO_ARCHIVE: Final = "off"
 """Value of the setting `archive` that switches the archive off."""
+_NO_FOLDERS: Final = frozenset({NO_ARCHIVE, "on", "yes", "no", "true", "false", "none", "null", "default", "0", "1"})
+"""Words, in any case, that are probably meant to switch something. As the name of a folder, they would let the log drop records."""
+_NO_TABLES: Final = re.compile(r"[\[\]^|\\]|%[0-9A-Fa-f]{2}")
+"""What a path of Delta tables cannot contain: deltalake (1.6) fails, or reads `%41` as `A` and writes to another folder."""
 TOPIC_PREFIX = "equirank."
 """Default prefix of topic names."""
 
@@ -321,7 +326,15 @@ class Settings(BaseSettings):
     @field_validator("archive")
     @classmethod
     def _absolute_archive(cls, value: str | None) -> str | None:
-        return value if value == NO_ARCHIVE else _absolute_url(value)
+        if value == NO_ARCHIVE:
+            return value
+        if value is not None and value.lower() in _NO_FOLDERS:
+            msg = f"must be a folder, a URL or `{NO_ARCHIVE}`; for a folder of this name, write ./{value}"
+            raise ValueError(msg)
+        if (url := _absolute_url(value)) is not None and (part := no_tables_in(url)) is not None:
+            msg = f"must not contain {part}, because the library of its tables cannot use such a path"
+            raise ValueError(msg)
+        return url
 
     @field_validator("write_keys", "admin_keys")
     @classmethod
@@ -379,15 +392,15 @@ class Settings(BaseSettings):
 
     @property
     def archive_url(self) -> str | None:
-        """Path or URL of the archive; None without an archive."""
+        """Path or URL of the archive; None without an archive. A data folder whose path tables cannot have has no default archive."""
         if self.archive is None:
-            return str(self.default_archive) if self.embedded else None
+            return str(self.default_archive) if self.embedded and no_tables_in(str(self.default_archive)) is None else None
         return None if self.archive == NO_ARCHIVE else self.archive
 
     @property
     def archive_is_copy(self) -> bool:
         """Whether the archive is the default one. The log keeps every record of it, so nothing fails if the archive does."""
-        return self.archive is None and self.embedded
+        return self.archive is None and self.archive_url is not None
 
     @classmethod
     def settings_customise_sources(
@@ -416,6 +429,13 @@ def _at_home(path: Path) -> Path:
 def _absolute_url(value: str | None) -> str | None:
     """Make a path absolute, so that processes started in other folders use the same one. An empty text becomes None."""
     return str(_at_home(Path(value)).absolute()) if value and "://" not in value else value or None
+
+
+def no_tables_in(url: str) -> str | None:
+    """The first part of a local path or `file:` URL that a path of tables cannot contain; None if it can, and for an object store."""
+    path = unquote(urlparse(url).path) if url.startswith("file:") else url
+    found = None if "://" in path else _NO_TABLES.search(path)
+    return None if found is None else found[0]
 
 
 def no_settings(names: Iterable[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Columns of outcomes by which `equirank solve` chooses and slices those of a pool or of a file of the wire schema.
 
-A column is one of `COLUMNS`, `meta.FIELD`, or the key of a tag. The module imports nothing that takes time to load.
+A column is one of `COLUMNS`, `meta.FIELD`, or the key of a tag, also as `tags.KEY`. Only the latter finds a tag whose key is one of
+`COLUMNS`, such as `tags.time`. The module imports nothing that takes time to load.
 """
 
 from collections.abc import Collection, Iterable
@@ -12,11 +13,13 @@ COLUMNS: Final = ("id", "time", "weight", "task", "offset")
 """Columns for `--where` and `--slice-by`, besides `meta.FIELD` and keys of tags."""
 META: Final = "meta."
 """Prefix of a field of `meta`."""
+TAGS: Final = "tags."
+"""Prefix of the key of a tag, which no key contains."""
 
 
-def names_tag(column: str) -> bool:
-    """Whether a column is the key of a tag, and not another column."""
-    return column not in COLUMNS and not column.startswith(META)
+def tag_key(column: str) -> str | None:
+    """The key of the tag that a column names; None for another column."""
+    return None if column in COLUMNS or column.startswith(META) else column.removeprefix(TAGS)
 
 
 def check_tags(columns: Iterable[str], keys: Collection[str]) -> None:
@@ -27,8 +30,8 @@ def check_tags(columns: Iterable[str], keys: Collection[str]) -> None:
         keys: Keys of the tags of all outcomes.
     """
     for column in columns:
-        if column == META or (names_tag(column) and column not in keys):
-            tags = f"the key of a tag: {', '.join(sorted(keys)) or 'no outcome has tags'}"
+        if column == META or ((key := tag_key(column)) is not None and key not in keys):
+            tags = f"the key of a tag, also as tags.KEY: {', '.join(sorted(keys)) or 'no outcome has tags'}"
             raise InputError("column", column, f"must be one of {', '.join(COLUMNS)}, meta.FIELD for a field of meta, or {tags}")
 
 

@@ -12,6 +12,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 from typer.testing import CliRunner
 
+from ratings_core.errors import InputError
 from services.admin import backup, export
 from services.admin.log_coverage import coverage
 from services.admin.verify_archive import verify_archive
@@ -190,6 +191,35 @@ def test_a_backup_has_it_and_is_restored_without_it_where_it_is_off(settings: Se
     for restored in (again, off):
         with closing(open_log(restored)) as copy:
             assert copy.outcomes.end(HOME) == log.outcomes.end(HOME)
+
+
+def test_a_killed_restore_is_repeated_over_its_own_part_of_the_archive(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:
+    half_archived(settings, log)
+    run("backup", str(saved := tmp_path / "saved"))
+    again = Settings(data=tmp_path / "again", **SETTINGS)
+    shutil.copytree(saved / "archive", again.data / "archive")
+    newest_file_is_garbage(again.data / "archive")
+    with pytest.raises(InputError, match="must be a new or empty folder"):
+        backup.restore(saved, again.data, again.archive_url)
+    (again.data / "log.sqlite.part").touch()
+    (other := again.data / "archive" / "other").touch()
+    with pytest.raises(InputError, match="must be a new or empty folder"):
+        backup.restore(saved, again.data, again.archive_url)
+    other.unlink()
+    backup.restore(saved, again.data, again.archive_url)
+    with closing(open_log(again)) as copy:
+        assert [found.difference for found in verify_archive(str(again.archive_url), copy, is_copy=True)] == [None]
+
+
+def test_a_backup_in_a_folder_that_tables_cannot_be_in_lacks_a_copy_and_fails_for_an_archive(
+    settings: Settings, log: Log, run: Run, tmp_path: Path
+) -> None:
+    half_archived(settings, log)
+    assert "not copied: the archive" in run("backup", str(tmp_path / "saved[1]"))
+    assert not (tmp_path / "saved[1]" / "archive").exists()
+    with pytest.raises(InputError, match=r"target must not contain \["):
+        backup.back_up(settings.data, tmp_path / "saved[2]", settings.archive_url)
+    assert not list(tmp_path.glob("saved[[]2]*"))
 
 
 def test_the_log_drops_what_it_holds_once_it_is_set(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def game(i: int, **changes: Any) -> GameEvent:
     sides = [Side([first], 1), Side([second], 1 if i % 5 == 0 else 2)]
     meta = Raw(json.dumps({"lang": ("en", "de")[i % 2], "rated": i % 4 == 0}).encode())
     task, weight = ("grass", "ice", None)[i % 3], (1.0, 0.5)[i % 2]
-    tags = {"language": ("English", "German")[i % 2], "category": ("math", "law", "code")[i % 3]}
+    tags = {"language": ("English", "German")[i % 2], "category": ("math", "law", "code")[i % 3], "time": ("blitz", "rapid")[i % 4 // 2]}
     tagged: dict[str, Any] = {} if i % 10 == 9 else {"tags": tags}
     fields = {"id": f"g{i}", "time": float(i), "sides": sides, "task": task, "weight": weight, "meta": meta, **tagged}
     return GameEvent(v=1, pool=POOL, **{**fields, **changes})
@@ -184,7 +184,7 @@ def test_slices_by_tags_are_those_of_a_file_of_the_same_outcomes(tmp_path: Path,
     live = {answer["extra"]["slice"]["value"]: ratings(answer) for answer in solved("--pool", POOL, *words)}
     assert list(live) == ["code", "law", "math"]
     for category, found in live.items():
-        chosen = [one for one in games if tags_of(one) == {"language": "English", "category": category}]
+        chosen = [one for one in games if {"language": "English", "category": category}.items() <= tags_of(one).items()]
         assert found == of_file(tmp_path, chosen, "--method", method)
     (tmp_path / "all.jsonl").write_bytes(b"".join(events.encode([one]) + b"\n" for one in [*games, games[0]]))
     offline = solved(str(tmp_path / "all.jsonl"), *words)
@@ -193,10 +193,22 @@ def test_slices_by_tags_are_those_of_a_file_of_the_same_outcomes(tmp_path: Path,
     assert offline[0]["extra"]["rows_left_out"] == {"not chosen by --where": len(others)}
 
 
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize("method", ["elo", "copeland"])
+def test_a_tag_with_the_name_of_another_column_is_named_with_a_prefix(tmp_path: Path, method: str) -> None:
+    words = ("--method", method, "--where", "tags.language=English", "--slice-by", "tags.time")
+    live = {answer["extra"]["slice"]["value"]: ratings(answer) for answer in solved("--pool", POOL, *words)}
+    assert list(live) == ["blitz", "rapid"]
+    (file := tmp_path / "all.jsonl").write_bytes(b"".join(events.encode([one]) + b"\n" for one in edited(counted())))
+    assert {answer["extra"]["slice"]["value"]: ratings(answer) for answer in solved(str(file), *words)} == live
+    (of_time,) = solved(str(file), "--method", method, "--where", "id=g8", "--slice-by", "time")
+    assert of_time["extra"]["slice"]["value"] == "8.0"
+
+
 def test_a_tag_that_no_outcome_of_a_file_has_is_refused(tmp_path: Path) -> None:
     (file := tmp_path / "games.jsonl").write_bytes(events.encode([game(1)]))
     for method in ("elo", "copeland"):
-        with pytest.raises(RatingsError, match="or the key of a tag: category, language"):
+        with pytest.raises(RatingsError, match=r"or the key of a tag, also as tags\.KEY: category, language, time"):
             equirank("solve", str(file), "--method", method, "--where", "lang=English")
         with pytest.raises(RatingsError, match="have no offsets"):
             equirank("solve", str(file), "--method", method, "--slice-by", "offset")

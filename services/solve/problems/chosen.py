@@ -17,7 +17,7 @@ from ratings_core.columns.outcomes import Games, TaskScores
 from ratings_core.errors import InputError
 from ratings_core.formats.options import NOT_CHOSEN, ReadOptions
 from ratings_core.records.tags import tags_of
-from services.solve.outcome_columns import COLUMNS, META, cell_text, check_tags, field_text
+from services.solve.outcome_columns import COLUMNS, META, TAGS, cell_text, check_tags, field_text
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.state.edits import NONE, Retracted
 from services.wire.columns import Retractions, by_kind
@@ -97,4 +97,4 @@ def _value(event: Event, column: str) -> str:
     if column.startswith(META):
         meta: Any = None if event.meta is UNSET else msgspec.json.decode(event.meta)
         return field_text(meta, column)
-    return "" if event.tags is UNSET else event.tags.get(column, "")
+    return "" if event.tags is UNSET else event.tags.get(column.removeprefix(TAGS), "")

@@ -284,3 +284,9 @@ def test_a_name_that_no_agent_has_is_refused_without_a_word(installation: Instal
     with pytest.raises(Exception, match="no pool has the name"):
         run("erase", "--pool", "other", "--agent", NAME, "--by", "case 7", "--no-wait")
     assert installation.control.refresh().erasures.requests == []
+
+
+def test_an_erasure_names_an_archive_that_it_does_not_reach(installation: Installation, run: Run) -> None:
+    (unused := installation.settings.data / "archive").mkdir()
+    printed = run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait")
+    assert f"the archive {unused} is not in use" in printed.replace("\n", " ")

@@ -20,6 +20,7 @@ from services.archive.table import OtherLogError
 from services.log.protocol import LogError, OffsetLost
 from services.log.reading import read_parts
 from services.log.sqlite.log import SqliteTopic, open_sqlite_log
+from services.runtime.settings import Settings
 from tests.support.archive import mixed
 
 VALUES = [record.value for record in mixed(3, 400)]
@@ -186,3 +187,18 @@ def _then(first: Callable[..., object], second: Callable[..., object]) -> Callab
         second()
 
     return both
+
+
+@pytest.mark.parametrize("name", ["a b", "ü", "%", "%zz", "a#b", "a?b", "a:b", "!\"$&'()*+,-.;<=>@_`{}~"])
+def test_an_archive_can_be_in_every_folder_that_the_settings_take(tmp_path: Path, name: str) -> None:
+    (folder := tmp_path / name).mkdir()
+    url = Settings(archive=str(folder / "archive")).archive_url
+    assert url is not None
+    topic = topic_of(folder)
+    follow(topic, {}, url, 0, 100)
+    assert follow(topic, {}, url, 0, 200).position == 200
+    assert offsets(url) == list(range(200))
+    compact(url, 0)
+    assert offsets(url) == list(range(200))
+    assert [path.name for path in (folder / "archive").iterdir()] == ["partition-00000"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]

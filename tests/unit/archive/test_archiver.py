@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import msgspec
 import pytest
 
 from services.archive.follow import Followed
+from services.archive.location import unused_archive
 from services.archive.reader import open_reader
 from services.checkpoints.checkpoint import FORMAT, Manifest
 from services.control.records import FOLD_VERSION, Skipped, Why
-from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition, unused_archive
+from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.recovery import WrongLog
@@ -116,8 +118,27 @@ def test_a_default_archive_that_is_not_in_use_is_named(tmp_path: Path, archive: 
     if exists:
         (tmp_path / "archive").mkdir()
     given = archive if archive in {None, "off"} else (tmp_path / str(archive)).as_uri()
-    found = unused_archive(Settings(data=tmp_path, archive=given))
-    assert [str(tmp_path / "archive") in one for one in found] == [True] * count
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 2)) as log:
+        found = unused_archive(Settings(data=tmp_path, archive=given), log.outcomes)
+    assert [str(tmp_path / "archive") in one and "remove it" in one for one in found] == [True] * count
+
+
+def test_an_archive_that_may_have_dropped_records_is_to_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 2)) as log:
+        log.outcomes.append(1, [(None, b"{}")] * 3)
+        log.outcomes.drop(1, 2, 9.0)
+        (found,) = unused_archive(Settings(data=tmp_path, archive="off"), log.outcomes)
+    assert "keep it" in found
+    assert "remove" not in found
+
+
+def test_a_data_folder_that_tables_cannot_be_in_has_no_archive_and_a_warning(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "a[1]")
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
+        (found,) = unused_archive(settings, log.outcomes)
+    assert "a path with [:" in found
+    assert (settings.archive_url, settings.archive_is_copy) == (None, False)
 
 
 def test_those_that_waited_longest_come_first_and_no_partition_twice_at_once(tmp_path: Path) -> None:

@@ -170,3 +170,21 @@ def test_only_the_embedded_log_has_an_archive_by_default(given: dict[str, str], 
 def test_a_folder_of_an_archive_may_be_called_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert Settings(archive="./off").archive_url == str(tmp_path / "off")
+
+
+@pytest.mark.parametrize("word", ["OFF", "Off", "on", "none", "True", "0"])
+def test_a_word_that_is_probably_a_switch_is_no_folder_of_an_archive(word: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The log would drop its records for an archive in such a folder."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValidationError, match=f"for a folder of this name, write ./{word}"):
+        Settings(archive=word)
+    assert Settings(archive=f"./{word}").archive_url == str(tmp_path / word)
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a]", "a^b", "a|b", "a\\b", "a%41", "%2f"])
+def test_a_path_that_tables_cannot_have_is_refused_as_an_archive(name: str, tmp_path: Path) -> None:
+    for url in (str(tmp_path / name), (tmp_path / name).as_uri()):
+        with pytest.raises(ValidationError, match="the library of its tables cannot use such a path"):
+            Settings(archive=url)
+    assert Settings(data=tmp_path / name).archive_url is None
+    assert Settings(archive=f"s3://bucket/{name}").archive_url == f"s3://bucket/{name}"
