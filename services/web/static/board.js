@@ -13,11 +13,12 @@ const PAGES_KEPT = 8;
 
 /** Rows of a board by index. Without filters pages are read anywhere; with filters only one after another, by cursors. */
 class Rows {
-  /** @param {string} pool @param {string} method @param {Record<string, any>} filters @param {() => void} changed */
-  constructor(pool, method, filters, changed) {
+  /** @param {string} pool @param {string} method @param {Record<string, any>} filters @param {string | undefined} slice @param {() => void} changed */
+  constructor(pool, method, filters, slice, changed) {
     this.pool = pool;
     this.method = method;
     this.filters = filters;
+    this.slice = slice;
     this.changed = changed;
     /** @type {Map<number, Poll>} */
     this.pages = new Map();
@@ -83,7 +84,7 @@ class Rows {
 
   /** @param {number} page @param {Record<string, any>} where */
   open(page, where) {
-    const poll = new Poll(poolUrl(this.pool, `/boards/${encodeURIComponent(this.method)}`, { count: PAGE, ...this.filters, ...where }), this.sequential ? 30 : 1);
+    const poll = new Poll(poolUrl(this.pool, `/boards/${encodeURIComponent(this.method)}`, { count: PAGE, slice: this.slice, ...this.filters, ...where }), this.sequential ? 30 : 1);
     this.pages.set(page, poll);
     poll.run(this.changed);
   }
@@ -105,7 +106,7 @@ const PROVISIONAL = html`<tr key="provisional" class="apart"><th scope="rowgroup
 
 /**
  * The table. Provisional agents are apart, below the others, on a board that is in the document as a whole. `onBoard` is called with the board's first page whenever it changed.
- * @extends Component<{pool: string, method: string, filters: Record<string, any>, caption: string, around?: string, onBoard: (board: any) => void}>
+ * @extends Component<{pool: string, method: string, filters: Record<string, any>, slice?: string, caption: string, around?: string, onBoard: (board: any) => void}>
  */
 export class Board extends Component {
   /** @param {any} props */
@@ -118,9 +119,9 @@ export class Board extends Component {
   }
 
   open() {
-    const { pool, method, filters } = this.props;
-    this.key = JSON.stringify([pool, method, filters]);
-    const rows = new Rows(pool, method, filters, () => {
+    const { pool, method, filters, slice } = this.props;
+    this.key = JSON.stringify([pool, method, filters, slice]);
+    const rows = new Rows(pool, method, filters, slice, () => {
       this.props.onBoard(rows.board);
       this.forceUpdate();
     });
@@ -134,7 +135,7 @@ export class Board extends Component {
 
   componentDidUpdate() {
     if (this.focused?.isConnected && document.activeElement === document.body) this.focused.focus({ preventScroll: true });
-    if (JSON.stringify([this.props.pool, this.props.method, this.props.filters]) !== this.key) {
+    if (JSON.stringify([this.props.pool, this.props.method, this.props.filters, this.props.slice]) !== this.key) {
       this.rows.end();
       this.rows = this.open();
       this.setState({ first: 0, above: 0 });

@@ -39,6 +39,7 @@ export default class PoolPage extends Live {
     /** @type {Record<string, [string, number]>} */
     const feeds = { boards: [poolUrl(pool, "/boards", { count: 1 }), 1], folding: [poolUrl(pool), 5], insight: [poolUrl(pool, "/insight"), 5] };
     if (!chosen.embed) feeds.seasons = [poolUrl(pool, "/seasons"), 60];
+    if (!chosen.embed || chosen.slice) feeds.slices = [poolUrl(pool, "/slices"), 10];
     return feeds;
   }
 
@@ -49,8 +50,9 @@ export default class PoolPage extends Live {
     if (!list) return error ? missing(pool, error) : html`<h1><bdi>${pool}</bdi></h1><p class="soft" role="status">Loading</p>`;
     const { head, label, kind } = list.pool;
     const boards = list.boards.filter((/** @type {any} */ board) => board.method !== "outcomes" || list.boards.length === 1);
-    const main = leading(list.boards);
-    const asked = list.boards.find((/** @type {any} */ board) => board.method === chosen.method);
+    const part = chosen.at || chosen.season ? undefined : this.part();
+    const main = leading(part ? list.boards.filter((/** @type {any} */ board) => part.methods.includes(board.method)) : list.boards);
+    const asked = list.boards.find((/** @type {any} */ board) => board.method === chosen.method && (!part || part.methods.includes(board.method)));
     const board = asked ?? main;
     const folding = this.value("folding")?.folding;
     const trouble = folding && folding.status !== "fresh" ? folding.says : null;
@@ -61,7 +63,7 @@ export default class PoolPage extends Live {
       ${head?.stopped ? html`<p class="trouble">This pool stopped: ${head.stopped}</p>` : null}
       ${!board || !board.rows.length ? html`<${Empty} text="This pool has no outcomes yet. Send one to see its boards here:" kind=${kind} pool=${pool} />` : html`
         ${this.views(view, kind)}
-        ${view === "board" ? this.leaderboard({ board, main, boards, head, kind }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, board, main, boards, insight: this.value("insight"), query: chosen }} />`}`}`;
+        ${view === "board" ? this.leaderboard({ board, main, boards: part ? boards.filter((/** @type {any} */ one) => part.methods.includes(one.method)) : boards, head, part }) : html`<${Lazy} key=${view} load=${LOADERS[view]} props=${{ pool, head, kind, board, main, boards, insight: this.value("insight"), query: chosen }} />`}`}`;
   }
 
   /** @param {string} view @param {string} kind */
@@ -70,22 +72,40 @@ export default class PoolPage extends Live {
     return html`<nav class="tabs" aria-label="Views"><ul>${names.map(([name, text]) => html`<li key=${name}><a href=${withQuery({ view: name === "board" ? "" : name, agent: "" })} onClick=${follow} aria-current=${name === view ? "page" : undefined}>${text}</a></li>`)}</ul></nav>`;
   }
 
-  /** @param {{board: any, main: any, boards: any[], head: any, kind: string}} shown */
-  leaderboard({ board, main, boards, head }) {
+  /** The chosen slice and its methods; undefined without one. @returns {{name: string, methods: string[], outcomes: number} | undefined} */
+  part() {
+    const [dimension, ...rest] = (this.props.query.slice ?? "").split(":");
+    const found = this.value("slices")?.dimensions[dimension];
+    const value = found?.values.find((/** @type {any} */ one) => one.value === rest.join(":"));
+    return value ? { name: `${dimension}:${value.value}`, methods: found.methods, outcomes: value.outcomes } : undefined;
+  }
+
+  /** Choices of slices, one for each tag. */
+  slices() {
+    const dimensions = Object.entries(this.value("slices")?.dimensions ?? {});
+    const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value, season: "", at: "" }));
+    return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${this.part()?.name ?? ""} onChange=${choose}>
+      <option value="">all</option>${values.map((/** @type {any} */ one) => html`<option key=${one.value} value=${`${dimension}:${one.value}`}>${one.value}</option>`)}</select></label>`);
+  }
+
+  /** @param {{board: any, main: any, boards: any[], head: any, part: any}} shown */
+  leaderboard({ board, main, boards, head, part }) {
     const { pool, query: chosen } = this.props;
     const seasons = (this.value("seasons")?.seasons ?? []).filter((/** @type {any} */ season) => season.boards.length);
     const past = chosen.season || chosen.at;
     return html`<nav class="methods" aria-label="Methods"><ul>${boards.map((one) => html`<li key=${one.method}><a class="chip" href=${withQuery({ method: one === main ? "" : one.method })} onClick=${follow} aria-current=${one === board ? "true" : undefined}>${title(one.method)}</a></li>`)}</ul></nav>
       <div class="board-head">${past ? null : html`<${Badge} board=${board} head=${head} since=${this.since("boards")} />`}
-        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "" }))}>
+        ${this.slices()}
+        ${seasons.length ? html`<label class="pick">Season <select value=${chosen.season ?? ""} onChange=${(/** @type {any} */ event) => go(withQuery({ season: event.target.value, at: "", slice: "" }))}>
           <option value="">now</option>${seasons.map((/** @type {any} */ season) => html`<option key=${season.name} value=${season.name}>${season.name}</option>`)}</select></label>` : null}
         <${AgentSearch} pool=${pool} then=${(/** @type {string} */ agent) => go(withQuery({ agent, view: "" }))} /></div>
-      <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${differs(this.value("insight"), main.method, board.method)}`}</p>
+      <p class="question" data-method=${board.method}>${question(board.method)}${board === main ? null : html` ${part ? null : differs(this.value("insight"), main.method, board.method)}`}</p>
       ${board.error ? html`<p class="trouble">${troubled(board)}: ${board.error}</p>` : null}
-      ${thin(this.value("insight"), board.method)}
-      ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} />` : null}
-      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`<${Filters} query=${chosen} /><${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} />`}
-      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} />`;
+      ${chosen.slice && !part && !past && this.value("slices") ? html`<p class="notice">This pool has no slice <bdi>${chosen.slice.replace(":", " ")}</bdi>; all games are shown.</p>` : null}
+      ${part ? html`<p class="notice">Only ${count(part.outcomes, "game")} with <bdi>${part.name.replace(":", " ")}</bdi>. <a href=${withQuery({ slice: "" })} onClick=${follow}>All games</a></p>` : thin(this.value("insight"), board.method)}
+      ${chosen.agent && !past ? html`<${Around} pool=${pool} method=${board.method} agent=${chosen.agent} slice=${part?.name} />` : null}
+      ${past ? html`<${Past} pool=${pool} method=${board.method} season=${chosen.season} at=${chosen.at} />` : html`${part ? null : html`<${Filters} query=${chosen} />`}<${Table} key=${board.method} pool=${pool} method=${board.method} query=${chosen} slice=${part?.name} />`}
+      <${Footer} pool=${pool} board=${board} head=${head} chosen=${chosen} slice=${part?.name} />`;
   }
 }
 
@@ -122,8 +142,8 @@ function thin(insight, method) {
 /** The rows around one agent. @extends Live */
 class Around extends Live {
   feeds() {
-    const { pool, method, agent } = this.props;
-    return { rows: /** @type {[string, number]} */ ([poolUrl(pool, `/boards/${method}/around/${encodeURIComponent(agent)}`, { count: 7 }), 2]) };
+    const { pool, method, agent, slice } = this.props;
+    return { rows: /** @type {[string, number]} */ ([poolUrl(pool, `/boards/${method}/around/${encodeURIComponent(agent)}`, { count: 7, slice }), 2]) };
   }
 
   render() {
@@ -164,11 +184,11 @@ class Table extends Component {
   }
 
   render() {
-    const { pool, method, query: chosen } = this.props;
+    const { pool, method, query: chosen, slice } = this.props;
     const { board } = this.state;
-    const filters = Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
+    const filters = slice ? {} : Object.fromEntries(FILTERS.map((name) => [name, chosen[name]]));
     return html`${board?.rows.length && board.rows.every((/** @type {any} */ row) => row.provisional) ? html`<p class="notice">Not enough outcomes yet: all ratings shown are provisional.</p>` : null}
-      <${Board} pool=${pool} method=${method} filters=${filters} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
+      <${Board} pool=${pool} method=${method} filters=${filters} slice=${slice} caption=${`${title(method)} ratings`} onBoard=${this.heard} around=${chosen.agent} />
       ${board ? html`<${Notes} board=${board} />` : null}`;
   }
 }
@@ -203,14 +223,14 @@ function Filters({ query: chosen }) {
 }
 
 /** Files, links, the past, and what operators want to know. @param {any} props */
-function Footer({ pool, board, head, chosen }) {
+function Footer({ pool, board, head, chosen, slice }) {
   const season = chosen.season ? `/seasons/${encodeURIComponent(chosen.season)}` : "";
   const address = poolUrl(pool, `${season}/boards/${board.method}`);
-  const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at });
+  const file = (/** @type {Record<string, any>} */ query) => address + search({ ...query, at: chosen.at, slice });
   const here = withQuery({ embed: "" });
   const when = (/** @type {any} */ event) => {
     event.preventDefault();
-    go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "" }));
+    go(withQuery({ at: String(new FormData(event.target).get("at") ?? ""), season: "", slice: "" }));
   };
   return html`<footer class="tools"><p><a href=${file({ format: "csv" })} download>CSV</a> <a href=${file({ count: 1000 })}>JSON</a> <a href=${here}>Permanent link</a> <a href=${withQuery({ embed: "1" })}>Embed</a>
       ${query().embed ? html` <a href=${here} target="_blank" rel="noopener">Open in Equirank</a>` : null}</p>

@@ -1,0 +1,65 @@
+"""Slices of a pool on its page: chosen, linked, and without what slices do not have."""
+
+import pytest
+
+from services.boards.slice_boards import SliceDimension, SliceName, SliceValue
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of
+from tests.support.browser import NEEDED, Browser
+from tests.support.pages import beat
+
+pytestmark = NEEDED
+AGENTS = "[...document.querySelectorAll('table.board tbody bdi')].map((one) => one.textContent).join()"
+ENGLISH, RTL = SliceName("language", "English"), SliceName("language", "עברית: <b>")
+
+
+@pytest.fixture
+def sliced(api: Running) -> Running:
+    """A pool of four agents with two online methods; its slices have one of them."""
+    names = ["ann", "bob", "cem", "dee"]
+    values = [SliceValue(value=part.value, outcomes=outcomes, agents=2) for part, outcomes in ((ENGLISH, 7), (RTL, 3))]
+    head = head_of(
+        "cup", position=20, published_at=NOW, online=["elo", "sco"], outcomes=20, agents=4,
+        slices={"language": SliceDimension(methods=["elo"], values=values, most=64)},
+    )  # fmt: skip
+    boards = {method: LiveBoard(names, [1540.0, 1520.0, 1500.0, 1480.0], total=4) for method in ("elo", "sco")}
+    boards[ACTIVITY] = LiveBoard(names, [10.0] * 4, total=4)
+    for part, best in ((ENGLISH, "dee"), (RTL, "cem")):
+        boards[part.board("elo")] = LiveBoard([best, "ann"], [1611.0, 1389.0], total=2)
+        boards[part.board(ACTIVITY)] = LiveBoard([best, "ann"], [7.0] * 2, total=2)
+    assert api.store.live.publish(head, 1, boards)
+    beat(api)
+    return api
+
+
+def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Browser) -> None:
+    with browser.page(sliced.url, "/pools/cup?method=sco") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        page.evaluate(
+            "(() => { const pick = document.querySelector('.pick select'); pick.value = 'language:English';"
+            " pick.dispatchEvent(new Event('change', { bubbles: true })); })()"
+        )
+        page.until(f"{AGENTS} === 'dee,ann'")
+        page.wait("Only 7 games with language English", "1611")
+        assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
+        assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
+        assert page.evaluate("document.querySelector('details.filters')") is None, "slices have no filters"
+        assert "slice=language%3AEnglish" in page.evaluate("document.querySelector('footer a[download]').href")
+        page.click("a", "All games")
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        assert page.complaints() == []
+
+
+def test_a_link_to_a_slice_shows_it_also_where_its_value_is_awkward(sliced: Running, browser: Browser) -> None:
+    with browser.page(sliced.url, f"/pools/cup?slice={RTL}") as page:
+        page.until(f"{AGENTS} === 'cem,ann'")
+        page.wait(f"Only 3 games with language {RTL.value}")
+        assert page.violations() == []
+        assert page.complaints() == []
+
+
+def test_a_slice_that_the_pool_does_not_have_shows_the_pool(sliced: Running, browser: Browser) -> None:
+    with browser.page(sliced.url, "/pools/cup?slice=language:Klingon") as page:
+        page.until(f"{AGENTS} === 'ann,bob,cem,dee'")
+        page.wait("no slice language Klingon")
