@@ -1,4 +1,4 @@
-"""Which rating predicts best: `ratings_core.scoreboard` on real histories and on drawn ones, as the page docs/papers/scoreboard.md.
+"""Which rating predicts best: `ratings_core.scoreboard` on real histories and on drawn ones, as a page in Markdown.
 
 `python -m benchmarks.scoreboard [--quick] [--output FILE] [--only NAME ...]`. Real histories are in EQUIRANK_SHARED or ../shared: results
 of national teams, men and women, and 29 seasons of the first English league. One that is missing is left out, and the page says so. The
@@ -9,6 +9,7 @@ drift. Without `--output` the page is printed. `--quick` takes the last 2,000 ga
 import csv
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -125,6 +126,10 @@ def page(boards: Mapping[str, Scoreboard], missing: list[str], quick: bool) -> s
     return "\n".join([*lines, machine(("numpy", "scipy")), ""])
 
 
+def _show(name: str, method: str) -> None:
+    print(f"{name}: {method}", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Write or print the page. Returns the exit status."""
     options = parser(__doc__ or "")
@@ -139,8 +144,7 @@ def main() -> int:
             continue
         if given.quick:
             table = {column: values[-QUICK_GAMES:] for column, values in table.items()}
-        say = lambda method, name=name: print(f"{name}: {method}", file=sys.stderr, flush=True)  # noqa: E731
-        boards[name] = scoreboard(table, refits=QUICK_REFITS if given.quick else REFITS, progress=say)
+        boards[name] = scoreboard(table, refits=QUICK_REFITS if given.quick else REFITS, progress=partial(_show, name))
     text = page(boards, missing, given.quick)
     if given.output is None:
         print(text)

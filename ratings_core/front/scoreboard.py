@@ -26,6 +26,7 @@ from ratings_core.front.rate import with_columns
 from ratings_core.front.sources import part_of
 from ratings_core.front.tables import drawn, drawn_html
 from ratings_core.margins import posterior_margins
+from ratings_core.margins.half_life import decayed
 from ratings_core.online import RATERS, Prequential
 from ratings_core.online.trace import RatingTrace
 from ratings_core.options import Value
@@ -211,11 +212,12 @@ def scoreboard_of(
         checks.choice("method", method, (*RATERS, *SOLVED))
     checks.whole("refits", refits, low=2)
     history = _History.of(part)
+    parts = _Parts.of(history, refits) if any(method in SOLVED for method in methods) else None
     forecasts: list[Forecasts] = []
     for method in methods:
         if progress is not None:
             progress(method)
-        forecasts += _of_method(history, method, refits, choose=choose)
+        forecasts += _of_method(history, method, _online if parts is None or method in RATERS else parts.forecasts, choose=choose)
     return _scored(history, forecasts)
 
 
@@ -257,9 +259,10 @@ class _History:
         return cls(batch, len(agents), duels, sides, first, second, result)
 
 
-def _of_method(history: _History, method: str, refits: int, *, choose: bool) -> list[Forecasts]:
-    """Forecasts by the defaults, and by the chosen settings if they differ."""
-    forecasts = _online if method in RATERS else _Parts.of(history, refits).forecasts
+def _of_method(
+    history: _History, method: str, forecasts: Callable[["_History", str, Settings], Floats], *, choose: bool
+) -> list[Forecasts]:
+    """Forecasts by the defaults, and by the chosen settings if they differ. forecasts: Gives those of settings."""
     plain = forecasts(history, method, {})
     made: list[Forecasts] = [(method, {}, False, plain)]
     if not choose:
@@ -310,25 +313,12 @@ class _Parts:
         kappa = np.inf if method == "bradley_terry" else None
         life = float(settings.get("half_life", np.inf)) * len(self.ends)
         for part, (start, end) in enumerate(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True), 1):
-            margins = posterior_margins(self._past(part, life), kappa=kappa)
+            margins = posterior_margins(decayed(self.counts[:part], life), kappa=kappa)
             share = np.clip((1 + margins.win_less_loss(history.first[start:end], history.second[start:end])) / 2, LEAST, 1 - LEAST)
             log_odds[start:end] = np.log(share) - np.log1p(-share)
             p[start:end] = 1 / (1 + np.exp(-scale * log_odds[start:end]))
             scale = _scale(log_odds[:end], history.result[:end], scale)
         return p
-
-    def _past(self, part: int, life: float) -> MetPairs:
-        """Counts of the parts before `part`, each halved every `life` parts."""
-        past, m = self.counts[:part], self.counts[0].m
-        weight = [2.0 ** (-(part - 1 - i) / life) for i in range(part)]
-        keys, index = np.unique(np.concatenate([own.first * m + own.second for own in past]), return_inverse=True)
-        won, lost, tied = (
-            np.bincount(index, np.concatenate([w * getattr(own, name) for w, own in zip(weight, past, strict=True)]), len(keys)).astype(
-                np.float64
-            )
-            for name in ("won", "lost", "tied")
-        )
-        return MetPairs(m, keys // m, keys % m, won, lost, tied)
 
 
 def _scale(log_odds: Floats, result: Floats, scale: float) -> float:

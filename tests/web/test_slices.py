@@ -19,9 +19,13 @@ def sliced(api: Running) -> Running:
     """A pool of four agents with two online methods; its slices have one of them."""
     names = ["ann", "bob", "cem", "dee"]
     values = [SliceValue(value=part.value, outcomes=outcomes, agents=2) for part, outcomes in ((ENGLISH, 7), (RTL, 3))]
+    maps = [SliceValue(value="dust", outcomes=5, agents=2)]
     head = head_of(
         "cup", position=20, published_at=NOW, online=["elo", "sco"], outcomes=20, agents=4,
-        slices={"language": SliceDimension(methods=["elo"], values=values, most=64)},
+        slices={
+            "language": SliceDimension(methods=["elo"], values=values, most=64),
+            "map": SliceDimension(methods=["sco"], values=maps, most=64),
+        },
     )  # fmt: skip
     boards = {method: LiveBoard(names, [1540.0, 1520.0, 1500.0, 1480.0], total=4) for method in ("elo", "sco")}
     boards[ACTIVITY] = LiveBoard(names, [10.0] * 4, total=4)
@@ -42,6 +46,8 @@ def test_a_slice_is_chosen_and_has_a_link_and_files(sliced: Running, browser: Br
         )
         page.until(f"{AGENTS} === 'dee,ann'")
         page.wait("Only 7 games with language English", "1611")
+        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.value).join()") == "language:English,"
+        assert page.evaluate("[...document.querySelectorAll('.pick select')].map((one) => one.selectedIndex).join()") == "1,0"
         assert page.evaluate("new URLSearchParams(location.search).get('slice')") == "language:English"
         assert page.evaluate("[...document.querySelectorAll('.methods .chip')].map((one) => one.textContent).join()") == "Elo"
         assert page.evaluate("document.querySelector('details.filters')") is None, "slices have no filters"

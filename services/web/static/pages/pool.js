@@ -84,7 +84,8 @@ export default class PoolPage extends Live {
   slices() {
     const dimensions = Object.entries(this.value("slices")?.dimensions ?? {});
     const choose = (/** @type {any} */ event) => go(withQuery({ slice: event.target.value, season: "", at: "" }));
-    return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${this.part()?.name ?? ""} onChange=${choose}>
+    const chosen = this.part()?.name ?? "";
+    return dimensions.map(([dimension, { values }]) => html`<label class="pick" key=${dimension}><bdi>${dimension}</bdi> <select value=${chosen.startsWith(`${dimension}:`) ? chosen : ""} onChange=${choose}>
       <option value="">all</option>${values.map((/** @type {any} */ one) => html`<option key=${one.value} value=${`${dimension}:${one.value}`}>${one.value}</option>`)}</select></label>`);
   }
 
