@@ -7,6 +7,7 @@ drift. Without `--output` the page is printed. `--quick` takes the last 2,000 ga
 """
 
 import csv
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -53,7 +54,7 @@ def english_clubs() -> Table | None:
     for season in seasons:
         with season.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                home, away = row["FT"].split("-")
+                home, away = re.split(r"\D", row["FT"])  # some seasons have a hyphen, some a dash
                 rows.append((row["Team 1"], row["Team 2"], int(home) - int(away)))
     return _table(rows) if rows else None
 
