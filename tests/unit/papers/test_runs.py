@@ -52,7 +52,20 @@ def test_noise_claims_and_values_without_a_printed_one():
     assert within("x", 0.5, np.nan, noise=0.1).match is Match.NO
     assert claim("x", "grows", "shrinks", holds=False).match is Match.NO
     assert claim("x", "grows", "shrinks", holds=False, reason="of another data set").match is Match.EXPLAINED
+    assert claim("x", "grows", "shrinks", holds=False, other_input="other games").match is Match.OTHER
+    assert claim("x", "grows", "grows", holds=True, other_input="other games").match is Match.YES
     assert unprinted("x", 3.0).match is Match.NONE
+
+
+def test_one_item_is_chosen_by_its_name():
+    one, whole = chosen(["vase/figure-2", "deviation"])
+    assert [item.name for item in one.items] == ["figure-2"]
+    assert whole is next(paper for paper in PAPERS if paper.name == "deviation")
+    assert len(next(paper for paper in PAPERS if paper.name == "vase").items) > 1
+    with pytest.raises(InputError, match="must name an item of vase: "):
+        chosen(["vase/figure-200"])
+    with pytest.raises(InputError, match="must be a paper, or PAPER/ITEM"):
+        chosen(["voting"])
 
 
 def test_results_are_stored_and_used_until_the_code_changes(tmp_path, monkeypatch):
