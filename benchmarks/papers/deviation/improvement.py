@@ -108,7 +108,11 @@ def _compared(curves: Curves) -> list[Value]:
         text, falls = f"{even:+.3f} (error {even_error:.3f})", name == "Kuhn poker"
         values.append(
             claim(
-                f"{name}: gap under uniform ratings", "falls" if falls else "does not fall", text, holds=(even < 0) == falls, other_input=_OTHER_RUNS
+                f"{name}: gap under uniform ratings",
+                "falls" if falls else "does not fall",
+                text,
+                holds=(even < 0) == falls,
+                other_input=_OTHER_RUNS,
             )
         )
         values.append(unprinted(f"{name}: fall under deviation beyond that under uniform ratings", round(even - strict, 3)))

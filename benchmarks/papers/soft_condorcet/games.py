@@ -124,7 +124,9 @@ def figure_3(run: Run) -> Output:
     for sco in ("SCO, sigmoid", "SCO, Fenchel-Young"):
         for other in losers:
             holds = best[sco] < best[other]
-            values.append(claim(f"{sco} and {other}", "SCO lower", f"{best[sco]:.3f}, {best[other]:.3f}", holds=holds, other_input=_OTHER_GAMES))
+            values.append(
+                claim(f"{sco} and {other}", "SCO lower", f"{best[sco]:.3f}, {best[other]:.3f}", holds=holds, other_input=_OTHER_GAMES)
+            )
     values.append(
         claim(
             "Fenchel-Young and sigmoid",

@@ -151,12 +151,13 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
 
 def test_a_page_has_a_row_for_each_value_and_the_summary_counts_them(tmp_path):
     values = [equal("a | b", 1, 1), within("b", 1.0, 1.5, noise=1.0), claim("c", "yes", "no", holds=False, reason="why"), unprinted("d", 4)]
+    values.append(claim("f", "yes", "no", holds=False, other_input="other games"))
     paper = a_paper(("one", lambda _: Output(values, seeds=[0, 1, 2])), ("two", lambda _: Output([equal("e", 1, 2)])))
     done(paper, tmp_path)
     page = paper_page(paper, tmp_path)
     assert "| a \\| b | 1 | 1 | yes |  |" in page
     assert "seeds 0 to 2" in page
-    assert "| [Toys](toys.md) | 2 | 4 | 1 | 1 | 1 | 1 | 0 |" in summary_page([paper], tmp_path)
+    assert "| [Toys](toys.md) | 2 | 5 | 1 | 1 | 1 | 1 | 1 | 0 |" in summary_page([paper], tmp_path)
 
 
 def test_a_difference_without_a_reason_fails_the_command(tmp_path, monkeypatch, capsys):
@@ -180,7 +181,7 @@ def test_pages_are_written_without_computing(tmp_path, monkeypatch):
 
 def test_names_are_checked():
     assert chosen([]) == list(PAPERS)
-    with pytest.raises(InputError, match="must be a paper: nash_averaging"):
+    with pytest.raises(InputError, match="must be a paper, or PAPER/ITEM: nash_averaging"):
         chosen(["elo"])
     paper = a_paper(("one", lambda _: Output([])))
     with pytest.raises(InputError, match="once"):
