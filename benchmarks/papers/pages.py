@@ -31,7 +31,9 @@ _SUMMARY_END: Final = """
   against the paper. It counts as not reproduced.
 - *Items not run*: their input is not public, or was not on the machine. The page of the paper says which.
 
-Which rating predicts real games best: [the scoreboard](scoreboard.md). Why this is built as it is: [decision 75](../decisions/0075-papers.md).
+Which rating predicts real games best: [the scoreboard](scoreboard.md).
+
+Why the pages are built like this: [decision 75](../decisions/0075-papers.md).
 """
 
 

@@ -132,7 +132,8 @@ METHODS: Final[Mapping[str, Method]] = {
     "approval": lambda votes, _: approval(votes, 2).ranking,
 }
 """Rankings of a tournament. Elo is the maximum-likelihood fit, where undefeated agents end at the upper bound of a wide box; the one with a
-prior has a tenth of a tied game for each agent; the one of 10 iterations is the algorithm that the paper names, stopped early. Approval is of the first two.
+prior has a tenth of a tied game for each agent; the one of 10 iterations is the algorithm that the paper names, stopped early. Approval is
+of the first two.
 """
 
 
