@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from services.cli.examples import EXAMPLES
 from services.runtime.arithmetic_threads import ONE_THREAD
 from services.runtime.private_files import make_files_private
 
@@ -118,10 +119,18 @@ def application(only: str | None = None) -> typer.Typer:
         for name, about in COMMANDS.items():
             app.command(name, help=about)(_nothing)
     elif isinstance(handler := command(only), typer.Typer):
+        for one in handler.registered_commands:
+            one.epilog = _examples(f"{only} {one.name or one.callback.__name__}")  # type: ignore[union-attr]
         app.add_typer(handler, name=only)
     else:
-        app.command(only, hidden=only in _HIDDEN)(handler)
+        app.command(only, hidden=only in _HIDDEN, epilog=_examples(only))(handler)
     return app
+
+
+def _examples(words: str) -> str | None:
+    """The last lines of a command's help; None for a hidden command."""
+    lines = EXAMPLES.get(words)
+    return None if lines is None else "\n\n".join(("Examples:" if len(lines) > 1 else "Example:", *lines))
 
 
 def command(name: str) -> Callable[..., None] | typer.Typer:
