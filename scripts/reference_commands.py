@@ -13,7 +13,7 @@ _HEAD: Final = """# Commands
 Written by `make docs`; a test compares, and another one runs the examples in the order of this page.
 
 The commands are in `.venv/bin`. The examples work in another terminal beside the demo (`make run`), in the same folder. `equirank COMMAND
---help` prints the same text. A command ends with status 0, or with status 2 and one line that says what to mend.
+--help` prints the same text. A command ends with status 0, or with status 2 and one line that says what to change.
 """
 
 
