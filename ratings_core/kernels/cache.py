@@ -16,6 +16,7 @@ Kernels are read from all of these folders and written to the first that is writ
 import inspect
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -34,6 +35,10 @@ from ratings_core.kernels.sources import fingerprint
 VERSIONS_KEPT: Final = 4
 """Number of folders kept for a module. Several checkouts may share a cache; a new folder replaces the oldest one."""
 _DIGITS: Final = 16
+SLOW: Final = 0.5
+"""Seconds. The first kernel of a process that took longer to compile is named on stderr, if a person reads it."""
+_told: Final[list[str]] = []
+"""The kernel that was named."""
 _unsaved: Final[list[str]] = []
 """Reasons why kernels could not be saved, from the first failure of the process."""
 
@@ -48,6 +53,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         if function.__closure__:
             raise TypeError(f"{function.__qualname__} is a closure: a kernel is a function of a module, so that its sources are known")
         self._py_func = function
+        self._missed_at = 0.0
         self.enable()
 
     @property
@@ -80,10 +86,13 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             with suppress(PermissionError):  # another user's folder
                 if (data := self._file(folder).load(key)) is not None:
                     return CompileResult._rebuild(target_context, *data)  # noqa: SLF001 - numba's cache does so
+        self._missed_at = time.perf_counter()  # numba compiles now, and then calls save_overload
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the machine code for one signature in the first writable folder; warn once if no folder is writable.
+
+        The first kernel of a process that took longer than `SLOW` to compile is named on stderr, if that is a terminal or a notebook.
 
         Args:
             sig: Types of the arguments, as numba describes them.
@@ -101,6 +110,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             except OSError as error:
                 reasons.append(f"{folder.parent}: {error.strerror}")
             else:
+                _tell(self._py_func.__qualname__, time.perf_counter() - self._missed_at, folder.parent)
                 return
         _warn("; ".join(reasons))
 
@@ -147,6 +157,14 @@ def _written(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _tell(name: str, seconds: float, folder: Path) -> None:
+    """Tell a waiting person once per process that kernels are compiled now, and only once. Logs of programs do not get this line."""
+    reader = sys.stderr.isatty() or "ipykernel" in sys.modules
+    if seconds >= SLOW and reader and not _told:
+        _told.append(name)
+        sys.stderr.write(f"equirank: compiles kernels for this machine, once ({name}: {seconds:.1f} s). They are kept in {folder}\n")
 
 
 def _warn(reasons: str) -> None:

@@ -1,5 +1,6 @@
 """Machine code on disk is that of the sources: a copy of `ratings_core` is edited, made read-only, and run in processes of its own."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core import config
 
+from ratings_core.kernels import cache
 from ratings_core.kernels.cache import VERSIONS_KEPT, KernelCache
 from ratings_core.kernels.compile import inlined, kernel, reducing, reducing_inlined, template, unlocked
 from tests.support.waiting import PATIENCE
@@ -221,3 +224,41 @@ def test_every_kernel_is_compiled_by_the_same_decorators() -> None:
 def test_no_option_is_inherited_from_the_caller_that_compiles_first(decorator: Callable[[Any], Any]) -> None:
     """numba hands these down to functions that do not set them: machine code would depend on which kernel was called first."""
     assert {"fastmath", "forceinline", "error_model"} <= set(decorator(_double).targetoptions)
+
+
+def twice(x: float) -> float:
+    return 2.0 * x
+
+
+def thrice(x: float) -> float:
+    return 3.0 * x
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stderr", "lines"), [(Terminal, 1), (io.StringIO, 0)])
+def test_a_person_at_a_terminal_is_told_once_that_kernels_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stderr: type[io.StringIO], lines: int
+) -> None:
+    text = stderr()
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "SLOW", 0.0)
+    monkeypatch.setattr(cache, "_told", [])
+    monkeypatch.setattr("sys.stderr", text)
+    assert kernel(twice)(1.0) + kernel(thrice)(1.0) == 5.0
+    assert text.getvalue().count("equirank: compiles kernels for this machine, once (twice: ") == lines
+    assert text.getvalue().count("\n") == lines
+
+
+def test_a_kernel_that_is_loaded_is_not_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = Terminal()
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert kernel(twice)(1.0) == 2.0
+    monkeypatch.setattr(cache, "SLOW", 0.0)
+    monkeypatch.setattr(cache, "_told", [])
+    monkeypatch.setattr("sys.stderr", text)
+    assert kernel(twice)(1.0) == 2.0
+    assert text.getvalue() == ""
